@@ -1,0 +1,29 @@
+-- title: Utilization difference of the nodes, by zone
+-- description: How the utilization difference G is spread over the nodes of each zone
+--   (figure 5 of Yao et al., C.S.A. 2023 32(4)). A bin without nodes is absent.
+-- reads: usage_node_profile
+-- param: bin_width DOUBLE Width of a bin [0..1].
+-- column: zone VARCHAR The zone.
+-- column: bin_start DOUBLE Lower edge of the bin of G [0..1].
+-- column: nodes BIGINT Nodes of the zone in the bin [nodes].
+-- column: node_share DOUBLE Share of all nodes of the trace [0..1].
+-- order: zone, bin_start
+-- run: duckdb catalog.duckdb -cmd "SET VARIABLE bin_width = 0.1" -f queries/usage/util_diff_by_zone.sql
+WITH binned AS (
+    SELECT
+        zone,
+        -- the small term keeps a value that is an edge, such as 0.3, in the bin it starts
+        CAST(
+            floor(util_diff / coalesce(getvariable('bin_width')::DOUBLE, 0.02) + 1e-9) AS BIGINT
+        ) AS bin
+    FROM usage_node_profile
+)
+
+SELECT
+    zone,
+    round(bin * coalesce(getvariable('bin_width')::DOUBLE, 0.02), 12) AS bin_start,
+    count(*) AS nodes,
+    round(count(*) / sum(count(*)) OVER (), 12)::DOUBLE AS node_share
+FROM binned
+GROUP BY zone, bin
+ORDER BY zone, bin_start;

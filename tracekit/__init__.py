@@ -1,0 +1,101 @@
+"""tracekit: cluster-trace analytics and scheduling research.
+
+The library's front door: the same verbs as the command line, returning polars frames::
+
+    import tracekit
+
+    tracekit.ingest("traces/", "mystore")
+    tracekit.query("mystore", "usage/zone_summary")
+    tracekit.replay("mystore", ["first_fit", "least_allocated"], out="run")
+    tracekit.report("run", out="report.html")
+
+Nothing heavy is imported until a verb is called, so that ``tracekit --help`` answers at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import polars as pl
+
+    from tracekit.progress import Progress
+    from tracekit.store import IngestSummary
+
+from tracekit.progress import SILENT
+
+__all__ = ["analyze", "check", "info", "ingest", "listing", "query"]
+
+
+def ingest(
+    source: str | Path,
+    store: str | Path,
+    *,
+    release: str = "auto",
+    memory_limit_bytes: int = 2**30,
+    max_rejects_fraction: float | None = None,
+    progress: Progress = SILENT,
+) -> IngestSummary:
+    """Take trace files into a store; see ``tracekit.store.write.ingest``."""
+    from tracekit import store as stores
+
+    return stores.ingest(
+        source,
+        store,
+        release=release,
+        memory_limit_bytes=memory_limit_bytes,
+        max_rejects_fraction=max_rejects_fraction,
+        progress=progress,
+    )
+
+
+def info(store: str | Path) -> dict[str, Any]:
+    """What is in a store; see ``tracekit.query.describe.describe``."""
+    from tracekit.query.describe import describe
+    from tracekit.store import open_store
+
+    return describe(open_store(store))
+
+
+def check(store: str | Path) -> dict[str, Any]:
+    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``."""
+    from tracekit.query import run
+    from tracekit.store import open_store
+
+    ledger = run(open_store(store), "quality/ledger").to_dicts()
+    tables = {
+        name: {key: table[key] for key in ("rows_read", "rows", "rejected", "duplicates_dropped")}
+        for name, table in info(store)["tables"].items()
+    }
+    return {"tables": tables, "ledger": ledger}
+
+
+def query(
+    store: str | Path, name: str, params: Mapping[str, str | float | bool] | None = None
+) -> pl.DataFrame:
+    """The rows of one query on a store; see ``tracekit.query.run``."""
+    from tracekit.query import run
+    from tracekit.store import open_store
+
+    return run(open_store(store), name, params)
+
+
+def analyze(
+    store: str | Path, out: str | Path | None = None, *, progress: Progress = SILENT
+) -> dict[str, pl.DataFrame]:
+    """All analytics of a store, by query name; see ``tracekit.analysis.analyze``."""
+    from tracekit import analysis
+    from tracekit.store import open_store
+
+    return analysis.analyze(
+        open_store(store), None if out is None else Path(out), progress=progress
+    )
+
+
+def listing(kind: str) -> Sequence[Mapping[str, Any]]:
+    """What there is of a kind: sources, tables, queries, metrics, figures, policies, reports."""
+    from tracekit import catalogue
+
+    return catalogue.listing(kind)

@@ -1,0 +1,134 @@
+"""The command line: one file per subcommand, found by its name; ``main`` is the only error boundary.
+
+A subcommand is a function named ``command``. Its docstring is its help and holds an example; its
+body is a library call and the printing of what came back.
+"""
+
+from __future__ import annotations
+
+import functools
+import importlib
+import importlib.metadata
+import os
+import sys
+from collections.abc import Callable
+from typing import Annotated
+
+import typer
+
+from tracekit import registry
+from tracekit.errors import TracekitError
+
+_THIS = sys.modules[__name__]
+
+
+def build_app() -> typer.Typer:
+    """The typer application with every subcommand of this folder."""
+    app = typer.Typer(
+        name="tracekit",
+        help="Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.",
+        no_args_is_help=True,
+        rich_markup_mode=None,
+        pretty_exceptions_enable=False,
+        add_completion=True,
+        context_settings={"help_option_names": ["-h", "--help"]},
+    )
+    app.callback()(_global_options)
+    for name in registry.module_names(_THIS):
+        module = importlib.import_module(f"{__name__}.{name}")
+        app.command(name=module_name(name))(_interruptible(module.command))
+    return app
+
+
+def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
+    """Let Ctrl-C leave with exit code 130 and one line, however deep it struck."""
+
+    @functools.wraps(command)
+    def wrapped(*args: object, **options: object) -> None:
+        try:
+            command(*args, **options)
+        except KeyboardInterrupt:
+            raise InterruptedByUserError from None
+
+    return wrapped
+
+
+class InterruptedByUserError(TracekitError):
+    """Ctrl-C: what was finished is kept, the rest was cleaned away."""
+
+    exit_code = 130
+
+    def __init__(self) -> None:
+        super().__init__("interrupted", hint="run the same command again to go on")
+
+
+def module_name(file_name: str) -> str:
+    """A subcommand's public name; the file of one named like a Python keyword may end in '_'."""
+    return file_name.rstrip("_").replace("_", "-")
+
+
+def _version(wanted: bool) -> None:
+    if wanted:
+        print(f"tracekit {importlib.metadata.version('tracekit')}")
+        raise typer.Exit
+
+
+def _global_options(
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
+    ] = False,
+    debug: Annotated[
+        bool, typer.Option("--debug", help="Show the traceback of an error.")
+    ] = False,
+) -> None:
+    """Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.
+
+    Start without any data: tracekit run synth:small --out demo
+    """
+    _ = version
+    if debug:
+        os.environ["TRACEKIT_DEBUG"] = "1"
+
+
+def main() -> None:
+    """Run the command line; turn every expected problem into one line and an exit code."""
+    sys.exit(run(sys.argv[1:]))
+
+
+def run(arguments: list[str]) -> int:
+    """Run one command line and return its exit code."""
+    try:
+        build_app()(arguments, standalone_mode=True)
+    except SystemExit as stop:
+        return _exit_code(stop)
+    except TracekitError as error:
+        return _report(error)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except OSError as error:
+        return _report(_from_os(error))
+    return 0
+
+
+def _exit_code(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    return stop.code if isinstance(stop.code, int) else 2
+
+
+def _from_os(error: OSError) -> TracekitError:
+    where = f" {error.filename}" if error.filename else ""
+    return TracekitError(
+        f"the operating system refused{where}: {error.strerror or error}",
+        hint="check the path, its permissions and the space left on the disk",
+    )
+
+
+def _report(error: TracekitError) -> int:
+    if os.environ.get("TRACEKIT_DEBUG"):
+        raise error
+    print(f"error: {error.what}", file=sys.stderr)
+    if error.hint:
+        print(f" hint: {error.hint}", file=sys.stderr)
+    return error.exit_code

@@ -1,0 +1,189 @@
+"""How subcommands print: tables that fit 80 columns, one JSON document, progress on stderr."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from tracekit.progress import Progress, Task
+
+WIDTH = 80
+
+
+def print_json(document: object) -> None:
+    """Print one JSON document; NaN has no JSON spelling and is refused."""
+    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=str))
+
+
+def print_table(
+    title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
+) -> None:
+    """Print rows under a title; numbers stand right, text left.
+
+    On a terminal or not, the table is drawn for the terminal's width, 80 where there is none.
+    """
+    from rich.box import SIMPLE_HEAD
+    from rich.table import Table
+
+    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    for at, name in enumerate(columns):
+        numeric = bool(rows) and all(_is_number(row[at]) for row in rows)
+        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
+    for row in rows:
+        table.add_row(*(_cell(value) for value in row))
+    console = _console(stderr=False)
+    console.print(table)
+    if note:
+        console.print(note, markup=False, highlight=False)
+
+
+def _is_number(value: object) -> bool:
+    if value is None or isinstance(value, int | float):
+        return True
+    text = str(value).strip().removesuffix("%").strip()
+    return text.replace(",", "").replace(".", "", 1).replace("-", "", 1).isdigit()
+
+
+def _cell(value: object) -> str:
+    from rich.markup import escape
+
+    if value is None:
+        return "-"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, int):
+        return f"{value:,}"
+    if isinstance(value, float):
+        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
+    return escape(str(value))
+
+
+def _console(*, stderr: bool) -> Any:
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, soft_wrap=False)
+
+
+@contextmanager
+def progress() -> Iterator[Progress]:
+    """Progress on stderr when it is a terminal, silence otherwise."""
+    from tracekit.progress import SILENT
+
+    if not sys.stderr.isatty():
+        yield SILENT
+        return
+    with _terminal_progress() as drawn:
+        yield drawn
+
+
+@contextmanager
+def _terminal_progress() -> Iterator[Progress]:
+    from rich.progress import (
+        BarColumn,
+        Progress as RichProgress,
+        TaskProgressColumn,
+        TextColumn,
+        TimeRemainingColumn,
+    )
+
+    with RichProgress(
+        TextColumn("{task.description:<24}"),
+        BarColumn(bar_width=20),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[note]}"),
+        TimeRemainingColumn(compact=True),
+        console=_console(stderr=True),
+        transient=True,
+    ) as drawn:
+        yield _Terminal(drawn)
+
+
+class _Terminal:
+    """Progress drawn by rich."""
+
+    def __init__(self, drawn: Any) -> None:
+        self._drawn = drawn
+
+    def stage(self, text: str) -> None:
+        self._drawn.console.print(text, highlight=False, markup=False)
+
+    @contextmanager
+    def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
+        task = self._drawn.add_task(text, total=total, note=unit)
+        try:
+            yield _TerminalTask(self._drawn, task)
+        finally:
+            self._drawn.remove_task(task)
+
+
+class _TerminalTask:
+    """One line of the drawn progress."""
+
+    def __init__(self, drawn: Any, task: Any) -> None:
+        self._drawn = drawn
+        self._task = task
+
+    def advance(self, amount: float, note: str = "") -> None:
+        fields: Mapping[str, str] = {"note": note} if note else {}
+        self._drawn.update(self._task, advance=amount, **fields)
+
+
+def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
+    """Print a polars frame as a table, CSV or JSON array."""
+    if output_format == "json":
+        print_json(frame.to_dicts())
+    elif output_format == "csv":
+        sys.stdout.write(frame.write_csv())
+    elif output_format == "parquet":
+        frame.write_parquet(sys.stdout.buffer)
+    else:
+        _print_rows(frame, title)
+
+
+ROWS_SHOWN = 40
+
+
+def _print_rows(frame: Any, title: str) -> None:
+    """The first rows; when they do not fit side by side, one block of lines per row."""
+    shown = frame.head(ROWS_SHOWN)
+    rest = f"first {ROWS_SHOWN} of {frame.height:,} rows; all: --format csv" if (
+        frame.height > ROWS_SHOWN
+    ) else f"{frame.height:,} rows"
+    if _fits(shown):
+        print_table(title, shown.columns, shown.rows(), note=rest)
+        return
+    width = max(len(name) for name in shown.columns)
+    for row in shown.head(ROWS_SHOWN // 4).iter_rows(named=True):
+        for name, value in row.items():
+            print(f"{name:<{width}}  {_cell_text(value)}")
+        print()
+    few = min(frame.height, ROWS_SHOWN // 4)
+    print(f"{few} of {frame.height:,} rows; all: --format csv")
+
+
+def _fits(frame: Any) -> bool:
+    widths = [
+        max([len(name), *(len(_cell_text(value)) for value in frame[name])]) + 2
+        for name in frame.columns
+    ]
+    return sum(widths) <= WIDTH
+
+
+def _cell_text(value: object) -> str:
+    return _cell(value).replace("\\[", "[")
+
+
+def write_frame(frame: Any, path: Any, output_format: str) -> None:
+    """Write a polars frame to a file; the format 'table' means the one of the file's ending."""
+    kind = path.suffix.lstrip(".") if output_format == "table" else output_format
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if kind == "parquet":
+        frame.write_parquet(path)
+    elif kind == "json":
+        path.write_text(json.dumps(frame.to_dicts(), indent=2, default=str) + "\n")
+    else:
+        frame.write_csv(path)

@@ -1,0 +1,44 @@
+"""What goes wrong in a way the user can mend; printed once, by ``tracekit.cli.main``."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class TracekitError(Exception):
+    """The call or its input is wrong: one line that says what, and one that helps.
+
+    Parameters
+    ----------
+    what : str
+        What was wrong, the value found, and what would be right.
+    hint : str, optional
+        What to do about it.
+    """
+
+    exit_code = 2
+
+    def __init__(self, what: str, *, hint: str | None = None) -> None:
+        super().__init__(what)
+        self.what = what
+        self.hint = hint
+
+
+class CheckFailedError(TracekitError):
+    """The work is done, but a check the user asked for failed."""
+
+    exit_code = 1
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that ``word`` was most likely meant to be, if any comes close."""
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return close[0] if close else None
+
+
+def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:
+    """The error for a name that no file carries: suggests the likely one, or how to list all."""
+    close = nearest(name, known)
+    hint = f"did you mean '{close}'? " if close else ""
+    return TracekitError(f"no {kind} named '{name}'", hint=f"{hint}list them: {listing}")

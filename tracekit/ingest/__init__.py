@@ -1,0 +1,6 @@
+"""From trace files to clean rows: whatever the container, in blocks, with rejects apart."""
+
+from tracekit.ingest.discover import TraceFile, discover
+from tracekit.ingest.read import CleanBlock, Reading, read_file
+
+__all__ = ["CleanBlock", "Reading", "TraceFile", "discover", "read_file"]

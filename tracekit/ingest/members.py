@@ -1,0 +1,153 @@
+"""Opens a trace file, whatever it is: CSV, gzip, tar, tar.gz; told apart by its first bytes."""
+
+from __future__ import annotations
+
+import hashlib
+import tarfile
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO, BinaryIO, Literal, cast
+
+from isal import igzip
+from isal.isal_zlib import crc32
+
+from tracekit.errors import TracekitError
+
+FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
+
+_GZIP_MAGIC = b"\x1f\x8b"
+_PARQUET_MAGIC = b"PAR1"
+_TAR_MAGIC_AT = 257
+_TAR_MAGIC = b"ustar"
+_HEAD_BYTES = 512
+_SMALLEST_GZIP = 18
+
+
+@dataclass
+class Member:
+    """One CSV inside a trace file (or the file itself), as a stream of bytes."""
+
+    name: str
+    stream: BinaryIO
+
+
+class HashingReader:
+    """A binary file that hashes and counts what is read from it."""
+
+    def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
+        self._raw = raw
+        self._hash = hashlib.sha256()
+        self._on_read = on_read
+        self.count_bytes = 0
+
+    def read(self, size: int = -1) -> bytes:
+        """Read like a file."""
+        data = self._raw.read(size)
+        self._hash.update(data)
+        self.count_bytes += len(data)
+        if self._on_read is not None:
+            self._on_read(len(data))
+        return data
+
+    def finish(self) -> str:
+        """Read what is left and return the sha256 of the whole file."""
+        while self.read(1 << 20):
+            pass
+        return self._hash.hexdigest()
+
+
+class ContentReader:
+    """A stream that keeps the CRC-32 and length of what was read: the identity of the content."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self._stream = stream
+        self.crc = 0
+        self.count_bytes = 0
+
+    def read(self, size: int) -> bytes:
+        """Read like a file."""
+        data = self._stream.read(size)
+        self.crc = crc32(data, self.crc)
+        self.count_bytes += len(data)
+        return data
+
+
+def file_kind(path: Path) -> FileKind:
+    """What the file is, by content; raises TracekitError for an empty file."""
+    with path.open("rb") as raw:
+        head = raw.read(_HEAD_BYTES)
+    if not head:
+        raise TracekitError(
+            f"{path.name} is empty (0 bytes), expected a trace table",
+            hint="the download may have failed; fetch it again",
+        )
+    if head.startswith(_PARQUET_MAGIC):
+        return "parquet"
+    if head.startswith(_GZIP_MAGIC):
+        return "tar.gz" if _is_tar(_gzip_head(path)) else "csv.gz"
+    return "tar" if _is_tar(head) else "csv"
+
+
+def _is_tar(head: bytes) -> bool:
+    return head[_TAR_MAGIC_AT : _TAR_MAGIC_AT + len(_TAR_MAGIC)] == _TAR_MAGIC
+
+
+def _gzip_head(path: Path) -> bytes:
+    with damaged_as_error(path), igzip.open(path, "rb") as stream:
+        return cast("bytes", stream.read(_HEAD_BYTES))
+
+
+@contextmanager
+def damaged_as_error(path: Path) -> Iterator[None]:
+    """Turn what readers raise on a cut or corrupt archive into one clear error."""
+    try:
+        yield
+    except (EOFError, tarfile.ReadError) as error:
+        raise TracekitError(
+            f"{path.name} is truncated: the archive ends before its content does"
+            f" ({path.stat().st_size:,} bytes on disk)",
+            hint="nothing of it was ingested; fetch the file again",
+        ) from error
+    except (zlib.error, igzip.BadGzipFile, tarfile.TarError) as error:
+        raise TracekitError(
+            f"{path.name} is corrupt: {error}",
+            hint="nothing of it was ingested; fetch the file again",
+        ) from error
+    except Exception as error:
+        # isal raises its own error class, which its type stubs do not export
+        if type(error).__name__ not in {"IsalError", "error"}:
+            raise
+        raise TracekitError(
+            f"{path.name} is corrupt: {error}",
+            hint="nothing of it was ingested; fetch the file again",
+        ) from error
+
+
+def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
+    """The CSV members of a file, one after another; each must be read before the next is asked for.
+
+    When all are consumed the archive is read to its very end, so that a cut or corrupt tail is
+    noticed. Wrap the loop in ``damaged_as_error``.
+    """
+    if kind == "csv":
+        yield Member(path.name, cast("BinaryIO", raw))
+        return
+    if kind == "csv.gz":
+        stream = igzip.IGzipFile(fileobj=raw, mode="rb")
+        yield Member(path.name.removesuffix(".gz"), stream)
+    else:
+        stream = igzip.IGzipFile(fileobj=raw, mode="rb") if kind == "tar.gz" else raw
+        yield from _tar_members(stream)
+    while stream.read(1 << 20):
+        pass
+
+
+def _tar_members(stream: IO[bytes]) -> Iterator[Member]:
+    with tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as archive:
+        for info in archive:
+            base = Path(info.name).name
+            if info.isfile() and not base.startswith("."):
+                yield Member(base, cast("BinaryIO", archive.extractfile(info)))

@@ -1,0 +1,58 @@
+"""Streams a trace table that somebody has already turned into Parquet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracekit.errors import TracekitError
+from tracekit.ingest.parse import Parsed, no_rejects
+from tracekit.ingest.validate import Counts, validate
+from tracekit.tables import Table, all_tables
+
+if TYPE_CHECKING:
+    from tracekit.ingest.discover import TraceFile
+    from tracekit.ingest.read import CleanBlock
+
+_BATCH_ROWS = 200_000
+_TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
+
+
+def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
+    """Clean blocks of a Parquet file; ``line`` is the row number, the first row being 1."""
+    from tracekit.ingest.read import CleanBlock
+
+    table = all_tables()[file.match.format.table]
+    names = {file.match.header[at]: column for column, at in file.match.positions.items()}
+    line = 1
+    for batch in _batches(file, list(names)):
+        strings = batch.rename(names).select(column.name for column in table.columns)
+        parsed = Parsed(_typed(strings, table, line), no_rejects(), strings)
+        texts = strings.rows()
+
+        def line_text(row: int, texts: list[tuple[object, ...]] = texts, first: int = line) -> str:
+            return ",".join("" if value is None else str(value) for value in texts[row - first])
+
+        clean = validate(parsed, table, file.match.source.missing_names, counts, line_text)
+        yield CleanBlock(*clean)
+        line += batch.height
+
+
+def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
+    try:
+        for batch in pq.ParquetFile(file.path).iter_batches(_BATCH_ROWS, columns=columns):
+            yield pl.DataFrame(pa.table(batch))
+    except (pa.ArrowInvalid, OSError) as error:
+        raise TracekitError(
+            f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"
+        ) from error
+
+
+def _typed(strings: pl.DataFrame, table: Table, first_line: int) -> pl.DataFrame:
+    return strings.select(
+        pl.col(column.name).cast(_TYPES[column.kind], strict=False) for column in table.columns
+    ).with_columns(line=pl.int_range(first_line, first_line + strings.height))

@@ -1,0 +1,79 @@
+"""A connection to a store: its views, ready for any SQL. The only place that reads with DuckDB.
+
+Only calls that DuckDB 1.x and 2.x share are used here, so that a new major version costs one file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import TracebackType
+from typing import Any, Self
+
+import duckdb
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.store.catalog import base_views, query_views
+from tracekit.store.folder import Store
+
+Value = str | int | float | bool
+
+
+class Database:
+    """A store's views in a connection of their own; use as a context manager.
+
+    Parameters
+    ----------
+    threads : int, optional
+        One thread makes sums of floats come out the same to the last bit.
+    """
+
+    def __init__(self, store: Store, *, threads: int | None = None) -> None:
+        self._con = duckdb.connect()
+        if threads is not None:
+            self._con.execute(f"SET threads = {threads}")
+        for statement in [*base_views(store, relative=False), *query_views()]:
+            self._con.execute(statement)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._con.close()
+
+    def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
+        """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
+        cursor = self._con.cursor()
+        try:
+            for name, value in (variables or {}).items():
+                cursor.execute(f"SET VARIABLE {name} = ?", [value])
+            relation = cursor.sql(sql)
+            if relation is None:
+                raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
+            return pl.DataFrame(relation.to_arrow_table())
+        except duckdb.Error as error:
+            raise _as_error(error) from error
+        finally:
+            cursor.close()
+
+    def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
+        """The rows of one statement as dictionaries."""
+        return self.frame(sql, variables).to_dicts()
+
+    def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
+        """The one value of a statement with one row and one column."""
+        return self.frame(sql, variables).item()
+
+
+def _as_error(error: duckdb.Error) -> TracekitError:
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()]
+    hint = next((line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None)
+    return TracekitError(
+        f"SQL: {lines[0]}",
+        hint=hint or "tables and views of a store: tracekit list tables",
+    )

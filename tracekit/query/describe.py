@@ -1,0 +1,72 @@
+"""What is in a store: tables, rows, times, steps, entities, source files."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+from tracekit.query.database import Database
+from tracekit.sqlfiles import get_query
+from tracekit.store.folder import Store
+from tracekit.store.manifest import SourceEntry
+from tracekit.tables import Table, all_tables
+
+#: How ``tracekit info`` calls the number of distinct entities.
+_PLURAL = {
+    "node": "nodes",
+    "service": "services",
+    "container": "containers",
+    "trace": "traces",
+    "interface": "interfaces",
+}
+
+
+def describe(store: Store) -> dict[str, Any]:
+    """The store as one document: ``{"tables": {name: {...}}, "sources": [...]}``.
+
+    For each table with at least one source file: ``rows`` in the store, ``rows_read``,
+    ``rejected``, ``duplicates_dropped``, ``time_min_ms``, ``time_max_ms`` (over all rows),
+    ``step_ms`` and the number of each entity it speaks of.
+    """
+    with Database(store) as database:
+        grid = {row["table"]: row for row in database.rows(get_query("quality/time_grid").text)}
+        tables = {
+            table.name: _describe_table(store, table, database, grid.get(table.name))
+            for table in all_tables().values()
+            if store.manifest.parts(table.name)
+        }
+    return {"tables": tables, "sources": [_source(entry) for entry in store.manifest.sources]}
+
+
+def _describe_table(
+    store: Store, table: Table, database: Database, grid: dict[str, Any] | None
+) -> dict[str, Any]:
+    parts = store.manifest.parts(table.name)
+    described: dict[str, Any] = {
+        name: sum(getattr(part, name) for part in parts)
+        for name in ("rows", "rows_read", "rejected", "duplicates_dropped")
+    }
+    starts = [part.time_min_ms for part in parts if part.time_min_ms is not None]
+    ends = [part.time_max_ms for part in parts if part.time_max_ms is not None]
+    described["time_min_ms"] = min(starts, default=None)
+    described["time_max_ms"] = max(ends, default=None)
+    if table.step:
+        described["step_ms"] = grid["step_ms"] if grid else None
+        described["stray_rows"] = grid["stray_rows"] if grid else 0
+    return described | _entity_counts(table, database)
+
+
+def _entity_counts(table: Table, database: Database) -> dict[str, int]:
+    """Distinct ids of each entity; an entity in two columns is counted over both."""
+    counts = {}
+    for entity in table.entities:
+        columns = [column.stored_name for column in table.ids if column.entity == entity]
+        every = " UNION ALL ".join(f"SELECT {c} AS id FROM {table.name}_keyed" for c in columns)
+        counts[_PLURAL[entity]] = database.scalar(f"SELECT count(DISTINCT id) FROM ({every})")
+    return counts
+
+
+def _source(entry: SourceEntry) -> dict[str, Any]:
+    document = dataclasses.asdict(entry)
+    document["defects"] = [dataclasses.asdict(defect) for defect in entry.defects]
+    return document

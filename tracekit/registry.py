@@ -1,0 +1,68 @@
+"""One thing per file in a folder: the file's name is the thing's public name."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Callable
+from types import ModuleType
+from typing import TypeVar
+
+from tracekit.errors import TracekitError
+
+T = TypeVar("T")
+
+
+def instances(package: ModuleType, kind: type[T]) -> dict[str, T]:
+    """Every ``kind`` object of a package's files, by file name.
+
+    Raises TracekitError when a file holds none or more than one: a file that is silently
+    skipped is worse than one that stops the program.
+    """
+    return _discover(package, kind.__name__, lambda module: _instances_in(module, kind))
+
+
+def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
+    """Every subclass of ``base`` defined in a package's files, by file name."""
+    return _discover(package, base.__name__, lambda module: _subclasses_in(module, base))
+
+
+def module_names(package: ModuleType) -> list[str]:
+    """Public file names of a package, sorted; a leading underscore marks a helper."""
+    return sorted(
+        info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")
+    )
+
+
+def _discover(
+    package: ModuleType, kind: str, find: Callable[[ModuleType], list[T]]
+) -> dict[str, T]:
+    found: dict[str, T] = {}
+    for name in module_names(package):
+        things = find(importlib.import_module(f"{package.__name__}.{name}"))
+        if len(things) != 1:
+            raise TracekitError(
+                f"{package.__name__}/{name}.py defines {len(things)} {kind} objects, expected one",
+                hint="one file, one public thing; a helper's file name starts with '_'",
+            )
+        found[name] = things[0]
+    return found
+
+
+def _instances_in(module: ModuleType, kind: type[T]) -> list[T]:
+    return [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, kind) and not name.startswith("_")
+    ]
+
+
+def _subclasses_in(module: ModuleType, base: type[T]) -> list[type[T]]:
+    return [
+        value
+        for name, value in vars(module).items()
+        if isinstance(value, type)
+        and issubclass(value, base)
+        and value.__module__ == module.__name__
+        and not name.startswith("_")
+    ]

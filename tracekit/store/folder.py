@@ -1,0 +1,56 @@
+"""The store folder: where things lie in it, and opening one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.store.manifest import Manifest, read_manifest
+
+STAGING = ".staging"
+LOCK = ".lock"
+
+
+@dataclass(frozen=True)
+class Store:
+    """An opened store: its folder and what the manifest says is in it."""
+
+    path: Path
+    manifest: Manifest
+
+    def table_files(self, table: str) -> list[Path]:
+        """The Parquet files of a base table that are committed."""
+        return [self.path / part_path(table, e.part) for e in self.manifest.parts(table)]
+
+    def reject_files(self, table: str) -> list[Path]:
+        """The Parquet files of a table's rejects; a source file without rejects has none."""
+        return [
+            self.path / rejects_path(table, entry.part)
+            for entry in self.manifest.parts(table)
+            if entry.rejected
+        ]
+
+    def dimension_file(self, entity: str) -> Path:
+        """The Parquet file that maps an entity's keys to its original ids."""
+        return self.path / dimension_path(entity)
+
+
+def open_store(path: str | Path) -> Store:
+    """Open a store for reading; raises TracekitError when the folder is none."""
+    folder = Path(path)
+    return Store(folder, read_manifest(folder))
+
+
+def part_path(table: str, part: int) -> str:
+    """Where a source file's rows lie, relative to the store."""
+    return f"tables/{table}/part-{part:05d}.parquet"
+
+
+def rejects_path(table: str, part: int) -> str:
+    """Where a source file's rejects lie, relative to the store."""
+    return f"rejects/{table}/part-{part:05d}.parquet"
+
+
+def dimension_path(entity: str) -> str:
+    """Where an entity's ids lie, relative to the store."""
+    return f"dimensions/{entity}.parquet"

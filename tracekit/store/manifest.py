@@ -1,0 +1,131 @@
+"""The manifest: what is in the store, source file by source file; nothing else counts as in it."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import TracekitError
+
+FORMAT_VERSION = 1
+NAME = "manifest.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """One kind of defect that ingest met in a file."""
+
+    defect: str
+    column: str
+    rows: int
+    action: str
+    example: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class SourceEntry:
+    """One source file that is in the store.
+
+    ``rows_read = rows + rejected + duplicates_dropped``. ``content`` names the unpacked content,
+    so that a copy packed in another way is known again. ``part`` is the Parquet file's number.
+    """
+
+    file: str
+    size_bytes: int
+    sha256: str
+    content: str
+    release: str
+    table: str
+    part: int
+    rows_read: int
+    rows: int
+    rejected: int
+    duplicates_dropped: int
+    time_min_ms: int | None
+    time_max_ms: int | None
+    defects: tuple[Defect, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manifest:
+    """What is in the store.
+
+    ``dimensions`` holds the number of ids of each entity: ids beyond it belong to an ingest that
+    was interrupted before it was committed.
+    """
+
+    tool_version: str
+    sources: tuple[SourceEntry, ...] = ()
+    dimensions: dict[str, int] = field(default_factory=dict)
+    format_version: int = FORMAT_VERSION
+
+    def parts(self, table: str) -> list[SourceEntry]:
+        """The source files of a table, in the order they came in."""
+        return [entry for entry in self.sources if entry.table == table]
+
+
+def read_manifest(folder: Path) -> Manifest:
+    """Read a store's manifest; raises TracekitError when it is absent, broken or newer."""
+    path = folder / NAME
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise _not_a_store(folder) from None
+    except (json.JSONDecodeError, UnicodeDecodeError) as error:
+        raise TracekitError(
+            f"{path} is not readable as JSON: {error}", hint="the store is damaged; ingest anew"
+        ) from error
+    version = document.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise TracekitError(
+            f"{folder} is a store of format {version}, this tracekit reads up to {FORMAT_VERSION}",
+            hint="upgrade tracekit: pip install --upgrade tracekit",
+        )
+    return _from_document(document)
+
+
+def _not_a_store(folder: Path) -> TracekitError:
+    if not folder.exists():
+        return TracekitError(
+            f"no such store: {folder}", hint="make one: tracekit ingest SRC STORE"
+        )
+    nested = folder / "store"
+    if (nested / NAME).exists():
+        return TracekitError(f"{folder} is not a store", hint=f"did you mean {nested}?")
+    return TracekitError(
+        f"{folder} is not a store: it has no {NAME}", hint="make one: tracekit ingest SRC STORE"
+    )
+
+
+def write_manifest(folder: Path, manifest: Manifest) -> None:
+    """Put a manifest in place in one step, so that a crash leaves the old one or the new one."""
+    document = {"format_version": manifest.format_version, **dataclasses.asdict(manifest)}
+    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
+    replace_file(folder / NAME, text.encode())
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """Write a file so that it is never seen half-written, not even after a crash."""
+    temporary = path.with_name(f".{path.name}.new")
+    with temporary.open("wb") as out:
+        out.write(data)
+        out.flush()
+        os.fsync(out.fileno())
+    temporary.replace(path)
+
+
+def _from_document(document: dict[str, Any]) -> Manifest:
+    sources = tuple(
+        SourceEntry(**{**entry, "defects": tuple(Defect(**d) for d in entry["defects"])})
+        for entry in document["sources"]
+    )
+    return Manifest(
+        tool_version=document["tool_version"],
+        sources=sources,
+        dimensions=dict(document["dimensions"]),
+        format_version=document["format_version"],
+    )

@@ -1,0 +1,224 @@
+"""Ingest: trace files into the store, one transaction per source file.
+
+A file's rows, its rejects and its new ids are written aside, moved into place, and only then named
+in the manifest. Whatever the manifest does not name is not in the store, so a run that is killed at
+any moment leaves the store as it was before the file it was at.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import duckdb
+
+from tracekit._version import VERSION
+from tracekit.errors import CheckFailedError, TracekitError
+from tracekit.ingest.discover import TraceFile, discover
+from tracekit.progress import SILENT, Progress
+from tracekit.store.catalog import write_catalog
+from tracekit.store.folder import STAGING, Store, open_store
+from tracekit.store.lock import exclusive
+from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
+from tracekit.store.stage import commit, stage
+from tracekit.units import percent
+
+DEFAULT_MEMORY_BYTES = 2**30
+_SORT_SHARE = 0.5
+
+
+@dataclass
+class IngestSummary:
+    """What an ingest did: files taken in, files known already, files passed over or failed."""
+
+    store: Path
+    ingested: list[SourceEntry] = field(default_factory=list)
+    known: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, TracekitError]] = field(default_factory=list)
+
+
+def ingest(
+    source: str | Path,
+    store: str | Path,
+    *,
+    release: str = "auto",
+    memory_limit_bytes: int = DEFAULT_MEMORY_BYTES,
+    max_rejects_fraction: float | None = None,
+    progress: Progress = SILENT,
+) -> IngestSummary:
+    """Take trace files into a store; run again to add files or to go on after an interruption.
+
+    Parameters
+    ----------
+    source : a trace file or a folder of them, searched whole
+    release : the trace release, or ``auto`` to tell by content
+    memory_limit_bytes : for sorting; parsing needs about 200 MB besides
+    max_rejects_fraction : a file with a larger share of broken rows is refused
+
+    Raises
+    ------
+    TracekitError
+        When the source is missing, holds no trace table or a damaged one; when the store is
+        written by another process, of a newer format, or the disk is full. The store is then as it
+        was, but for the files that were finished before.
+    CheckFailedError
+        When a file has more broken rows than ``max_rejects_fraction``.
+    """
+    found = discover(Path(source), release=release)
+    folder = Path(store)
+    with _opened_for_writing(folder) as manifest:
+        summary = IngestSummary(folder, passed_over=list(found.passed_over))
+        writer = _Writer(folder, manifest, summary, int(memory_limit_bytes * _SORT_SHARE))
+        total = sum(file.size_bytes for file in found.files)
+        try:
+            with progress.task("ingest", total, "bytes") as task:
+                for file in found.files:
+                    writer.take(file, max_rejects_fraction, task.advance)
+        finally:
+            if summary.ingested:
+                write_catalog(open_store(folder))
+    if summary.failed:
+        raise _failure(summary)
+    return summary
+
+
+@contextmanager
+def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
+    """Lock the store, making it if it is not there; a store that stays empty is taken away again."""
+    created = not folder.exists()
+    if not created and any(folder.iterdir()) and not (folder / NAME).exists():
+        raise TracekitError(
+            f"{folder} is not empty and not a store", hint="name a new folder for the store"
+        )
+    with _disk_errors(folder):
+        folder.mkdir(parents=True, exist_ok=True)
+        with exclusive(folder):
+            known = (folder / NAME).exists()
+            manifest = read_manifest(folder) if known else Manifest(tool_version=VERSION)
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            try:
+                yield manifest
+            finally:
+                shutil.rmtree(folder / STAGING, ignore_errors=True)
+        if created and not (folder / NAME).exists():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise _disk_full(folder) from error
+        if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise TracekitError(
+                f"{folder} cannot be written: {error.strerror}", hint="name a folder you may write to"
+            ) from error
+        raise
+    except duckdb.Error as error:
+        text = str(error)
+        if "No space left" in text or "could not write" in text.lower():
+            raise _disk_full(folder) from error
+        if isinstance(error, duckdb.OutOfMemoryException):
+            raise TracekitError(
+                f"the memory limit is too small to sort: {text.splitlines()[0]}",
+                hint="raise it: --memory-limit 2GB",
+            ) from error
+        raise
+
+
+def _disk_full(folder: Path) -> TracekitError:
+    return TracekitError(
+        f"the disk is full while writing {folder}; the file in progress was taken back",
+        hint="make room, then run the same command again: it goes on where it was",
+    )
+
+
+class _Writer:
+    """Takes files into one store, in order."""
+
+    def __init__(
+        self, folder: Path, manifest: Manifest, summary: IngestSummary, sort_memory_bytes: int
+    ) -> None:
+        self._folder = folder
+        self._manifest = manifest
+        self._summary = summary
+        self._sort_memory_bytes = sort_memory_bytes
+
+    def take(
+        self, file: TraceFile, max_rejects: float | None, advance: Callable[[float, str], None]
+    ) -> None:
+        """Ingest one file unless its content is in the store already; note what came of it."""
+        same = self._known_file(file)
+        if same is not None:
+            self._summary.known.append((file.name, same.file))
+            advance(file.size_bytes, file.name)
+            return
+        try:
+            self._ingest(file, max_rejects, lambda count: advance(count, file.name))
+        except CheckFailedError:
+            raise
+        except TracekitError as error:
+            self._summary.failed.append((file.name, error))
+
+    def _ingest(
+        self, file: TraceFile, max_rejects: float | None, on_read: Callable[[int], None]
+    ) -> None:
+        staged = stage(file, self._folder / STAGING, on_read)
+        same = next((e for e in self._manifest.sources if e.content == staged.content), None)
+        if same is not None:
+            self._summary.known.append((file.name, same.file))
+            shutil.rmtree(self._folder / STAGING)
+            return
+        if max_rejects is not None and staged.rejected > max_rejects * max(1, staged.rows_read):
+            raise _too_many_rejects(file, staged.rejected, staged.rows_read, max_rejects)
+        entry, dimensions = commit(staged, self._folder, self._manifest, self._sort_memory_bytes)
+        self._manifest = replace(
+            self._manifest, sources=(*self._manifest.sources, entry), dimensions=dimensions
+        )
+        write_manifest(self._folder, self._manifest)
+        self._summary.ingested.append(entry)
+        shutil.rmtree(self._folder / STAGING)
+
+    def _known_file(self, file: TraceFile) -> SourceEntry | None:
+        """The entry with the same bytes, looked for only where a size agrees."""
+        alike = [e for e in self._manifest.sources if e.size_bytes == file.size_bytes]
+        if not alike:
+            return None
+        digest = _sha256(file.path)
+        return next((entry for entry in alike if entry.sha256 == digest), None)
+
+
+def _sha256(path: Path) -> str:
+    with path.open("rb") as handle:
+        return hashlib.file_digest(handle, "sha256").hexdigest()
+
+
+def _too_many_rejects(
+    file: TraceFile, rejected: int, rows_read: int, limit: float
+) -> CheckFailedError:
+    return CheckFailedError(
+        f"{file.name}: {rejected:,} of {rows_read:,} rows are broken"
+        f" ({percent(rejected / rows_read)}), at most {percent(limit)} were allowed",
+        hint="the file was not taken in; raise --max-rejects to take its good rows",
+    )
+
+
+def _failure(summary: IngestSummary) -> TracekitError:
+    name, first = summary.failed[0]
+    if len(summary.failed) == 1:
+        done = len(summary.ingested)
+        kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
+        return TracekitError(f"{first.what}{kept}", hint=first.hint)
+    names = ", ".join(name for name, _ in summary.failed[:5])
+    return TracekitError(
+        f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
+        hint=first.hint,
+    )

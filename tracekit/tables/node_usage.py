@@ -1,0 +1,33 @@
+"""Use of each node over time."""
+
+from tracekit.tables import Column, Table
+
+TABLE = Table(
+    name="node_usage",
+    title="Use of each node over time",
+    grain="node x 30 s",
+    columns=(
+        Column(name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0),
+        Column(name="node", kind="id", unit="", entity="node", description="The node."),
+        Column(
+            name="cpu_fraction",
+            kind="number",
+            unit="0..1",
+            description="CPU in use / CPU capacity of the node.",
+            minimum=0,
+            usual_maximum=1,
+        ),
+        Column(
+            name="memory_fraction",
+            kind="number",
+            unit="0..1",
+            description="Memory in use / memory capacity of the node.",
+            minimum=0,
+            usual_maximum=1,
+        ),
+    ),
+    key=("node", "time_ms"),
+    order=("node", "time_ms"),
+    entity="node",
+    step=True,
+)

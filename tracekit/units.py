@@ -1,0 +1,51 @@
+"""Units: the suffixes that names end in, and how quantities look on a screen."""
+
+from __future__ import annotations
+
+MILLI_PER_CORE = 1000
+BYTES_PER_GIB = 2**30
+MS_PER_S = 1000
+MS_PER_MINUTE = 60_000
+MS_PER_HOUR = 3_600_000
+
+#: What a column or parameter name may end in, and the unit that its documentation must state.
+SUFFIX_UNITS = {
+    "_ms": "ms",
+    "_bytes": "bytes",
+    "_cores": "cores",
+    "_milli": "millicores",
+    "_fraction": "0..1",
+    "_share": "0..1",
+}
+
+
+def percent(fraction: float, digits: int = 1) -> str:
+    """A fraction as screens show it: 0.1234 -> '12.3 %'."""
+    return f"{100 * fraction:.{digits}f} %"
+
+
+def count(number: int) -> str:
+    """A count with thousands separators: 1234567 -> '1,234,567'."""
+    return f"{number:,}"
+
+
+def size(count_bytes: float) -> str:
+    """A number of bytes in the unit that keeps it short: 1536 -> '1.5 kB' (decimal units)."""
+    value = float(count_bytes)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(value) < 1000 or unit == "TB":
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    raise AssertionError("unreachable")
+
+
+def duration(time_ms: float) -> str:
+    """A time span in words a person reads: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'."""
+    if time_ms < MS_PER_S:
+        return f"{time_ms:.0f} ms"
+    if time_ms < MS_PER_MINUTE:
+        return f"{time_ms / MS_PER_S:g} s"
+    hours, rest = divmod(int(time_ms), MS_PER_HOUR)
+    minutes, rest = divmod(rest, MS_PER_MINUTE)
+    parts = [(hours, "h"), (minutes, "min"), (rest // MS_PER_S, "s")]
+    return " ".join(f"{value} {unit}" for value, unit in parts if value)
