@@ -14,6 +14,8 @@ Nothing heavy is imported until a verb is called, so that ``tracekit --help`` an
 
 from __future__ import annotations
 
+import sys
+import types
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -27,6 +29,17 @@ if TYPE_CHECKING:
 from tracekit.progress import SILENT
 
 __all__ = ["analyze", "check", "info", "ingest", "listing", "query"]
+
+
+class _FrontDoor(types.ModuleType):
+    """Keeps a verb a verb: importing the package of the same name must not hide it."""
+
+    def __setattr__(self, name: str, value: object) -> None:
+        if not (isinstance(value, types.ModuleType) and name in __all__):
+            super().__setattr__(name, value)
+
+
+sys.modules[__name__].__class__ = _FrontDoor
 
 
 def ingest(

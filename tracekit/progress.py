@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol
 
 
@@ -20,13 +20,8 @@ class Progress(Protocol):
     def stage(self, text: str) -> None:
         """Say that a new stage begins: ``ingest``, ``replay least_allocated``."""
 
-    def task(self, text: str, total: float | None, unit: str) -> _TaskContext:
+    def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
         """A task of ``total`` units (None when unknown), as a context manager."""
-
-
-class _TaskContext(Protocol):
-    def __enter__(self) -> Task: ...
-    def __exit__(self, *exc: object) -> bool | None: ...
 
 
 class _Silent:

@@ -30,7 +30,9 @@ def subclasses(package: ModuleType, base: type[T]) -> dict[str, type[T]]:
 def module_names(package: ModuleType) -> list[str]:
     """Public file names of a package, sorted; a leading underscore marks a helper."""
     return sorted(
-        info.name for info in pkgutil.iter_modules(package.__path__) if not info.name.startswith("_")
+        info.name
+        for info in pkgutil.iter_modules(package.__path__)
+        if not info.name.startswith("_")
     )
 
 

@@ -110,9 +110,7 @@ def parse(name: str, path: Path) -> SqlFile:
         title=header.one("title"),
         description=header.one("description"),
         reads=_words(header.one("reads")),
-        params=tuple(
-            Described(p.name, p.type, p.description, defaults.get(p.name)) for p in params
-        )
+        params=tuple(Described(p.name, p.type, p.description, defaults.get(p.name)) for p in params)
         or tuple(Described(n, t, "", d) for n, t, d in dict.fromkeys(_USED_PARAM.findall(text))),
         columns=tuple(_described(path, "column", line) for line in header.values.get("column", [])),
         order=_words(header.one("order")),

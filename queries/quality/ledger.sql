@@ -18,12 +18,17 @@ WITH met AS (
         "table",
         defect,
         "column",
-        CASE WHEN defect = 'missing_name' THEN example ELSE '' END AS spelling,
         action,
-        CAST(sum("rows") AS BIGINT) AS "rows",
+        cast(sum("rows") AS BIGINT) AS "rows",
         min_by(concat(source_file, ': ', example), concat(source_file, example)) AS example
     FROM source_defect
-    GROUP BY 1, 2, 3, 4, 5
+    GROUP BY
+        "table",
+        defect,
+        "column",
+        action,
+        -- each spelling of an unknown name is a line of its own
+        CASE WHEN defect = 'missing_name' THEN example ELSE '' END
 ),
 
 stray AS (
@@ -31,10 +36,9 @@ stray AS (
         "table",
         'stray_time' AS defect,
         'time_ms' AS "column",
-        '' AS spelling,
         'kept' AS action,
         stray_rows AS "rows",
-        concat('at ', CAST(stray_example_ms AS VARCHAR), ' ms') AS example
+        concat('at ', cast(stray_example_ms AS VARCHAR), ' ms') AS example
     FROM quality_time_grid
     WHERE stray_rows > 0
 ),
@@ -66,28 +70,50 @@ gaps AS (
         spans."table",
         'missing_samples' AS defect,
         'time_ms' AS "column",
-        '' AS spelling,
         'left as gaps' AS action,
-        CAST(sum(CAST(floor(spans.span_ms / grid.step_ms) AS BIGINT) + 1 - spans.samples) AS BIGINT)
+        cast(sum(cast(floor(spans.span_ms / grid.step_ms) AS BIGINT) + 1 - spans.samples) AS BIGINT)
             AS "rows",
-        concat('between first and last sample, step ', CAST(max(grid.step_ms) AS VARCHAR), ' ms')
+        concat('between first and last sample, step ', cast(max(grid.step_ms) AS VARCHAR), ' ms')
             AS example
     FROM spans
     INNER JOIN quality_time_grid AS grid ON spans."table" = grid."table"
     GROUP BY spans."table"
-    HAVING sum(CAST(floor(spans.span_ms / grid.step_ms) AS BIGINT) + 1 - spans.samples) > 0
+    HAVING sum(cast(floor(spans.span_ms / grid.step_ms) AS BIGINT) + 1 - spans.samples) > 0
 ),
 
 everything AS (
-    SELECT "table", defect, "column", spelling, action, "rows", example FROM met
+    SELECT
+        "table",
+        defect,
+        "column",
+        "rows",
+        action,
+        example
+    FROM met
     UNION ALL
-    SELECT "table", defect, "column", spelling, action, "rows", example FROM stray
+    SELECT
+        "table",
+        defect,
+        "column",
+        "rows",
+        action,
+        example
+    FROM stray
     UNION ALL
-    SELECT "table", defect, "column", spelling, action, "rows", example FROM gaps
+    SELECT
+        "table",
+        defect,
+        "column",
+        "rows",
+        action,
+        example
+    FROM gaps
 ),
 
 read_rows AS (
-    SELECT "table", sum(rows_read) AS rows_read
+    SELECT
+        "table",
+        sum(rows_read) AS rows_read
     FROM source_file
     GROUP BY "table"
 )

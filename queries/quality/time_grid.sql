@@ -16,15 +16,24 @@
 -- order: table
 -- run: duckdb catalog.duckdb -f queries/quality/time_grid.sql
 WITH counted AS (
-    SELECT 'node_usage' AS "table", time_ms, count(*) AS samples
+    SELECT
+        'node_usage' AS "table",
+        time_ms,
+        count(*) AS samples
     FROM node_usage_keyed
     GROUP BY time_ms
     UNION ALL
-    SELECT 'container_usage' AS "table", time_ms, count(*) AS samples
+    SELECT
+        'container_usage' AS "table",
+        time_ms,
+        count(*) AS samples
     FROM container_usage_keyed
     GROUP BY time_ms
     UNION ALL
-    SELECT 'service_rate' AS "table", time_ms, count(*) AS samples
+    SELECT
+        'service_rate' AS "table",
+        time_ms,
+        count(*) AS samples
     FROM service_rate_keyed
     GROUP BY time_ms
 ),
@@ -51,7 +60,9 @@ differences AS (
 ),
 
 steps AS (
-    SELECT "table", before_ms AS step_ms
+    SELECT
+        "table",
+        before_ms AS step_ms
     FROM differences
     WHERE place = 1
 ),
@@ -82,7 +93,7 @@ SELECT
     max(time_ms) FILTER (WHERE NOT stray) AS time_max_ms,
     count(*) AS times,
     count(*) FILTER (WHERE stray) AS stray_times,
-    coalesce(CAST(sum(samples) FILTER (WHERE stray) AS BIGINT), 0) AS stray_rows,
+    coalesce(cast(sum(samples) FILTER (WHERE stray) AS BIGINT), 0) AS stray_rows,
     min(time_ms) FILTER (WHERE stray) AS stray_example_ms
 FROM marked
 GROUP BY "table"

@@ -1,6 +1,6 @@
 -- title: CPU and memory of one node over time
 -- description: The samples of one node in the order of time. Without a node, the first one by id.
--- reads: node_usage
+-- reads: node_usage, node_usage_keyed
 -- param: node VARCHAR The node's id.
 -- column: time_ms BIGINT Time since trace start [ms].
 -- column: cpu_fraction DOUBLE CPU in use / capacity [0..1].
@@ -16,6 +16,6 @@ WHERE
     node = coalesce(getvariable('node')::VARCHAR, '')
     OR (
         coalesce(getvariable('node')::VARCHAR, '') = ''
-        AND node_key = (SELECT min(node_key) FROM node_usage)
+        AND node_key = (SELECT min(first.node_key) FROM node_usage_keyed AS first)
     )
 ORDER BY time_ms;

@@ -8,12 +8,12 @@
 -- column: nodes BIGINT Nodes of the zone in the bin [nodes].
 -- column: node_share DOUBLE Share of all nodes of the trace [0..1].
 -- order: zone, bin_start
--- run: duckdb catalog.duckdb -cmd "SET VARIABLE bin_width = 0.1" -f queries/usage/util_diff_by_zone.sql
+-- run: duckdb catalog.duckdb -f queries/usage/util_diff_by_zone.sql
 WITH binned AS (
     SELECT
         zone,
         -- the small term keeps a value that is an edge, such as 0.3, in the bin it starts
-        CAST(
+        cast(
             floor(util_diff / coalesce(getvariable('bin_width')::DOUBLE, 0.02) + 1e-9) AS BIGINT
         ) AS bin
     FROM usage_node_profile

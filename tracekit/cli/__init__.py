@@ -1,4 +1,4 @@
-"""The command line: one file per subcommand, found by its name; ``main`` is the only error boundary.
+"""The command line: one file per subcommand; ``main`` is the only error boundary.
 
 A subcommand is a function named ``command``. Its docstring is its help and holds an example; its
 body is a library call and the printing of what came back.
@@ -77,9 +77,7 @@ def _global_options(
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
-    debug: Annotated[
-        bool, typer.Option("--debug", help="Show the traceback of an error.")
-    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
 ) -> None:
     """Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.
 
@@ -108,6 +106,8 @@ def run(arguments: list[str]) -> int:
         return 0
     except OSError as error:
         return _report(_from_os(error))
+    except Exception as error:  # noqa: BLE001 - the one place where a bug must not show a traceback
+        return _report(_from_bug(error))
     return 0
 
 
@@ -115,6 +115,16 @@ def _exit_code(stop: SystemExit) -> int:
     if stop.code is None:
         return 0
     return stop.code if isinstance(stop.code, int) else 2
+
+
+def _from_bug(error: Exception) -> TracekitError:
+    """A failure nobody foresaw, still in one line; its traceback is shown with --debug."""
+    bug = TracekitError(
+        f"tracekit failed: {type(error).__name__}: {str(error).splitlines()[:1] or ''}",
+        hint="this is a bug; run the same with 'tracekit --debug ...' and report what it prints",
+    )
+    bug.__cause__ = error
+    return bug
 
 
 def _from_os(error: OSError) -> TracekitError:

@@ -84,10 +84,12 @@ def progress() -> Iterator[Progress]:
 def _terminal_progress() -> Iterator[Progress]:
     from rich.progress import (
         BarColumn,
-        Progress as RichProgress,
         TaskProgressColumn,
         TextColumn,
         TimeRemainingColumn,
+    )
+    from rich.progress import (
+        Progress as RichProgress,
     )
 
     with RichProgress(
@@ -150,9 +152,11 @@ ROWS_SHOWN = 40
 def _print_rows(frame: Any, title: str) -> None:
     """The first rows; when they do not fit side by side, one block of lines per row."""
     shown = frame.head(ROWS_SHOWN)
-    rest = f"first {ROWS_SHOWN} of {frame.height:,} rows; all: --format csv" if (
-        frame.height > ROWS_SHOWN
-    ) else f"{frame.height:,} rows"
+    rest = (
+        f"first {ROWS_SHOWN} of {frame.height:,} rows; all: --format csv"
+        if (frame.height > ROWS_SHOWN)
+        else f"{frame.height:,} rows"
+    )
     if _fits(shown):
         print_table(title, shown.columns, shown.rows(), note=rest)
         return

@@ -32,8 +32,13 @@ def command(
         return
     zones = frames["usage/zone_summary"]
     print_frame(
-        zones.select("zone", "nodes", "node_share", "cpu_mean", "memory_mean", "util_diff", "debris"),
+        zones.select(
+            "zone", "nodes", "node_share", "cpu_mean", "memory_mean", "util_diff", "debris"
+        ),
         "table",
         title="Zones of the nodes (by correlation of CPU and memory)",
     )
-    print(f"{len(frames)} results{f' in {out}' if out else ''}; one alone: tracekit query {store} NAME")
+    print(
+        f"{len(frames)} results{f' in {out}' if out else ''};"
+        f" one alone: tracekit query {store} NAME"
+    )

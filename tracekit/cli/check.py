@@ -42,7 +42,9 @@ def command(
             ]
             for row in ledger
         ]
-        print_table(f"Data quality of {store}", ["table", "defect", "rows", "share", "action"], rows)
+        print_table(
+            f"Data quality of {store}", ["table", "defect", "rows", "share", "action"], rows
+        )
     else:
         print(f"{store}: no defects found")
     if strict and ledger:

@@ -27,6 +27,8 @@ def command(store: StoreArgument, json: JsonOption = False) -> None:
             for plural in ("traces", "services", "containers", "nodes")
             if plural in table
         )
-        rows.append([name, table["rows"], duration(span), duration(step) if step else "-", entities])
+        rows.append(
+            [name, table["rows"], duration(span), duration(step) if step else "-", entities]
+        )
     print_table(f"Store {store}", ["table", "rows", "span", "step", "entities"], rows)
     print(f"{len(document['sources'])} source files; data quality: tracekit check {store}")

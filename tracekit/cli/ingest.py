@@ -48,7 +48,9 @@ def command(
         for entry in summary.ingested
     ]
     if rows:
-        print_table(f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows)
+        print_table(
+            f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
+        )
     for name, same in summary.known:
         print(f"{name}: already in the store{'' if name == same else f' as {same}'}")
     for name, _ in summary.passed_over:

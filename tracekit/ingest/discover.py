@@ -7,6 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from tracekit.errors import TracekitError
 from tracekit.ingest.blocks import lines_in_blocks
 from tracekit.ingest.members import FileKind, HashingReader, damaged_as_error, file_kind, members
@@ -57,7 +60,7 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
         try:
             found.append(_identify(path, name, release))
         except _NotATableError as error:
-            passed_over.append((name, error.what))
+            passed_over.append((name, error.what.removeprefix(f"{name}: ")))
     if not found:
         raise _nothing_found(source, passed_over)
     return Discovery(tuple(found), tuple(passed_over))
@@ -65,9 +68,8 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
 
 def natural(name: str) -> list[tuple[int, str]]:
     """A sort key under which part 10 follows part 9."""
-    return [
-        (int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name) if part
-    ]
+    parts = [part for part in re.split(r"(\d+)", name) if part]
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
 
 
 class _NotATableError(TracekitError):
@@ -97,16 +99,14 @@ def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> Tracekit
 
 def _identify(path: Path, name: str, release: str) -> TraceFile:
     kind = file_kind(path)
-    match: Match | TracekitError | None = None
+    problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
     for header in _headers(path, kind):
         match = recognise(header, release=release)
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
-    if match is None:
-        raise _NotATableError(f"{name}: no file inside the archive", hint="expected a CSV in it")
-    if isinstance(match, MissingColumnError):
-        raise TracekitError(f"{name}: {match.what}", hint=match.hint)
-    raise _NotATableError(f"{name}: {match.what}", hint=match.hint)
+        problem = match
+    near = isinstance(problem, MissingColumnError)
+    raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
 
 
 def _headers(path: Path, kind: FileKind) -> Iterator[list[str]]:
@@ -121,9 +121,6 @@ def _headers(path: Path, kind: FileKind) -> Iterator[list[str]]:
 
 
 def _parquet_header(path: Path) -> list[str]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     try:
         return list(pq.read_schema(path).names)
     except (pa.ArrowInvalid, OSError) as error:

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import tarfile
 import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, BinaryIO, Literal, cast
+from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
 
 from isal import igzip
 from isal.isal_zlib import crc32
+
+if TYPE_CHECKING:
+    from typing_extensions import Buffer
 
 from tracekit.errors import TracekitError
 
@@ -34,23 +38,27 @@ class Member:
     stream: BinaryIO
 
 
-class HashingReader:
+class HashingReader(io.RawIOBase):
     """A binary file that hashes and counts what is read from it."""
 
     def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
         self._raw = raw
         self._hash = hashlib.sha256()
         self._on_read = on_read
-        self.count_bytes = 0
 
-    def read(self, size: int = -1) -> bytes:
+    def readable(self) -> bool:
+        """It can be read, and nothing else."""
+        return True
+
+    def readinto(self, buffer: Buffer, /) -> int:
         """Read like a file."""
-        data = self._raw.read(size)
+        view = memoryview(buffer).cast("B")
+        data = self._raw.read(len(view))
+        view[: len(data)] = data
         self._hash.update(data)
-        self.count_bytes += len(data)
         if self._on_read is not None:
             self._on_read(len(data))
-        return data
+        return len(data)
 
     def finish(self) -> str:
         """Read what is left and return the sha256 of the whole file."""
@@ -96,8 +104,12 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _gzip_head(path: Path) -> bytes:
-    with damaged_as_error(path), igzip.open(path, "rb") as stream:
-        return cast("bytes", stream.read(_HEAD_BYTES))
+    with damaged_as_error(path), path.open("rb") as raw:
+        return _gunzip(raw).read(_HEAD_BYTES)
+
+
+def _gunzip(raw: BinaryIO | HashingReader) -> BinaryIO:
+    return cast("BinaryIO", igzip.IGzipFile(fileobj=raw, mode="rb"))  # type: ignore[no-untyped-call]
 
 
 @contextmanager
@@ -136,10 +148,10 @@ def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
         yield Member(path.name, cast("BinaryIO", raw))
         return
     if kind == "csv.gz":
-        stream = igzip.IGzipFile(fileobj=raw, mode="rb")
+        stream = _gunzip(raw)
         yield Member(path.name.removesuffix(".gz"), stream)
     else:
-        stream = igzip.IGzipFile(fileobj=raw, mode="rb") if kind == "tar.gz" else raw
+        stream = _gunzip(raw) if kind == "tar.gz" else cast("BinaryIO", raw)
         yield from _tar_members(stream)
     while stream.read(1 << 20):
         pass

@@ -3,20 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
+from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.parse import Parsed, no_rejects
-from tracekit.ingest.validate import Counts, validate
+from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.tables import Table, all_tables
-
-if TYPE_CHECKING:
-    from tracekit.ingest.discover import TraceFile
-    from tracekit.ingest.read import CleanBlock
 
 _BATCH_ROWS = 200_000
 _TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
@@ -24,8 +20,6 @@ _TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.St
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
     """Clean blocks of a Parquet file; ``line`` is the row number, the first row being 1."""
-    from tracekit.ingest.read import CleanBlock
-
     table = all_tables()[file.match.format.table]
     names = {file.match.header[at]: column for column, at in file.match.positions.items()}
     line = 1
@@ -37,8 +31,7 @@ def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
         def line_text(row: int, texts: list[tuple[object, ...]] = texts, first: int = line) -> str:
             return ",".join("" if value is None else str(value) for value in texts[row - first])
 
-        clean = validate(parsed, table, file.match.source.missing_names, counts, line_text)
-        yield CleanBlock(*clean)
+        yield validate(parsed, table, file.match.source.missing_names, counts, line_text)
         line += batch.height
 
 

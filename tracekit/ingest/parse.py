@@ -71,7 +71,7 @@ def _parse_typed(
         return None
     try:
         frame = _read_csv(block, table.columns, positions, width, typed=True)
-    except pl.exceptions.ComputeError:
+    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
         return None
     return frame if frame.height == lines else None
 

@@ -4,10 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import cast
-
-import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.blocks import lines_in_blocks
@@ -19,24 +15,11 @@ from tracekit.ingest.members import (
     damaged_as_error,
     members,
 )
-from tracekit.ingest.parse import parse_block, shown
 from tracekit.ingest.parquet import parquet_blocks
-from tracekit.ingest.validate import Counts, validate
+from tracekit.ingest.parse import parse_block, shown
+from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.sources import Match, recognise
 from tracekit.tables import Table, all_tables
-
-
-@dataclass(frozen=True)
-class CleanBlock:
-    """Rows of a base table with text ids and ``line``; the broken rows beside them."""
-
-    frame: pl.DataFrame
-    rejects: pl.DataFrame
-
-    @property
-    def rows_read(self) -> int:
-        """Rows in the file that this block stands for."""
-        return self.frame.height + self.rejects["line"].n_unique()
 
 
 @dataclass
@@ -88,7 +71,7 @@ def _csv_blocks(file: TraceFile, raw: HashingReader, reading: Reading) -> Iterat
 
 
 def _other_member(file: TraceFile, member: Member, header: list[str], reading: Reading) -> None:
-    """A member of the archive that is not of its table: no trace table at all may be passed over."""
+    """A member of the archive that is not of its table: passed over when it is no trace table."""
     match = recognise(header)
     if isinstance(match, Match):
         raise TracekitError(
@@ -119,8 +102,7 @@ def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> Clean
         # only broken rows are looked up, so splitting the block anew is rare
         return shown(_lines(block)[line - first_line])
 
-    frame, rejects = validate(parsed, table, match.source.missing_names, counts, line_text)
-    return CleanBlock(frame, rejects)
+    return validate(parsed, table, match.source.missing_names, counts, line_text)
 
 
 _LAST_SPLIT: list[tuple[bytes, list[bytes]]] = []
@@ -136,11 +118,3 @@ def _lines(block: bytes) -> list[bytes]:
 def table_of(match: Match) -> Table:
     """The base table a recognised header belongs to."""
     return all_tables()[match.format.table]
-
-
-def file_stem(path: Path) -> str:
-    """A file's name without the endings that say how it is packed."""
-    name = path.name
-    for ending in (".gz", ".tar", ".csv", ".parquet", ".tgz"):
-        name = name.removesuffix(ending)
-    return cast("str", name)

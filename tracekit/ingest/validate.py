@@ -14,6 +14,19 @@ from tracekit.tables import Column, Table
 _WANTED = {"time": "a whole number of ms", "number": "a number", "id": "an id", "text": "a word"}
 
 
+@dataclass(frozen=True)
+class CleanBlock:
+    """Rows of a base table with text ids and ``line``; the broken rows beside them."""
+
+    frame: pl.DataFrame
+    rejects: pl.DataFrame
+
+    @property
+    def rows_read(self) -> int:
+        """Rows in the file that this block stands for."""
+        return self.frame.height + self.rejects.height
+
+
 @dataclass
 class Counts:
     """What was found in rows that were kept, by column.
@@ -31,7 +44,7 @@ def validate(
     missing_names: frozenset[str],
     counts: Counts,
     line_text: Callable[[int], str],
-) -> tuple[pl.DataFrame, pl.DataFrame]:
+) -> CleanBlock:
     """Split parsed rows into clean ones and rejects; count what was mended.
 
     ``line_text`` gives the raw text of a line by its number, for the rejects.
@@ -46,7 +59,7 @@ def validate(
         rejects = pl.concat([rejects, _rejects(parsed, named, faults, table, line_text)])
         frame, named = frame.filter(~broken), named.filter(~broken)
     _count(frame, named, table, counts)
-    return named, rejects.sort("line")
+    return CleanBlock(named, rejects.sort("line"))
 
 
 def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
@@ -91,18 +104,16 @@ def _rejects(
 def _reason(column: Column, value: object) -> str:
     if value is None or value == "":
         return f"is empty, expected {_WANTED[column.kind]}"
-    if column.minimum is not None and _at_least(value) is not None:
+    if column.minimum is not None and _is_below(value, column.minimum):
         return f"is {value}, expected at least {column.minimum:g}"
     return f"is '{str(value)[:60]}', expected {_WANTED[column.kind]}"
 
 
-def _at_least(value: object) -> float | None:
-    """The value as a finite number, if it is one."""
+def _is_below(value: object, minimum: float) -> bool:
     try:
-        number = float(str(value))
+        return float(str(value)) < minimum
     except ValueError:
-        return None
-    return number if number - number == 0 else None
+        return False
 
 
 def _count(frame: pl.DataFrame, named: pl.DataFrame, table: Table, counts: Counts) -> None:

@@ -12,9 +12,7 @@ from tracekit.sqlfiles import Described, SqlFile, get_query
 from tracekit.store.folder import Store
 
 
-def run(
-    store: Store, name: str, params: Mapping[str, Value | str] | None = None
-) -> pl.DataFrame:
+def run(store: Store, name: str, params: Mapping[str, Value | str] | None = None) -> pl.DataFrame:
     """The rows of a query of ``queries/`` (or of any SQL file) on a store.
 
     Raises TracekitError for an unknown query or parameter, or a value of the wrong type.

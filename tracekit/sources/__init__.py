@@ -152,5 +152,7 @@ def check_formats() -> list[str]:
             if table is None:
                 problems.append(f"{source.name}: unknown table {fmt.table}")
             elif set(fmt.columns) != {column.name for column in table.columns}:
-                problems.append(f"{source.name}: columns of {fmt.file_stem} differ from {fmt.table}")
+                problems.append(
+                    f"{source.name}: columns of {fmt.file_stem} differ from {fmt.table}"
+                )
     return problems

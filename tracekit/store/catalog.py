@@ -140,8 +140,8 @@ def _rejects_view(store: Store, root: Path) -> str:
         if store.reject_files(table)
     ]
     empty = (
-        "SELECT CAST(NULL AS VARCHAR) AS \"table\", CAST(NULL AS VARCHAR) AS source_file,"
-        " CAST(NULL AS BIGINT) AS line, CAST(NULL AS VARCHAR) AS \"column\","
+        'SELECT CAST(NULL AS VARCHAR) AS "table", CAST(NULL AS VARCHAR) AS source_file,'
+        ' CAST(NULL AS BIGINT) AS line, CAST(NULL AS VARCHAR) AS "column",'
         " CAST(NULL AS VARCHAR) AS reason, CAST(NULL AS VARCHAR) AS text WHERE false"
     )
     return f"CREATE VIEW reject AS {' UNION ALL '.join([*parts, empty])}"

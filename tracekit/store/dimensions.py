@@ -19,8 +19,10 @@ class LocalKeys:
 
     def __init__(self) -> None:
         self._type = pl.Categorical(pl.Categories.random())
+        # polars forgets the codes of a category set when no column of it is alive: keep one
+        self._alive = pl.Series([""]).cast(self._type)
         self._known: list[pl.DataFrame] = []
-        self._next = 0
+        self._next = self._alive.len()
 
     def encode(self, ids: pl.Series) -> pl.Series:
         """The ids as int32 local keys; NULL stays NULL."""

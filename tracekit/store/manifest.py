@@ -90,9 +90,7 @@ def read_manifest(folder: Path) -> Manifest:
 
 def _not_a_store(folder: Path) -> TracekitError:
     if not folder.exists():
-        return TracekitError(
-            f"no such store: {folder}", hint="make one: tracekit ingest SRC STORE"
-        )
+        return TracekitError(f"no such store: {folder}", hint="make one: tracekit ingest SRC STORE")
     nested = folder / "store"
     if (nested / NAME).exists():
         return TracekitError(f"{folder} is not a store", hint=f"did you mean {nested}?")

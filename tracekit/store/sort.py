@@ -53,7 +53,9 @@ def write_sorted(
     written = Written()
     schema = parquet_schema(table)
     with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=_few(table)) as out:
-        for frame in _row_groups(_sorted(staged, mappings, table, memory_limit_bytes), table, written):
+        for frame in _row_groups(
+            _sorted(staged, mappings, table, memory_limit_bytes), table, written
+        ):
             out.write_table(frame.to_arrow().cast(schema), row_group_size=ROW_GROUP_ROWS)
     return written
 
@@ -93,11 +95,15 @@ def _sort_sql(staged: Path, table: Table) -> str:
         else:
             selected.append(f"s.{column.name}")
     order = [table.column(name).stored_name for name in table.order]
-    rest = [c.stored_name for c in table.columns if c.stored_name not in order] if not table.key else []
+    rest = (
+        [c.stored_name for c in table.columns if c.stored_name not in order]
+        if not table.key
+        else []
+    )
     keys = ", ".join(f"{name} NULLS FIRST" for name in [*order, *rest, "line"])
     return (
-        f"SELECT {', '.join(selected)}, s.line FROM read_parquet('{_quoted(staged)}/*.parquet') AS s"
-        f" {' '.join(joins)} ORDER BY {keys}"
+        f"SELECT {', '.join(selected)}, s.line"
+        f" FROM read_parquet('{_quoted(staged)}/*.parquet') AS s {' '.join(joins)} ORDER BY {keys}"
     )
 
 
@@ -146,14 +152,18 @@ def _drop_duplicates(
     return kept, joined[starts[-1:]]
 
 
-def _same_as_previous(frame: pl.DataFrame, columns: list[str]) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+def _same_as_previous(
+    frame: pl.DataFrame, columns: list[str]
+) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     same = pl.all_horizontal(pl.col(c).eq_missing(pl.col(c).shift(1)) for c in columns)
     flags = frame.select(same.alias("same"))["same"].to_numpy().copy()
     flags[:1] = False
     return flags
 
 
-def _equal_rows(left: pl.DataFrame, right: pl.DataFrame) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
+def _equal_rows(
+    left: pl.DataFrame, right: pl.DataFrame
+) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
     both = pl.concat([left, right.rename({c: f"{c}_" for c in right.columns})], how="horizontal")
     equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(f"{c}_")) for c in left.columns)
     return both.select(equal.alias("equal"))["equal"].to_numpy()
@@ -170,9 +180,7 @@ def _note_duplicates(
     written.conflict_line = _least(written.conflict_line, lines[~exact])
 
 
-def _least(
-    so_far: int | None, lines: np.ndarray[tuple[int], np.dtype[np.int64]]
-) -> int | None:
+def _least(so_far: int | None, lines: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int | None:
     if not len(lines):
         return so_far
     least = int(lines.min())

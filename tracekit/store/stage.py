@@ -11,7 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.ingest.discover import TraceFile
-from tracekit.ingest.read import CleanBlock, Reading, read_file, table_of
+from tracekit.ingest.read import Reading, read_file, table_of
+from tracekit.ingest.validate import CleanBlock
 from tracekit.store.dimensions import LocalKeys, extend, read_dimension, write_dimension
 from tracekit.store.folder import dimension_path, part_path, rejects_path
 from tracekit.store.manifest import Defect, Manifest, SourceEntry
@@ -93,22 +94,24 @@ def commit(
     Returns the entry for the manifest and the new number of ids of each entity.
     """
     part = 1 + max((entry.part for entry in manifest.parts(staged.table.name)), default=-1)
+    moves: dict[Path, str] = {}
     sizes = dict(manifest.dimensions)
     mappings: dict[str, pl.DataFrame] = {}
     for entity, keys in sorted(staged.keys.items()):
         dimension = read_dimension(store, entity, manifest)
         whole, mappings[entity] = extend(dimension, keys.ids())
-        if whole.height > dimension.height or not (store / dimension_path(entity)).exists():
-            write_dimension(staged.folder / "dimension.parquet", whole)
-            _move(staged.folder / "dimension.parquet", store / dimension_path(entity))
         sizes[entity] = whole.height
-    target = staged.folder / "part.parquet"
-    written = write_sorted(
-        staged.folder / "rows", mappings, staged.table, target, sort_memory_bytes
-    )
-    _move(target, store / part_path(staged.table.name, part))
+        aside = staged.folder / f"{entity}.parquet"
+        write_dimension(aside, whole)
+        moves[aside] = dimension_path(entity)
+    rows = staged.folder / "part.parquet"
+    written = write_sorted(staged.folder / "rows", mappings, staged.table, rows, sort_memory_bytes)
+    moves[rows] = part_path(staged.table.name, part)
     if staged.rejects:
-        _write_rejects(staged, store / rejects_path(staged.table.name, part))
+        moves[_write_rejects(staged)] = rejects_path(staged.table.name, part)
+    # everything is written; moving it takes no room on the disk and next to no time
+    for source, target in moves.items():
+        _move(source, store / target)
     return _entry(staged, part, written), dict(sorted(sizes.items()))
 
 
@@ -117,13 +120,13 @@ def _move(source: Path, target: Path) -> None:
     source.replace(target)
 
 
-def _write_rejects(staged: Staged, target: Path) -> None:
+def _write_rejects(staged: Staged) -> Path:
     rejects = pl.concat(staged.rejects).select(
         pl.lit(staged.file.name).alias("source_file"), "line", "column", "reason", "text"
     )
     aside = staged.folder / "rejects.parquet"
     pq.write_table(rejects.to_arrow().cast(REJECTS), aside, compression="zstd")
-    _move(aside, target)
+    return aside
 
 
 def _entry(staged: Staged, part: int, written: Written) -> SourceEntry:

@@ -22,7 +22,7 @@ from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
 from tracekit.progress import SILENT, Progress
 from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import STAGING, Store, open_store
+from tracekit.store.folder import STAGING, open_store
 from tracekit.store.lock import exclusive
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.stage import commit, stage
@@ -81,8 +81,7 @@ def ingest(
                 for file in found.files:
                     writer.take(file, max_rejects_fraction, task.advance)
         finally:
-            if summary.ingested:
-                write_catalog(open_store(folder))
+            write_catalog(open_store(folder))
     if summary.failed:
         raise _failure(summary)
     return summary
@@ -90,24 +89,29 @@ def ingest(
 
 @contextmanager
 def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store, making it if it is not there; a store that stays empty is taken away again."""
+    """Lock the store, made if it is not there; one that stays empty is taken away again."""
     created = not folder.exists()
-    if not created and any(folder.iterdir()) and not (folder / NAME).exists():
+    if not created and not (folder / NAME).exists() and _holds_files(folder):
         raise TracekitError(
             f"{folder} is not empty and not a store", hint="name a new folder for the store"
         )
     with _disk_errors(folder):
         folder.mkdir(parents=True, exist_ok=True)
-        with exclusive(folder):
-            known = (folder / NAME).exists()
-            manifest = read_manifest(folder) if known else Manifest(tool_version=VERSION)
-            shutil.rmtree(folder / STAGING, ignore_errors=True)
-            try:
-                yield manifest
-            finally:
+        try:
+            with exclusive(folder):
+                if not (folder / NAME).exists():
+                    write_manifest(folder, Manifest(tool_version=VERSION))
                 shutil.rmtree(folder / STAGING, ignore_errors=True)
-        if created and not (folder / NAME).exists():
-            shutil.rmtree(folder, ignore_errors=True)
+                yield read_manifest(folder)
+        finally:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            if created and not read_manifest(folder).sources:
+                shutil.rmtree(folder, ignore_errors=True)
+
+
+def _holds_files(folder: Path) -> bool:
+    """Whether a folder holds more than a store that was killed at its birth leaves behind."""
+    return any(not path.name.startswith(".") for path in folder.iterdir())
 
 
 @contextmanager
@@ -119,7 +123,8 @@ def _disk_errors(folder: Path) -> Iterator[None]:
             raise _disk_full(folder) from error
         if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
             raise TracekitError(
-                f"{folder} cannot be written: {error.strerror}", hint="name a folder you may write to"
+                f"{folder} cannot be written: {error.strerror}",
+                hint="name a folder you may write to",
             ) from error
         raise
     except duckdb.Error as error:
@@ -212,7 +217,7 @@ def _too_many_rejects(
 
 
 def _failure(summary: IngestSummary) -> TracekitError:
-    name, first = summary.failed[0]
+    _, first = summary.failed[0]
     if len(summary.failed) == 1:
         done = len(summary.ingested)
         kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""

@@ -7,7 +7,9 @@ TABLE = Table(
     title="Calls between services, as recorded by either end",
     grain="one record of one call",
     columns=(
-        Column(name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0),
+        Column(
+            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
+        ),
         Column(name="trace", kind="id", unit="", entity="trace", description="The trace."),
         Column(
             name="rpc_id",

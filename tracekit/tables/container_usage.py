@@ -7,7 +7,9 @@ TABLE = Table(
     title="Use of each container over time",
     grain="container x 30 s",
     columns=(
-        Column(name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0),
+        Column(
+            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
+        ),
         Column(
             name="service",
             kind="id",
@@ -16,7 +18,9 @@ TABLE = Table(
             description="The service the container belongs to.",
             required=False,
         ),
-        Column(name="container", kind="id", unit="", entity="container", description="The container."),
+        Column(
+            name="container", kind="id", unit="", entity="container", description="The container."
+        ),
         Column(
             name="node",
             kind="id",

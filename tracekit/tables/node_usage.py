@@ -7,7 +7,9 @@ TABLE = Table(
     title="Use of each node over time",
     grain="node x 30 s",
     columns=(
-        Column(name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0),
+        Column(
+            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
+        ),
         Column(name="node", kind="id", unit="", entity="node", description="The node."),
         Column(
             name="cpu_fraction",

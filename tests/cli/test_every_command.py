@@ -1,0 +1,167 @@
+"""Every subcommand has help with an example, and fails as the contract says."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests_support import TraceFolder
+
+from tracekit import cli, registry
+from tracekit.cli import module_name, run
+
+COMMANDS = [module_name(name) for name in registry.module_names(cli)]
+
+
+def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--help"]) == 0
+    shown = capsys.readouterr().out
+    for name in COMMANDS:
+        assert f"  {name} " in shown
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_has_a_summary_and_an_example(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([name, "--help"]) == 0
+    shown = capsys.readouterr().out
+    assert f"Example: tracekit {name}" in " ".join(shown.split())
+    assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+def test_the_command_line_starts_light() -> None:
+    """Help must answer at once, so nothing heavy may be imported for it."""
+    code = (
+        "import sys; from tracekit.cli import build_app; build_app();"
+        "heavy = {'polars', 'duckdb', 'numpy', 'plotly', 'sklearn', 'scipy', 'pyarrow', 'jinja2'};"
+        "print(sorted(heavy & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+def test_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("tracekit ")
+
+
+ERRORS = [
+    (["ingest", "nope", "store"], "no such file or folder: nope"),
+    (["info", "nope"], "no such store: nope"),
+    (["check", "nope"], "no such store: nope"),
+    (["query", "nope", "usage/zone_summary"], "no such store: nope"),
+    (["analyze", "nope"], "no such store: nope"),
+    (["list", "polices"], "no kind 'polices'; kinds: sources"),
+    (["ingest", ".", "store", "--memory-limit", "lots"], "'lots' is not a size"),
+]
+
+
+@pytest.mark.parametrize(("arguments", "message"), ERRORS)
+def test_bad_input_is_one_line_and_exit_code_2(
+    arguments: list[str],
+    message: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run(arguments) == 2
+    said = capsys.readouterr()
+    assert said.out == ""
+    first, *rest = said.err.splitlines()
+    assert first.startswith(f"error: {message}")
+    assert all(line.startswith(" hint: ") for line in rest)
+    assert len(rest) <= 1
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["ingst"], ["info"], ["ingest", "a", "b", "--nope"], ["query", "s", "q", "--format", "x"]],
+)
+def test_a_wrong_call_is_exit_code_2(
+    arguments: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(arguments) == 2
+    assert "Traceback" not in capsys.readouterr().err
+
+
+def test_ctrl_c_is_exit_code_130(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def interrupted(_store: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("tracekit.info", interrupted)
+    assert run(["info", "store"]) == 130
+    assert capsys.readouterr().err.startswith("error: interrupted")
+
+
+def test_a_bug_is_one_line_unless_debugged(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def broken(_store: object) -> None:
+        raise ZeroDivisionError("division by zero")
+
+    monkeypatch.setattr("tracekit.info", broken)
+    assert run(["info", "store"]) == 2
+    said = capsys.readouterr().err
+    assert said.startswith("error: tracekit failed: ZeroDivisionError")
+    assert "Traceback" not in said
+
+
+def test_the_whole_way_through_a_store(
+    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "store")
+    assert run(["ingest", str(traces.path), store]) == 0
+    assert "node_usage" in capsys.readouterr().out
+    assert run(["ingest", str(traces.path), store]) == 0
+    assert capsys.readouterr().out.count("already in the store") == 4
+    for arguments in (
+        ["info", store],
+        ["check", store],
+        ["query", store, "usage/zone_summary"],
+        ["query", store, "usage/node_profile", "-p", "min_samples=5", "--format", "csv"],
+        ["analyze", store, "--out", str(tmp_path / "analysis")],
+    ):
+        assert run(arguments) == 0
+        said = capsys.readouterr()
+        assert said.out
+        assert said.err == ""
+        if "csv" not in arguments:
+            shown = said.out.replace(str(tmp_path), "")
+            assert max(len(line.rstrip()) for line in shown.splitlines()) <= 80, arguments
+    assert (tmp_path / "analysis" / "usage" / "node_profile.parquet").exists()
+    assert run(["check", store, "--strict"]) == 1
+
+
+def test_json_documents_name_their_schema(
+    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "store")
+    for arguments, schema in (
+        (["ingest", str(traces.path), store], "tracekit/ingest/1"),
+        (["info", store], "tracekit/info/1"),
+        (["check", store], "tracekit/check/1"),
+        (["analyze", store], "tracekit/analyze/1"),
+        (["list", "queries"], "tracekit/list/1"),
+    ):
+        assert run([*arguments, "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["schema"] == schema
+
+
+def test_query_formats(
+    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = str(tmp_path / "store")
+    run(["ingest", str(traces.path), store])
+    capsys.readouterr()
+    assert run(["query", store, "usage/zone_summary", "--format", "json"]) == 0
+    assert [row["zone"] for row in json.loads(capsys.readouterr().out)] == ["A", "C", "U"]
+    out = tmp_path / "zones.parquet"
+    assert run(["query", store, "usage/zone_summary", "--out", str(out)]) == 0
+    assert out.read_bytes()[:4] == b"PAR1"

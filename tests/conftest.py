@@ -1,0 +1,32 @@
+"""Fixtures that many tests share: hand-made trace files, and the real rows when they are at hand."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests_support import SHARED, TraceFolder
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> TraceFolder:
+    """A folder with the four tables as small CSVs, spelled as in the released files."""
+    return TraceFolder.written(tmp_path / "traces")
+
+
+@pytest.fixture(scope="session")
+def real_rows() -> Path:
+    """The heads of the real tables; tests that want them are skipped where they are not at hand."""
+    folder = SHARED / "data" / "ctm21"
+    if not folder.is_dir():
+        pytest.skip("real CTM21 rows are not at hand (set TRACEKIT_SHARED to their folder)")
+    return folder
+
+
+@pytest.fixture(autouse=True)
+def _no_debug(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("TRACEKIT_DEBUG", raising=False)
+    monkeypatch.setenv("COLUMNS", "80")
+    os.environ.pop("FORCE_COLOR", None)

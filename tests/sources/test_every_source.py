@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from tracekit.errors import TracekitError
+from tracekit.sources import Match, all_sources, check_formats, get_source, recognise
+
+
+def test_formats_agree_with_the_base_tables() -> None:
+    assert check_formats() == []
+
+
+@pytest.mark.parametrize("name", all_sources())
+def test_every_source_is_described(name: str) -> None:
+    source = all_sources()[name]
+    assert source.name == name
+    assert source.title
+    assert source.url.startswith("https://")
+    assert "" in source.missing_names
+
+
+CASES = [
+    (",timestamp,nodeid,node_cpu_usage,node_memory_usage", "node_usage"),
+    ("node_memory_usage,nodeid,timestamp,node_cpu_usage", "node_usage"),
+    ("timestamp,nodeid,cpu_utilization,memory_utilization", "node_usage"),
+    (
+        ",msname,msinstanceid,nodeid,instance_cpu_usage,instance_memory_usage,timestamp",
+        "container_usage",
+    ),
+    ("timestamp,msname,msinstanceid,nodeid,cpu_utilization,memory_utilization", "container_usage"),
+    (",timestamp,msname,msinstanceid,metric,value", "service_rate"),
+    ("timestamp,msname,msinstanceid,metrics,value", "service_rate"),
+    (",traceid,timestamp,rpcid,um,rpctype,dm,interface,rt", "call"),
+    ("\ufefftimestamp,nodeid,node_cpu_usage,node_memory_usage", "node_usage"),
+]
+
+
+@pytest.mark.parametrize(("header", "table"), CASES)
+def test_headers_are_recognised_whatever_their_order(header: str, table: str) -> None:
+    match = recognise(header.split(","))
+    assert isinstance(match, Match)
+    assert match.format.table == table
+
+
+def test_a_missing_column_is_named_with_the_likely_one() -> None:
+    error = recognise(["timestamp", "nodeid", "node_cpu", "node_memory_usage"])
+    assert isinstance(error, TracekitError)
+    assert "without column 'node_cpu_usage'" in error.what
+    assert "found: timestamp, nodeid, node_cpu, node_memory_usage" in error.what
+    assert "'node_cpu' may be 'node_cpu_usage'" in (error.hint or "")
+
+
+def test_a_container_table_without_its_container_is_not_taken_for_a_node_table() -> None:
+    header = "timestamp,msname,nodeid,cpu_utilization,memory_utilization"
+    error = recognise(header.split(","))
+    assert isinstance(error, TracekitError)
+    assert "'msinstanceid'" in error.what
+
+
+def test_another_trace_is_no_table() -> None:
+    error = recognise(["sn", "cpu_milli", "memory_mib", "gpu", "model"])
+    assert isinstance(error, TracekitError)
+    assert "not a table of a known trace" in error.what
+
+
+def test_an_unknown_release_lists_the_known() -> None:
+    with pytest.raises(TracekitError, match="no trace release named 'ctm20'; known: .*ctm21"):
+        get_source("ctm20")
