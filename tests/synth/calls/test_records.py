@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.synth.calls.directory import make_directory
+from tracekit.synth.calls.records import call_files
+from tracekit.synth.presets import get_preset
+from tracekit.synth.seeds import Seeds
+from tracekit.synth.world import World
+
+EPOCH_MS = 1_591_923_600_000
+
+
+@pytest.fixture(scope="module")
+def small_calls(small_world: World) -> pl.DataFrame:
+    directory = make_directory(small_world.seeds, small_world.services.ids)
+    files = list(call_files(small_world.preset, small_world.seeds, directory))
+    return pl.concat([file.rows for file in files])
+
+
+@pytest.fixture(scope="module")
+def tiny_calls(good_rows: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
+    return good_rows("MSCallGraph").with_columns(pl.col("timestamp").cast(int))
+
+
+def test_rows_are_in_the_file_of_their_time(small_world: World) -> None:
+    preset = small_world.preset
+    directory = make_directory(small_world.seeds, small_world.services.ids)
+    files = call_files(preset, small_world.seeds, directory)
+    for number, file in zip(range(3), files, strict=False):
+        times = file.rows["timestamp"] // preset.call_file_ms
+        assert times.unique().to_list() == [number]
+        assert not file.rows["timestamp"].is_sorted()
+        runs = (file.rows["traceid"] != file.rows["traceid"].shift()).sum()
+        assert runs > file.rows["traceid"].n_unique()
+
+
+def test_trace_ids_hide_the_wall_clock(
+    tiny_calls: pl.DataFrame, tiny_truth: dict[str, pl.DataFrame]
+) -> None:
+    ids = tiny_calls["traceid"]
+    born = ids.str.slice(8, 13).cast(pl.Int64) - EPOCH_MS
+    start = tiny_calls.join(tiny_truth["trace"], left_on="traceid", right_on="trace_id")
+
+    assert ids.str.contains(r"^0b[0-9a-f]{28}$").all()
+    assert (tiny_calls["timestamp"] - born).min() == 0
+    assert start.height == tiny_calls.height
+    assert (start["traceid"].str.slice(8, 13).cast(pl.Int64) - EPOCH_MS).to_list() == start[
+        "start_ms"
+    ].to_list()
+
+
+def test_both_ends_agree_but_for_the_sign(tiny_calls: pl.DataFrame) -> None:
+    rows = tiny_calls.filter(pl.col("rpctype") == "rpc").with_columns(
+        pl.col("rt").cast(int, strict=False)
+    )
+    calling = rows.filter(pl.col("rt") >= 0)
+    called = rows.filter(pl.col("rt") < 0)
+    both = calling.join(called, on=["traceid", "rpcid"])
+
+    assert both.height > 20
+    assert (both["rt"] + both["rt_right"]).is_between(0, 2).all()
+    assert both["interface"].to_list() == both["interface_right"].to_list()
+
+
+def test_an_interface_is_there_exactly_for_rpc_and_http(small_calls: pl.DataFrame) -> None:
+    present = small_calls.group_by("rpctype").agg((pl.col("interface") != "").mean())
+
+    assert dict(present.iter_rows()) == {
+        "rpc": 1,
+        "http": 1,
+        "mc": 0,
+        "db": 0,
+        "mq": 0,
+        "userDefined": 0,
+    }
+
+
+#: Real shares of types (duplicates removed), and of names and signs in the head of the files.
+TYPES = {"rpc": 0.42, "mc": 0.39, "db": 0.062, "http": 0.056, "mq": 0.048, "userDefined": 0.024}
+
+
+@pytest.mark.parametrize("name", TYPES)
+def test_mix_of_types(small_calls: pl.DataFrame, name: str) -> None:
+    assert (small_calls["rpctype"] == name).mean() == pytest.approx(TYPES[name], abs=0.035)
+
+
+@pytest.mark.parametrize(
+    ("what", "expected", "tolerance"),
+    [
+        (pl.col("um") == "(?)", 0.10, 0.04),
+        (pl.col("um") == "", 0.004, 0.003),
+        (pl.col("dm") == "(?)", 0.077, 0.03),
+        ((pl.col("um") == pl.col("dm")) & (pl.col("um") != "(?)"), 0.098, 0.04),
+        (pl.col("rt") < 0, 0.216, 0.04),
+        (pl.col("rt") == 0, 0.29, 0.08),
+    ],
+)
+def test_shares(
+    small_calls: pl.DataFrame, what: pl.Expr, expected: float, tolerance: float
+) -> None:
+    found = small_calls.select(what.mean()).item()
+
+    assert found == pytest.approx(expected, abs=tolerance)
+
+
+@pytest.mark.parametrize("name", ["db", "mc", "userDefined"])
+def test_some_types_are_only_recorded_by_the_caller(small_calls: pl.DataFrame, name: str) -> None:
+    times = small_calls.filter(pl.col("rpctype") == name)["rt"].to_numpy()
+
+    assert times.min() >= 0
+
+
+def test_most_services_are_in_no_usage_table(small_world: World, small_calls: pl.DataFrame) -> None:
+    inside = np.mean(np.isin(small_calls["dm"].to_numpy(), small_world.services.ids.to_numpy()))
+
+    assert 0.05 < inside < 0.3
+
+
+def test_a_row_never_repeats_by_accident(small_calls: pl.DataFrame) -> None:
+    assert small_calls.unique().height == small_calls.height
+
+
+def test_another_seed_gives_other_traces() -> None:
+    preset = get_preset("tiny")
+    ids = []
+    for seed in (0, 1):
+        directory = make_directory(Seeds(seed), pl.Series(["a" * 64, "b" * 64]))
+        ids.append(next(call_files(preset, Seeds(seed), directory)).traces["trace_id"])
+
+    assert not set(ids[0]) & set(ids[1])

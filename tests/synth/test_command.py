@@ -1,0 +1,51 @@
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracekit.cli import run
+from tracekit.synth.presets import all_presets
+
+
+def test_json_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synth", str(tmp_path / "out"), "--preset", "tiny", "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "tracekit/synth/1"
+    assert document["preset"] == "tiny"
+    assert document["rows"].keys() == {"node_usage", "container_usage", "service_rate", "call"}
+    assert Path(document["truth"]).is_dir()
+
+
+def test_help_names_every_preset(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synth", "--help"]) == 0
+
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in all_presets())
+    assert "Example: tracekit synth" in shown
+
+
+def test_the_table_fits_the_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["synth", str(tmp_path / "out"), "--preset", "tiny"]) == 0
+
+    shown = capsys.readouterr().out
+    assert "container_usage" in shown
+    table = shown.split("planted truth")[0]
+    assert max(len(line) for line in table.splitlines()) <= 80
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--preset", "huge"], "error: no preset named 'huge'"),
+        (["--preset", "tiny", "--seed", "-4"], "error: the seed is -4"),
+    ],
+)
+def test_mistakes_are_answered(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], arguments: list[str], says: str
+) -> None:
+    assert run(["synth", str(tmp_path / "out"), *arguments]) == 2
+
+    assert says in capsys.readouterr().err

@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit import synth
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT
+
+
+def fingerprints(folder: Path) -> dict[str, str]:
+    return {
+        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_same_preset_and_seed_give_the_same_bytes(tiny: Path, tmp_path: Path) -> None:
+    synth.write(tmp_path / "again", preset="tiny", seed=7)
+
+    assert fingerprints(tmp_path / "again") == fingerprints(tiny)
+
+
+def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path) -> None:
+    code = "import sys, pathlib, tracekit.synth as s; s.write(pathlib.Path(sys.argv[1]), "
+    subprocess.run(
+        [sys.executable, "-c", code + "preset='tiny', seed=7)", str(tmp_path / "one")],
+        check=True,
+        env={**os.environ, "POLARS_MAX_THREADS": "1"},
+    )
+
+    assert fingerprints(tmp_path / "one") == fingerprints(tiny)
+
+
+def test_another_seed_gives_another_trace(tiny: Path, tmp_path: Path) -> None:
+    synth.write(tmp_path / "other", preset="tiny", seed=8)
+
+    mine, other = fingerprints(tiny), fingerprints(tmp_path / "other")
+    assert mine.keys() == other.keys()
+    assert all(mine[name] != other[name] for name in mine)
+
+
+def test_summary_counts_what_is_in_the_files(
+    tmp_path: Path, tiny_lines: dict[str, list[str]]
+) -> None:
+    summary = synth.write(tmp_path / "out", preset="tiny", seed=7, progress=SILENT)
+
+    by_stem: dict[str, int] = {}
+    for name, lines in tiny_lines.items():
+        stem = name.split("_")[0]
+        by_stem[stem] = by_stem.get(stem, 0) + len(lines) - 1
+    assert summary.rows == {
+        "container_usage": by_stem["MSResource"],
+        "node_usage": by_stem["Node"],
+        "service_rate": by_stem["MSRTQps"],
+        "call": by_stem["MSCallGraph"],
+    }
+    assert summary.files == len(tiny_lines)
+    sizes = [path.stat().st_size for path in (tmp_path / "out").glob("*/*.tar.gz")]
+    assert summary.size_bytes == sum(sizes)
+    defects = pl.read_parquet(summary.truth / "defect.parquet")
+    assert summary.defects == {
+        action: defects.filter(pl.col("action") == action).height
+        for action in ("dropped", "kept", "null", "rejected")
+    }
+
+
+def test_manifest_names_preset_and_seed(tiny: Path) -> None:
+    manifest = json.loads((tiny / "truth" / "manifest.json").read_text())
+
+    assert (manifest["schema"], manifest["preset"], manifest["seed"]) == (
+        "tracekit/synth/1",
+        "tiny",
+        7,
+    )
+
+
+def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
+    synth.write(tmp_path, preset="tiny", seed=1)
+    extra = tmp_path / "MSResource" / "MSResource_9.tar.gz"
+    extra.write_bytes(b"left over")
+    synth.write(tmp_path, preset="tiny", seed=2)
+
+    assert not extra.exists()
+    assert json.loads((tmp_path / "truth" / "manifest.json").read_text())["seed"] == 2
+
+
+@pytest.mark.parametrize(
+    ("preset", "seed", "says"),
+    [
+        ("tyni", 0, "no preset named 'tyni'"),
+        ("tiny", -1, "the seed is -1, expected 0 or more"),
+    ],
+)
+def test_wrong_calls_are_refused(tmp_path: Path, preset: str, seed: int, says: str) -> None:
+    with pytest.raises(TracekitError, match=says):
+        synth.write(tmp_path / "out", preset=preset, seed=seed)
+
+    assert not (tmp_path / "out").exists()

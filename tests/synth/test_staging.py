@@ -1,0 +1,58 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tracekit.errors import TracekitError
+from tracekit.synth.staging import check_out, staged
+
+
+def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "thesis.txt").write_text("mine")
+
+    with pytest.raises(TracekitError, match=r"not empty and not a made-up trace; it holds thesis"):
+        check_out(tmp_path)
+
+
+def test_a_file_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "out").write_text("mine")
+
+    with pytest.raises(TracekitError, match="is a file, expected a folder"):
+        check_out(tmp_path / "out")
+
+
+@pytest.mark.parametrize("manifest", ["{", "[]", '{"schema": "other/1"}'])
+def test_a_foreign_manifest_is_no_licence_to_overwrite(tmp_path: Path, manifest: str) -> None:
+    (tmp_path / "truth").mkdir()
+    (tmp_path / "truth" / "manifest.json").write_text(manifest)
+
+    with pytest.raises(TracekitError, match="not a made-up trace"):
+        check_out(tmp_path)
+
+
+def test_nothing_is_left_under_its_final_name_after_a_failure(tmp_path: Path) -> None:
+    def fail() -> None:
+        with staged(tmp_path / "out", ["a", "truth"]) as folder:
+            (folder / "a").mkdir()
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_parts_appear_together(tmp_path: Path) -> None:
+    with staged(tmp_path / "out", ["a", "truth"]) as folder:
+        (folder / "a").mkdir()
+        (folder / "truth").mkdir()
+        assert not (tmp_path / "out" / "a").exists()
+
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["a", "truth"]
+
+
+def test_an_interrupted_run_may_be_repeated(tmp_path: Path) -> None:
+    (tmp_path / ".synth-partial").mkdir()
+    (tmp_path / "node").mkdir()
+
+    check_out(tmp_path)

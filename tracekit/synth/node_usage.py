@@ -1,0 +1,169 @@
+"""Use of each node over time, with a correlation of CPU and memory that is planted exactly."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.synth import shapes
+from tracekit.synth.arrays import Floats, Ints
+from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, Preset
+from tracekit.synth.seeds import Seeds
+from tracekit.synth.world import World
+
+#: Zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U without a correlation.
+ZONE_EDGE = 0.3
+ZONE_SHARES = {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}
+ZONE_RANGES = {"A": (-0.90, -0.35), "B": (-0.25, 0.25), "C": (0.35, 0.95)}
+#: Nodes whose r lies within 0.02 of an edge, where a wrong sign of < shows.
+NEAR_EDGE_SHARE = 0.05
+NOISE_SD, NOISE_KEEP = 0.060, 0.68
+DAILY_SWING = 0.035
+#: Nodes with one sample above the whole of their capacity, as a share; at least three.
+ABOVE_ONE_SHARE = 0.002
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodePlan:
+    """What is planted about the nodes' series.
+
+    Parameters
+    ----------
+    zones : list of str
+        'A', 'B', 'C' or 'U' for each node.
+    pearson_r : float64, shape (nodes,)
+        Correlation of CPU and memory; NaN for nodes of constant memory.
+    above_one_step : int64, shape (nodes,)
+        Step at which a node's CPU exceeds 1, -1 where it never does.
+    """
+
+    zones: list[str]
+    pearson_r: Floats
+    above_one_step: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeBlock:
+    """Printed values of a group of nodes; arrays of shape (members, steps)."""
+
+    members: Ints
+    cpu_fraction: Floats
+    memory_fraction: Floats
+
+
+def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
+    """Draw a zone and a correlation for every node."""
+    rng = seeds.stream("node zones")
+    zones = _zones(rng, preset.nodes)
+    r = np.full(preset.nodes, np.nan)
+    for zone, (low, high) in ZONE_RANGES.items():
+        members = np.array([name == zone for name in zones])
+        r[members] = low + (high - low) * shapes.strata(rng, int(members.sum()))
+    with_r = np.flatnonzero(~np.isnan(r))
+    near = with_r[rng.random(len(with_r)) < NEAR_EDGE_SHARE]
+    side = np.where(rng.random(len(near)) < 0.5, -1, 1)
+    r[near] = side * (
+        ZONE_EDGE + rng.uniform(0.001, 0.02, len(near)) * rng.choice([-1, 1], len(near))
+    )
+    above = np.full(preset.nodes, -1, dtype=np.int64)
+    count = min(preset.nodes, max(3, round(ABOVE_ONE_SHARE * preset.nodes)))
+    chosen = rng.choice(preset.nodes, size=count, replace=False)
+    above[chosen] = rng.integers(1, preset.steps // 2, size=count)
+    return NodePlan(zones=[zone_of(value) for value in r], pearson_r=r, above_one_step=above)
+
+
+def zone_of(pearson_r: float) -> str:
+    """The zone of a correlation; at the edges as published, -0.3 is B and 0.3 is C."""
+    if np.isnan(pearson_r):
+        return "U"
+    if pearson_r < -ZONE_EDGE:
+        return "A"
+    return "B" if pearson_r < ZONE_EDGE else "C"
+
+
+def _zones(rng: np.random.Generator, count: int) -> list[str]:
+    names = list(ZONE_SHARES)
+    edges = np.cumsum(list(ZONE_SHARES.values()))[:-1]
+    zones = [names[at] for at in np.searchsorted(edges, shapes.strata(rng, count), side="right")]
+    for zone in names:
+        if zone not in zones and count >= len(names):
+            zones[zones.index(max(set(zones), key=zones.count))] = zone
+    return zones
+
+
+def node_blocks(
+    world: World, plan: NodePlan, cpu_below: Floats, memory_below: Floats
+) -> Iterator[NodeBlock]:
+    """The nodes' series, a group of nodes at a time, in random order.
+
+    Parameters
+    ----------
+    cpu_below : float64, shape (nodes, steps)
+        CPU of the containers of each node, fraction of the node: its use is never below.
+    memory_below : float64, shape (nodes,)
+        The most memory the containers of each node ever hold, fraction of the node.
+    """
+    order = world.seeds.stream("node blocks").permutation(world.preset.nodes)
+    size = world.preset.block_entities
+    for number, start in enumerate(range(0, len(order), size)):
+        members = order[start : start + size]
+        rng = world.seeds.stream("node noise", number)
+        cpu = _cpu(world, plan, rng, members, cpu_below[members])
+        level = np.maximum(world.nodes.memory_level[members], 1.2 * memory_below[members] + 0.01)
+        room = np.minimum(level - memory_below[members], 1 - level)
+        memory = level[:, None] + _memory_swing(rng, plan.pearson_r[members], cpu, room)
+        yield NodeBlock(members=members, cpu_fraction=cpu, memory_fraction=memory)
+
+
+def _cpu(
+    world: World, plan: NodePlan, rng: np.random.Generator, members: Ints, below: Floats
+) -> Floats:
+    """Containers' use plus that of everything else on the node, which is always positive."""
+    level = world.nodes.cpu_level[members]
+    others = np.maximum(level - below.mean(axis=1), 0.3 * level)
+    steps = below.shape[1]
+    hour = shapes.START_HOUR + np.arange(steps) / STEPS_PER_HOUR
+    calm = np.clip((1 - level) / 0.3, 0.2, 1.2)
+    noise = shapes.bounded(shapes.autoregressive(rng, len(members), steps, NOISE_KEEP))
+    swing = DAILY_SWING * rng.uniform(0.5, 1.5, (len(members), 1)) * shapes.daily(hour)
+    cpu = below + others[:, None] * (1 + calm[:, None] * (swing + NOISE_SD * noise))
+    planted = np.flatnonzero(plan.above_one_step[members] >= 0)
+    cpu[planted, plan.above_one_step[members[planted]]] = 1 + rng.uniform(0.01, 0.08, len(planted))
+    return np.asarray(cpu)
+
+
+def _memory_swing(rng: np.random.Generator, pearson_r: Floats, cpu: Floats, room: Floats) -> Floats:
+    """Memory around its mean whose sample correlation with ``cpu`` is the planted r, to rounding.
+
+    With c the standardised CPU and e noise made orthogonal to it, r c + sqrt(1 - r^2) e has unit
+    variance and correlation r with c. It is scaled to stay within ``room``, shape (members,).
+    """
+    r = np.nan_to_num(pearson_r)[:, None]
+    along = _standardised(cpu)
+    drift = _standardised(shapes.autoregressive(rng, cpu.shape[0], cpu.shape[1], 0.998))
+    across = _standardised(drift - (drift * along).mean(axis=1, keepdims=True) * along)
+    shape = r * along + np.sqrt(1 - r**2) * across
+    spread = np.exp(np.log(0.0009) + 0.6 * rng.standard_normal(len(cpu)))
+    spread = np.minimum(spread, 0.9 * room / np.abs(shape).max(axis=1))
+    return np.asarray(np.where(np.isnan(pearson_r), 0.0, spread)[:, None] * shape)
+
+
+def _standardised(series: Floats) -> Floats:
+    centred = series - series.mean(axis=1, keepdims=True)
+    return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True)))
+
+
+def block_rows(world: World, block: NodeBlock) -> pl.DataFrame:
+    """Rows of a group of nodes as the Node file has them, ordered by time."""
+    steps = block.cpu_fraction.shape[1]
+    return pl.DataFrame(
+        {
+            "timestamp": np.repeat(np.arange(steps) * STEP_MS, len(block.members)),
+            "nodeid": world.nodes.ids.gather(np.tile(block.members, steps)),
+            "node_cpu_usage": block.cpu_fraction.T.ravel(),
+            "node_memory_usage": block.memory_fraction.T.ravel(),
+        }
+    )

@@ -1,0 +1,81 @@
+"""Sizes of made-up traces: one file per preset."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from dataclasses import dataclass
+
+from tracekit import registry
+from tracekit.errors import unknown_name
+from tracekit.units import MS_PER_HOUR, MS_PER_MINUTE
+
+STEP_MS = 30_000
+STEPS_PER_MINUTE = 2
+STEPS_PER_HOUR = 120
+MINUTES_PER_RATE_FILE = 30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Preset:
+    """How large a made-up trace is.
+
+    Parameters
+    ----------
+    hours : int
+        Length of the trace. Usage is sampled every 30 s, call rates every minute.
+    call_minutes_per_file : int
+        Minutes that one MSCallGraph archive covers; 5 in the real release. Small traces take
+        fewer and longer archives.
+    block_entities : int
+        Nodes or containers whose rows stand together in a file, ordered by time.
+    fault_share : float
+        Rows of each kind of defect, as a share of a table's rows.
+    fault_minimum : int
+        Rows of each kind of defect that every table has at least.
+    """
+
+    title: str
+    nodes: int
+    services: int
+    containers: int
+    hours: int
+    traces: int
+    call_minutes_per_file: int
+    block_entities: int = 64
+    fault_share: float = 3e-5
+    fault_minimum: int = 3
+
+    @property
+    def steps(self) -> int:
+        """Number of usage samples of each entity."""
+        return self.hours * STEPS_PER_HOUR
+
+    @property
+    def minutes(self) -> int:
+        """Number of call-rate samples: both ends of the trace are included."""
+        return self.hours * 60 + 1
+
+    @property
+    def horizon_ms(self) -> int:
+        """Length of the trace."""
+        return self.hours * MS_PER_HOUR
+
+    @property
+    def call_file_ms(self) -> int:
+        """Length of what one MSCallGraph archive covers."""
+        return self.call_minutes_per_file * MS_PER_MINUTE
+
+
+@functools.cache
+def all_presets() -> dict[str, Preset]:
+    """Every preset, by name."""
+    return registry.instances(sys.modules[__name__], Preset)
+
+
+def get_preset(name: str) -> Preset:
+    """The preset of that name; raises TracekitError for an unknown one."""
+    if name not in all_presets():
+        known = ", ".join(all_presets())
+        raise unknown_name("preset", name, all_presets(), listing=known)
+    return all_presets()[name]

@@ -1,0 +1,66 @@
+"""Distributions of the real trace, and how values are drawn from them.
+
+The numbers are statistics published about, or measured on head rows of, the Alibaba microservices
+trace of 2021 (quantiles of 999 rows of Node and of MSResource, fits to them, and whole-table counts
+printed in public notebooks).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy import special
+
+from tracekit.synth.arrays import Floats
+
+#: Beijing time of day at which the trace starts, in hours.
+START_HOUR = 9.0
+
+#: Nodes whose CPU is nearly idle, and the quantiles of all others.
+NODE_IDLE_SHARE = 0.018
+NODE_PROBABILITIES = (0.0, 0.03, 0.08, 0.24, 0.49, 0.75, 0.90, 0.95, 0.99, 1.0)
+NODE_CPU_QUANTILES = (0.40, 0.523, 0.594, 0.660, 0.710, 0.750, 0.777, 0.793, 0.830, 0.865)
+NODE_MEMORY_QUANTILES = (0.66, 0.699, 0.717, 0.742, 0.761, 0.778, 0.798, 0.813, 0.837, 0.860)
+CONTAINER_CPU_LOGNORMAL = (-1.885, 0.668)
+CONTAINER_MEMORY_BETA = (7.89, 4.13)
+#: Share of the variance of container usage that lies between services.
+BETWEEN_SERVICES_SHARE = 0.95
+#: exp(sigma^2) is services / effective number of services: 1300 / 214.
+SERVICE_SIZE_SIGMA = 1.343
+
+
+def strata(rng: np.random.Generator, count: int) -> Floats:
+    """Evenly spaced probabilities in random order, shape (count,): a sample without luck in it."""
+    return (rng.permutation(count) + 0.5) / count
+
+
+def normal(probability: Floats) -> Floats:
+    """Quantiles of the standard normal distribution."""
+    return np.asarray(special.ndtri(probability))
+
+
+def beta(probability: Floats, a: float, b: float) -> Floats:
+    """Quantiles of the Beta(a, b) distribution."""
+    return np.asarray(special.betaincinv(a, b, probability))
+
+
+def bounded(noise: Floats, limit: float = 2.5) -> Floats:
+    """Noise bent so that it stays within ``limit`` standard deviations."""
+    return limit * np.tanh(noise / limit)
+
+
+def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: float) -> Floats:
+    """AR(1) noise of unit variance along the second axis, shape (rows, columns)."""
+    noise = rng.standard_normal((columns, rows))
+    noise[1:] *= np.sqrt(1 - keep**2)
+    for at in range(1, columns):
+        noise[at] += keep * noise[at - 1]
+    return np.ascontiguousarray(noise.T)
+
+
+def daily(hour: Floats) -> Floats:
+    """The daily curve, within -1..1, of the time of day in hours: highest at 16, calm at night.
+
+    The real call files are largest for 15:40 to 17:20.
+    """
+    day = 2 * np.pi / 24
+    return 0.85 * np.cos(day * (hour - 16.0)) + 0.15 * np.cos(2 * day * (hour - 16.0))

@@ -1,0 +1,203 @@
+"""One CSV file of the trace as it grows: good rows in, good and broken lines out."""
+
+from __future__ import annotations
+
+import heapq
+import io
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import numpy as np
+import polars as pl
+
+from tracekit.synth.archive import pack
+from tracekit.synth.faults import Action, Fault, Planned, Row
+from tracekit.synth.layout import FileShape, Layout
+
+MEMORY_BYTES = 256 << 20
+#: How many rows after the good one a repeated row may stand.
+LATER_ROWS = (5, 400)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defect:
+    """A planted defect: line 1 of a file is its header."""
+
+    source_file: str
+    line: int
+    table: str
+    name: str
+    action: Action
+    entity_id: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Receipt:
+    """What a written file holds: ``rows`` counts all lines but the header."""
+
+    path: Path
+    table: str
+    member: str
+    rows: int
+    size_bytes: int
+    defects: list[Defect]
+
+
+@dataclass(order=True)
+class _Event:
+    """Something to do once row ``row`` is written, or in its place when ``late`` is 0."""
+
+    row: int
+    late: int
+    number: int
+    fault: Fault = field(compare=False)
+    good: Row | None = field(compare=False, default=None)
+
+
+class TableFile:
+    """A file of the trace, written to an archive when its ``with`` block ends well.
+
+    Parameters
+    ----------
+    planned : sequence of Planned
+        The faults to plant, in row order.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        layout: Layout,
+        shape: FileShape,
+        *,
+        planned: Sequence[Planned],
+        rng: np.random.Generator,
+    ) -> None:
+        self.receipt: Receipt | None = None
+        self._path, self._layout, self._shape, self._rng = path, layout, shape, rng
+        self._text = tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115
+        self._good_rows = 0
+        self._lines = 0
+        self._defects: list[Defect] = []
+        self._events = [
+            _Event(plan.row, 0 if plan.fault.where == "instead" else 1, at, plan.fault)
+            for at, plan in enumerate(planned)
+        ]
+        self._next = len(self._events)
+        heapq.heapify(self._events)
+
+    def __enter__(self) -> Self:
+        spelled = dict(self._shape.spellings)
+        names = [spelled.get(name, name) for name in self._layout.columns]
+        self._write_line(["", *names] if self._shape.indexed else names)
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        with self._text:
+            if kind is None:
+                self._finish()
+
+    def add(self, rows: pl.DataFrame, *, kept: Mapping[int, str] | None = None) -> None:
+        """Write good rows; ``kept`` names what is odd about some of them, by place in ``rows``."""
+        odd = sorted((kept or {}).items())
+        start, end = self._good_rows, self._good_rows + rows.height
+        while self._events and self._events[0].row < end:
+            event = heapq.heappop(self._events)
+            upto = event.row + event.late
+            odd = self._write_rows(rows, start, upto, odd)
+            self._apply(event, rows.row(event.row - start, named=True) if not event.good else {})
+        self._write_rows(rows, start, end, odd)
+
+    def add_odd(self, row: Mapping[str, object], name: str, action: Action) -> None:
+        """Write one row that is a defect by itself, made by the caller."""
+        frame = pl.DataFrame([row], schema=list(self._layout.columns))
+        line = frame.write_csv(include_header=False, quote_style="never").rstrip("\n")
+        self._plant(line.split(","), name, action, str(row[self._layout.entity]))
+
+    def _write_rows(
+        self, rows: pl.DataFrame, start: int, upto: int, odd: list[tuple[int, str]]
+    ) -> list[tuple[int, str]]:
+        """Write the rows before number ``upto`` that are not written yet."""
+        offset, count = self._good_rows - start, upto - self._good_rows
+        if count <= 0:
+            return odd
+        piece = rows.slice(offset, count)
+        while odd and odd[0][0] < offset + count:
+            at, name = odd.pop(0)
+            entity = rows.item(at, self._layout.entity)
+            self._note(self._lines + 1 + at - offset, name, "kept", entity)
+        if self._shape.indexed:
+            first = self._lines - 1
+            piece = piece.insert_column(0, pl.Series("", np.arange(first, first + count)))
+        buffer = io.BytesIO()
+        piece.write_csv(buffer, include_header=False, quote_style="never")
+        self._text.write(buffer.getbuffer())
+        self._lines += count
+        self._good_rows += count
+        return odd
+
+    def _apply(self, event: _Event, values: Mapping[str, object]) -> None:
+        good = event.good or self._fields(values)
+        if event.fault.where == "later" and event.good is None:
+            self._next += 1
+            row = event.row + int(self._rng.integers(*LATER_ROWS))
+            heapq.heappush(self._events, _Event(row, 1, self._next, event.fault, good))
+            return
+        entity = good[self._layout.entity]
+        line = event.fault.spoil(good, self._layout, self._rng)
+        self._plant(line, event.fault.name, event.fault.action, entity)
+        self._good_rows += event.late == 0
+
+    def _fields(self, values: Mapping[str, object]) -> Row:
+        """A good row as it is printed, by column."""
+        frame = pl.DataFrame([values])
+        line = frame.write_csv(include_header=False, quote_style="never").rstrip("\n")
+        return dict(zip(self._layout.columns, line.split(","), strict=True))
+
+    def _plant(self, fields: Sequence[str], name: str, action: Action, entity: str) -> None:
+        self._note(self._lines + 1, name, action, entity)
+        self._write_line([str(self._lines - 1), *fields] if self._shape.indexed else fields)
+
+    def _note(self, line: int, name: str, action: Action, entity: str | None) -> None:
+        defect = Defect(
+            source_file=f"{self._shape.name}.csv",
+            line=line,
+            table=self._layout.table,
+            name=name,
+            action=action,
+            entity_id=entity,
+        )
+        self._defects.append(defect)
+
+    def _write_line(self, fields: Sequence[str]) -> None:
+        self._text.write((",".join(fields) + "\n").encode())
+        self._lines += 1
+
+    def _finish(self) -> None:
+        while self._events:
+            self._apply(heapq.heappop(self._events), {})
+        size = self._text.tell()
+        self._text.seek(0)
+        packed = pack(
+            self._text,
+            size,
+            self._path / self._layout.folder / f"{self._shape.name}.tar.gz",
+            name=self._shape.name,
+            in_folder=self._shape.in_folder,
+        )
+        self.receipt = Receipt(
+            path=self._path / self._layout.folder / f"{self._shape.name}.tar.gz",
+            table=self._layout.table,
+            member=f"{self._shape.name}.csv",
+            rows=self._lines - 1,
+            size_bytes=packed,
+            defects=self._defects,
+        )
