@@ -256,3 +256,16 @@ def test_every_line_is_either_kept_or_rejected(
         assert float(time) >= 0
         assert float(cpu) >= 0
         assert float(memory) >= 0
+
+
+def test_an_optional_number_may_be_absent_but_not_broken(tmp_path: Path) -> None:
+    path = tmp_path / "MSCallGraph_0.csv"
+    path.write_text(
+        csv_text(
+            CALL_HEADER, [f"t1,{n},0.{n},a,mc,b,,{rt}" for n, rt in enumerate(["1", "", "abc"])]
+        )
+    )
+    clean, rejects, reading = read(path)
+    assert clean["response_time_ms"].to_list() == [1.0, None]
+    assert rejects["reason"].to_list() == ["is 'abc', expected a number"]
+    assert dict(reading.counts.missing) == {("response_time_ms", ""): 1}

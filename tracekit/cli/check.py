@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Mapping
+from typing import Annotated, Any
 
 import typer
 
@@ -25,30 +26,36 @@ def command(
     """
     import tracekit
     from tracekit.errors import CheckFailedError
-    from tracekit.units import percent
 
     document = tracekit.check(store)
     ledger = document["ledger"]
     if json:
         print_json({"schema": "tracekit/check/1", **document})
-    elif ledger:
-        rows = [
-            [
-                row["table"],
-                f"{row['defect']} {row['column']}".strip(),
-                row["rows"],
-                percent(row["share"], 2),
-                row["action"],
-            ]
-            for row in ledger
-        ]
-        print_table(
-            f"Data quality of {store}", ["table", "defect", "rows", "share", "action"], rows
-        )
     else:
-        print(f"{store}: no defects found")
+        _show(store, document)
     if strict and ledger:
         raise CheckFailedError(
             f"{len(ledger)} kinds of defect in {store}, --strict allows none",
             hint="each row's fate is in the table above",
         )
+
+
+def _show(store: object, document: Mapping[str, Any]) -> None:
+    from tracekit.units import percent
+
+    for table, counts in document["tables"].items():
+        ledger = [row for row in document["ledger"] if row["table"] == table]
+        rows = [
+            [_named(row), row["rows"], percent(row["share"], 3), row["action"]] for row in ledger
+        ]
+        title = f"{table}: {counts['rows']:,} rows in {store}"
+        if rows:
+            print_table(title, ["defect", "rows", "share", "what was done"], rows)
+        else:
+            print(f"{title}, no defects found")
+
+
+def _named(row: Mapping[str, Any]) -> str:
+    """A defect with the column it is in, and the spelling of an unknown name."""
+    spelling = row["example"].rpartition(": ")[2] if row["defect"] == "missing_name" else ""
+    return " ".join(part for part in (row["defect"], row["column"], spelling) if part)

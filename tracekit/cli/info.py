@@ -20,7 +20,6 @@ def command(store: StoreArgument, json: JsonOption = False) -> None:
         return
     rows = []
     for name, table in document["tables"].items():
-        span = (table["time_max_ms"] or 0) - (table["time_min_ms"] or 0)
         step = table.get("step_ms")
         entities = ", ".join(
             f"{table[plural]:,} {plural}"
@@ -28,7 +27,13 @@ def command(store: StoreArgument, json: JsonOption = False) -> None:
             if plural in table
         )
         rows.append(
-            [name, table["rows"], duration(span), duration(step) if step else "-", entities]
+            [
+                name,
+                table["rows"],
+                duration(table["span_ms"]),
+                duration(step) if step else "-",
+                entities,
+            ]
         )
     print_table(f"Store {store}", ["table", "rows", "span", "step", "entities"], rows)
     print(f"{len(document['sources'])} source files; data quality: tracekit check {store}")

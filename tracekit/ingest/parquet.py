@@ -10,12 +10,11 @@ import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
-from tracekit.ingest.parse import Parsed, no_rejects
+from tracekit.ingest.parse import TYPES, Parsed, no_rejects
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.tables import Table, all_tables
 
 _BATCH_ROWS = 200_000
-_TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
 
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
@@ -24,14 +23,8 @@ def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
     names = {file.match.header[at]: column for column, at in file.match.positions.items()}
     line = 1
     for batch in _batches(file, list(names)):
-        strings = batch.rename(names).select(column.name for column in table.columns)
-        parsed = Parsed(_typed(strings, table, line), no_rejects(), strings)
-        texts = strings.rows()
-
-        def line_text(row: int, texts: list[tuple[object, ...]] = texts, first: int = line) -> str:
-            return ",".join("" if value is None else str(value) for value in texts[row - first])
-
-        yield validate(parsed, table, file.match.source.missing_names, counts, line_text)
+        parsed = _parsed(batch.rename(names), table, line)
+        yield validate(parsed, table, file.match.source.missing_names, counts)
         line += batch.height
 
 
@@ -45,7 +38,17 @@ def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
         ) from error
 
 
-def _typed(strings: pl.DataFrame, table: Table, first_line: int) -> pl.DataFrame:
-    return strings.select(
-        pl.col(column.name).cast(_TYPES[column.kind], strict=False) for column in table.columns
-    ).with_columns(line=pl.int_range(first_line, first_line + strings.height))
+def _parsed(batch: pl.DataFrame, table: Table, first_line: int) -> Parsed:
+    raw = batch.select(column.name for column in table.columns)
+    typed = raw.with_columns(
+        pl.col(column.name).cast(TYPES[column.kind], strict=False) for column in table.columns
+    ).with_columns(pl.int_range(first_line, first_line + raw.height).alias("line"))
+
+    def found(line: int, column: str) -> str:
+        value = raw[column][line - first_line]
+        return "" if value is None else str(value)
+
+    def shown(line: int) -> str:
+        return ",".join(found(line, column) for column in raw.columns)
+
+    return Parsed(typed, no_rejects(), found, shown)

@@ -1,24 +1,23 @@
-"""From a block of CSV lines to typed columns, with the broken rows apart.
+"""From a block of CSV lines to typed columns, with the malformed lines apart.
 
-Almost every block of a real trace is clean, so the fast way is tried first: count the commas,
-let the CSV reader parse typed columns. Only a block that does not add up is taken apart line by
-line, still without a Python loop over its good rows.
+Almost every line of a real trace is clean. So the block goes to the CSV reader whole, or less its
+malformed lines; a value that is no number becomes NULL there, and its text is looked up again only
+for the rejects. No step loops over good rows in Python.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.ingest.lines import Lines
 from tracekit.tables import Column, Table
 
-TEXT_SHOWN = 240
-
-_TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
+TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
 
 REJECTS_SCHEMA = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": pl.String}
 
@@ -30,13 +29,20 @@ class Parsed:
     Attributes
     ----------
     frame : typed columns of the base table, in its order, and ``line`` (int64, header = line 1)
-    rejects : ``line, column, reason, text`` of the rows that are no rows at all
-    strings : the same rows as ``frame`` as text, where a value may have failed to parse; or None
+    rejects : ``line, column, reason, text`` of the lines that are no rows at all
+    found : the text of a column's value in a line, as it stands in the file
+    shown : the text of a line, as the rejects keep it
     """
 
     frame: pl.DataFrame
     rejects: pl.DataFrame
-    strings: pl.DataFrame | None
+    found: Callable[[int, str], str]
+    shown: Callable[[int], str]
+
+
+def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
+    """The columns of a parsed frame."""
+    return {column.name: TYPES[column.kind] for column in table.columns} | {"line": pl.Int64}
 
 
 def no_rejects() -> pl.DataFrame:
@@ -55,126 +61,82 @@ def parse_block(
     width : the number of fields a line must have
     first_line : the line number of the block's first line
     """
-    fast = _parse_typed(block, table, positions, width)
-    if fast is not None:
-        frame = fast.with_columns(line=pl.int_range(first_line, first_line + fast.height))
-        return Parsed(frame, no_rejects(), None)
-    return _parse_apart(block, table, positions, width, first_line)
+    lines = Lines(block, width, first_line)
+    place = {column.name: at for column, at in zip(table.columns, positions, strict=True)}
 
+    def found(line: int, column: str) -> str:
+        return lines.text(line).split(b",")[place[column]].decode()
 
-def _parse_typed(
-    block: bytes, table: Table, positions: Sequence[int], width: int
-) -> pl.DataFrame | None:
-    """The block as typed columns, or None when some line is not what it should be."""
-    lines = block.count(b"\n")
-    if block.count(b",") != lines * (width - 1) or b"\0" in block:
-        return None
-    try:
-        frame = _read_csv(block, table.columns, positions, width, typed=True)
-    except (pl.exceptions.ComputeError, pl.exceptions.SchemaError):
-        return None
-    return frame if frame.height == lines else None
+    frame = _read_csv(block, table.columns, positions, width) if lines.well_formed() else None
+    rejects = no_rejects()
+    numbers: pl.Series | pl.Expr = pl.int_range(first_line, first_line + lines.count())
+    if frame is None or frame.height != lines.count():
+        faults = lines.faults()
+        rejects = _malformed(lines, faults)
+        clean = lines.without(np.flatnonzero(faults))
+        frame = _read_csv(clean, table.columns, positions, width)
+        numbers = pl.Series(np.flatnonzero(faults == 0) + first_line, dtype=pl.Int64)
+    if frame is None:
+        return Parsed(pl.DataFrame(schema=row_schema(table)), rejects, found, lines.shown)
+    frame = frame.with_columns(numbers.alias("line"))
+    return Parsed(_mend_times(frame, table, found), rejects, found, lines.shown)
 
 
 def _read_csv(
-    block: bytes, columns: Sequence[Column], positions: Sequence[int], width: int, *, typed: bool
-) -> pl.DataFrame:
-    names = {at: column.name for column, at in zip(columns, positions, strict=True)}
-    types = {at: _TYPES[column.kind] for column, at in zip(columns, positions, strict=True)}
-    schema = {
-        names.get(at, f"_{at}"): types.get(at, pl.String) if typed else pl.String
+    block: bytes, columns: Sequence[Column], positions: Sequence[int], width: int
+) -> pl.DataFrame | None:
+    """The block as typed columns, NULL where a value does not fit; None if it is unreadable."""
+    at_place = dict(zip(positions, columns, strict=True))
+    schema: dict[str, type[pl.DataType]] = {
+        at_place[at].name if at in at_place else f"_{at}": (
+            TYPES[at_place[at].kind] if at in at_place else pl.String
+        )
         for at in range(width)
     }
-    frame = pl.read_csv(
-        block,
-        has_header=False,
-        schema=schema,
-        columns=sorted(positions),
-        quote_char=None,
-        encoding="utf8",
-    )
+    try:
+        frame = pl.read_csv(
+            block,
+            has_header=False,
+            schema=schema,
+            columns=sorted(positions),
+            quote_char=None,
+            ignore_errors=True,
+        )
+    except (pl.exceptions.NoDataError, pl.exceptions.SchemaError, pl.exceptions.ComputeError):
+        return None
     return frame.select(column.name for column in columns)
 
 
-def _parse_apart(
-    block: bytes, table: Table, positions: Sequence[int], width: int, first_line: int
-) -> Parsed:
-    """The lines that have the right number of fields as text, then cast; the others rejected."""
-    lines = block.split(b"\n")[:-1]
-    faults = _line_faults(block, lines, width)
-    good = np.flatnonzero(faults == 0)
-    rejects = _structure_rejects(lines, faults, width, first_line)
-    clean = b"".join(lines[at] + b"\n" for at in good)
-    if not clean:
-        empty = pl.DataFrame(schema={c.name: _TYPES[c.kind] for c in table.columns})
-        return Parsed(empty.with_columns(line=pl.lit(0, pl.Int64)), rejects, None)
-    strings = _read_csv(clean, table.columns, positions, width, typed=False)
-    frame = strings.select(_cast(column) for column in table.columns)
-    return Parsed(
-        frame.with_columns(line=pl.Series(good + first_line, dtype=pl.Int64)), rejects, strings
-    )
-
-
-def _cast(column: Column) -> pl.Expr:
-    name = pl.col(column.name)
-    if column.kind == "number":
-        return name.cast(pl.Float64, strict=False)
-    if column.kind == "time":
-        whole = name.cast(pl.Float64, strict=False)
-        # a time written as 30000.0 is a time; one written as 30000.5 is not
-        return pl.coalesce(
-            name.cast(pl.Int64, strict=False),
-            pl.when(whole == whole.floor()).then(whole).cast(pl.Int64, strict=False),
-        ).alias(column.name)
-    return name
-
-
-_FIELDS, _NUL, _ENCODING = 1, 2, 3
-
-
-def _line_faults(block: bytes, lines: list[bytes], width: int) -> NDArray[np.int8]:
-    """For each line 0, or what is wrong with it as a line."""
-    data = np.frombuffer(block, dtype=np.uint8)
-    ends = np.flatnonzero(data == ord("\n"))
-    faults = np.zeros(len(ends), dtype=np.int8)
-    commas = np.searchsorted(np.flatnonzero(data == ord(",")), ends)
-    faults[np.diff(commas, prepend=0) != width - 1] = _FIELDS
-    faults[np.searchsorted(ends, np.flatnonzero(data == 0))] = _NUL
-    for at in np.unique(np.searchsorted(ends, np.flatnonzero(data >= 0x80))):
-        try:
-            lines[at].decode()
-        except UnicodeDecodeError:
-            faults[at] = _ENCODING
-    return faults
-
-
-def _structure_rejects(
-    lines: list[bytes], faults: NDArray[np.int8], width: int, first_line: int
-) -> pl.DataFrame:
-    bad = np.flatnonzero(faults)
-    if not len(bad):
-        return no_rejects()
+def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
+    numbers = (np.flatnonzero(faults) + lines.first_line).tolist()
+    kinds = faults[faults != 0].tolist()
     return pl.DataFrame(
         {
-            "line": bad + first_line,
-            "column": [None] * len(bad),
-            "reason": [_reason(lines[at], int(faults[at]), width) for at in bad],
-            "text": [shown(lines[at]) for at in bad],
+            "line": numbers,
+            "column": [None] * len(numbers),
+            "reason": [lines.reason(n, kind) for n, kind in zip(numbers, kinds, strict=True)],
+            "text": [lines.shown(n) for n in numbers],
         },
         schema=REJECTS_SCHEMA,
     )
 
 
-def _reason(line: bytes, fault: int, width: int) -> str:
-    if fault == _NUL:
-        return "holds a NUL byte, expected text"
-    if fault == _ENCODING:
-        return "is not UTF-8 text"
-    if not line:
-        return "is empty"
-    return f"has {line.count(b',') + 1} fields, expected {width}"
+def _mend_times(
+    frame: pl.DataFrame, table: Table, found: Callable[[int, str], str]
+) -> pl.DataFrame:
+    """A time written as 30000.0 is a time; one written as 30000.5 is not."""
+    for column in table.columns:
+        if column.kind == "time" and frame[column.name].null_count():
+            missing = frame.filter(pl.col(column.name).is_null())["line"].to_list()
+            mended = {line: _whole(found(line, column.name)) for line in missing}
+            values = pl.col("line").replace_strict(mended, default=None, return_dtype=pl.Int64)
+            frame = frame.with_columns(pl.coalesce(column.name, values).alias(column.name))
+    return frame
 
 
-def shown(line: bytes) -> str:
-    """A line as the rejects keep it: readable, and cut when long."""
-    return line[:TEXT_SHOWN].decode(errors="replace").replace("\0", "\\0")
+def _whole(text: str) -> int | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return int(value) if abs(value) < 2**63 and value == int(value) else None

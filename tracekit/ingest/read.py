@@ -16,7 +16,7 @@ from tracekit.ingest.members import (
     members,
 )
 from tracekit.ingest.parquet import parquet_blocks
-from tracekit.ingest.parse import parse_block, shown
+from tracekit.ingest.parse import parse_block
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.sources import Match, recognise
 from tracekit.tables import Table, all_tables
@@ -97,22 +97,7 @@ def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> Clean
     table = table_of(match)
     positions = [match.positions[column.name] for column in table.columns]
     parsed = parse_block(block, table, positions, len(match.header), first_line)
-
-    def line_text(line: int) -> str:
-        # only broken rows are looked up, so splitting the block anew is rare
-        return shown(_lines(block)[line - first_line])
-
-    return validate(parsed, table, match.source.missing_names, counts, line_text)
-
-
-_LAST_SPLIT: list[tuple[bytes, list[bytes]]] = []
-
-
-def _lines(block: bytes) -> list[bytes]:
-    """The block's lines; the last split is kept, as rejects ask for many lines of one block."""
-    if not _LAST_SPLIT or _LAST_SPLIT[0][0] is not block:
-        _LAST_SPLIT[:] = [(block, block.split(b"\n"))]
-    return _LAST_SPLIT[0][1]
+    return validate(parsed, table, match.source.missing_names, counts)
 
 
 def table_of(match: Match) -> Table:

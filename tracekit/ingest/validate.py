@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -43,20 +42,16 @@ def validate(
     table: Table,
     missing_names: frozenset[str],
     counts: Counts,
-    line_text: Callable[[int], str],
 ) -> CleanBlock:
-    """Split parsed rows into clean ones and rejects; count what was mended.
-
-    ``line_text`` gives the raw text of a line by its number, for the rejects.
-    """
+    """Split parsed rows into clean ones and rejects; count what was mended."""
     frame = parsed.frame
     named = frame.with_columns(_unnamed(column, missing_names) for column in table.columns)
-    reasons = [_first_fault(column) for column in table.columns]
+    reasons = [_first_fault(column, _unparsed(column, parsed)) for column in table.columns]
     faults = named.select(pl.coalesce(reasons).alias("fault")).to_series()
     broken = faults.is_not_null()
     rejects = parsed.rejects
     if broken.any():
-        rejects = pl.concat([rejects, _rejects(parsed, named, faults, table, line_text)])
+        rejects = pl.concat([rejects, _rejects(parsed, faults, table)])
         frame, named = frame.filter(~broken), named.filter(~broken)
     _count(frame, named, table, counts)
     return CleanBlock(named, rejects.sort("line"))
@@ -70,10 +65,18 @@ def _unnamed(column: Column, missing_names: frozenset[str]) -> pl.Expr:
     return pl.when(name.is_in(sorted(missing_names))).then(None).otherwise(name).alias(column.name)
 
 
-def _first_fault(column: Column) -> pl.Expr:
+def _unparsed(column: Column, parsed: Parsed) -> list[int]:
+    """Lines in which an optional number is there but is no number; an absent one is no fault."""
+    if column.required or column.kind != "number" or not parsed.frame[column.name].null_count():
+        return []
+    lines = parsed.frame.filter(pl.col(column.name).is_null())["line"].to_list()
+    return [line for line in lines if parsed.found(line, column.name)]
+
+
+def _first_fault(column: Column, unparsed: list[int]) -> pl.Expr:
     """The column's name where its value breaks a rule, else NULL."""
     name = pl.col(column.name)
-    broken = name.is_null() if column.required else pl.lit(value=False)
+    broken = name.is_null() if column.required else pl.col("line").is_in(unparsed)
     if column.kind == "number":
         broken = broken | name.is_nan().fill_null(value=False)
         broken = broken | name.is_infinite().fill_null(value=False)
@@ -82,42 +85,42 @@ def _first_fault(column: Column) -> pl.Expr:
     return pl.when(broken).then(pl.lit(column.name))
 
 
-def _rejects(
-    parsed: Parsed,
-    named: pl.DataFrame,
-    faults: pl.Series,
-    table: Table,
-    line_text: Callable[[int], str],
-) -> pl.DataFrame:
+def _rejects(parsed: Parsed, faults: pl.Series, table: Table) -> pl.DataFrame:
+    """The rows with a fault: the column it is in, what was found there and what would be right."""
     at = faults.is_not_null().arg_true()
-    lines = named["line"].gather(at).to_list()
+    lines = parsed.frame["line"].gather(at).to_list()
     columns = faults.gather(at).to_list()
-    source = parsed.strings if parsed.strings is not None else parsed.frame
-    found = [source[column][row] for row, column in zip(at.to_list(), columns, strict=True)]
-    reasons = [_reason(table.column(c), value) for c, value in zip(columns, found, strict=True)]
-    texts = [line_text(line) for line in lines]
+    where = list(zip(lines, columns, strict=True))
     return pl.DataFrame(
-        {"line": lines, "column": columns, "reason": reasons, "text": texts}, schema=REJECTS_SCHEMA
+        {
+            "line": lines,
+            "column": columns,
+            "reason": [_reason(table.column(c), parsed.found(line, c)) for line, c in where],
+            "text": [parsed.shown(line) for line in lines],
+        },
+        schema=REJECTS_SCHEMA,
     )
 
 
-def _reason(column: Column, value: object) -> str:
-    if value is None or value == "":
+def _reason(column: Column, value: str) -> str:
+    if value == "":
         return f"is empty, expected {_WANTED[column.kind]}"
     if column.minimum is not None and _is_below(value, column.minimum):
         return f"is {value}, expected at least {column.minimum:g}"
-    return f"is '{str(value)[:60]}', expected {_WANTED[column.kind]}"
+    return f"is '{value[:60]}', expected {_WANTED[column.kind]}"
 
 
-def _is_below(value: object, minimum: float) -> bool:
+def _is_below(value: str, minimum: float) -> bool:
     try:
-        return float(str(value)) < minimum
+        return float(value) < minimum
     except ValueError:
         return False
 
 
 def _count(frame: pl.DataFrame, named: pl.DataFrame, table: Table, counts: Counts) -> None:
     for column in table.columns:
+        if column.kind == "number" and not column.required and named[column.name].null_count():
+            counts.missing[column.name, ""] += named[column.name].null_count()
         if column.kind in {"id", "text"} and not column.often_absent:
             unknown = named[column.name].is_null()
             spellings = frame[column.name].filter(unknown).fill_null("").value_counts()

@@ -26,7 +26,7 @@ def describe(store: Store) -> dict[str, Any]:
 
     For each table with at least one source file: ``rows`` in the store, ``rows_read``,
     ``rejected``, ``duplicates_dropped``, ``time_min_ms``, ``time_max_ms`` (over all rows),
-    ``step_ms`` and the number of each entity it speaks of.
+    ``span_ms`` (stray times left out), ``step_ms`` and the number of each entity it speaks of.
     """
     with Database(store) as database:
         grid = {row["table"]: row for row in database.rows(get_query("quality/time_grid").text)}
@@ -50,9 +50,12 @@ def _describe_table(
     ends = [part.time_max_ms for part in parts if part.time_max_ms is not None]
     described["time_min_ms"] = min(starts, default=None)
     described["time_max_ms"] = max(ends, default=None)
+    described["span_ms"] = (described["time_max_ms"] or 0) - (described["time_min_ms"] or 0)
     if table.step:
         described["step_ms"] = grid["step_ms"] if grid else None
         described["stray_rows"] = grid["stray_rows"] if grid else 0
+        if grid and grid["time_max_ms"] is not None:
+            described["span_ms"] = grid["time_max_ms"] - grid["time_min_ms"]
     return described | _entity_counts(table, database)
 
 

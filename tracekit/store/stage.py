@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.ingest.discover import TraceFile
+from tracekit.ingest.parse import no_rejects, row_schema
 from tracekit.ingest.read import Reading, read_file, table_of
 from tracekit.ingest.validate import CleanBlock
 from tracekit.store.dimensions import LocalKeys, extend, read_dimension, write_dimension
@@ -79,11 +80,7 @@ def _blocks(
         empty = False
         yield block
     if empty:
-        columns = table_of(file.match).columns
-        types = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
-        schema = {column.name: types[column.kind] for column in columns} | {"line": pl.Int64}
-        rejects = {"line": pl.Int64, "column": pl.String, "reason": pl.String, "text": pl.String}
-        yield CleanBlock(pl.DataFrame(schema=schema), pl.DataFrame(schema=rejects))
+        yield CleanBlock(pl.DataFrame(schema=row_schema(table_of(file.match))), no_rejects())
 
 
 def commit(
@@ -151,8 +148,9 @@ def _entry(staged: Staged, part: int, written: Written) -> SourceEntry:
 def _defects(staged: Staged, written: Written) -> Iterator[Defect]:
     counts = staged.reading.counts
     for (column, spelling), rows in sorted(counts.missing.items()):
+        kind = staged.table.column(column).kind
         yield Defect(
-            defect="missing_name",
+            defect="missing_value" if kind == "number" else "missing_name",
             column=column,
             rows=rows,
             action="kept as NULL",

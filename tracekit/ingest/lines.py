@@ -1,0 +1,93 @@
+"""The lines of a block: which are malformed, and the text of any one of them."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+from numpy.typing import NDArray
+
+TEXT_SHOWN = 240
+
+_FIELDS, _NUL, _ENCODING = 1, 2, 3
+
+
+class Lines:
+    """The lines of a block of CSV, found without splitting it.
+
+    Parameters
+    ----------
+    block : whole lines, each ending in a newline
+    width : the number of fields a line must have
+    first_line : the line number of the block's first line
+    """
+
+    def __init__(self, block: bytes, width: int, first_line: int) -> None:
+        self.block = block
+        self.first_line = first_line
+        self._width = width
+
+    @functools.cached_property
+    def _bytes(self) -> NDArray[np.uint8]:
+        return np.frombuffer(self.block, dtype=np.uint8)
+
+    @functools.cached_property
+    def _ends(self) -> NDArray[np.int64]:
+        return np.flatnonzero(self._bytes == ord("\n"))
+
+    def count(self) -> int:
+        """The number of lines."""
+        return self.block.count(b"\n")
+
+    def text(self, line: int) -> bytes:
+        """A line by its number, without its end."""
+        at = line - self.first_line
+        start = int(self._ends[at - 1]) + 1 if at else 0
+        return self.block[start : int(self._ends[at])]
+
+    def well_formed(self) -> bool:
+        """Whether the commas add up and no byte is out of place; quick, and right for any block.
+
+        Lines may still differ as long as their commas add up: ``faults`` knows.
+        """
+        commas = self.block.count(b",")
+        return (
+            commas == self.count() * (self._width - 1)
+            and b"\0" not in self.block
+            and self.block.isascii()
+        )
+
+    def faults(self) -> NDArray[np.int8]:
+        """For each line 0, or what is wrong with it as a line, shape (lines,)."""
+        faults = np.zeros(len(self._ends), dtype=np.int8)
+        commas = np.searchsorted(np.flatnonzero(self._bytes == ord(",")), self._ends)
+        faults[np.diff(commas, prepend=0) != self._width - 1] = _FIELDS
+        faults[np.searchsorted(self._ends, np.flatnonzero(self._bytes == 0))] = _NUL
+        foreign = np.searchsorted(self._ends, np.flatnonzero(self._bytes >= 0x80))
+        for at in np.unique(foreign):
+            try:
+                self.text(int(at) + self.first_line).decode()
+            except UnicodeDecodeError:
+                faults[at] = _ENCODING
+        return faults
+
+    def without(self, bad: NDArray[np.int64]) -> bytes:
+        """The block without the lines at the given places."""
+        pieces, start = [], 0
+        for at in bad:
+            pieces.append(self.block[start : int(self._ends[at - 1]) + 1 if at else 0])
+            start = int(self._ends[at]) + 1
+        return b"".join([*pieces, self.block[start:]])
+
+    def reason(self, line: int, fault: int) -> str:
+        """What is wrong with a malformed line, in words."""
+        if fault == _NUL:
+            return "holds a NUL byte, expected text"
+        if fault == _ENCODING:
+            return "is not UTF-8 text"
+        text = self.text(line)
+        return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else "is empty"
+
+    def shown(self, line: int) -> str:
+        """A line as the rejects keep it: readable, and cut when long."""
+        return self.text(line)[:TEXT_SHOWN].decode(errors="replace").replace("\0", "\\0")
