@@ -23,12 +23,27 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracekit.pipeline import RunSummary
     from tracekit.progress import Progress
+    from tracekit.replay.run import Run
+    from tracekit.report import ReportSummary
     from tracekit.store import IngestSummary
+    from tracekit.synth import SynthSummary
 
 from tracekit.progress import SILENT
 
-__all__ = ["analyze", "check", "info", "ingest", "listing", "query"]
+__all__ = [
+    "analyze",
+    "check",
+    "info",
+    "ingest",
+    "listing",
+    "query",
+    "replay",
+    "report",
+    "run",
+    "synth",
+]
 
 
 class _FrontDoor(types.ModuleType):
@@ -104,6 +119,62 @@ def analyze(
 
     return analysis.analyze(
         open_store(store), None if out is None else Path(out), progress=progress
+    )
+
+
+def synth(
+    out: str | Path, *, preset: str = "small", seed: int = 0, progress: Progress = SILENT
+) -> SynthSummary:
+    """Write a made-up trace with its planted truth; see ``tracekit.synth.write``."""
+    from tracekit.synth import write
+
+    return write(Path(out), preset=preset, seed=seed, progress=progress)
+
+
+def replay(
+    store: str | Path | None,
+    policies: Sequence[str] = ("all",),
+    *,
+    out: str | Path,
+    seed: int = 0,
+    assume: Sequence[str] = (),
+    workload: str | Path | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay a trace under policies and write the run folder; see ``tracekit.replay.command``."""
+    from tracekit.replay.command import run_replay
+
+    return run_replay(
+        store, policies, out=out, seed=seed, assume=assume, workload=workload, progress=progress
+    )
+
+
+def report(source: str | Path, out: str | Path, *, progress: Progress = SILENT) -> ReportSummary:
+    """Write the report of a store or a run folder; see ``tracekit.report.render``."""
+    from tracekit.report import render
+
+    return render(Path(source), Path(out), progress=progress)
+
+
+def run(
+    source: str | Path,
+    out: str | Path,
+    *,
+    policies: Sequence[str] = ("all",),
+    seed: int = 0,
+    memory_limit_bytes: int = 2**30,
+    progress: Progress = SILENT,
+) -> RunSummary:
+    """Everything, from trace files to a report; see ``tracekit.pipeline.run``."""
+    from tracekit import pipeline
+
+    return pipeline.run(
+        source,
+        out,
+        policies=policies,
+        seed=seed,
+        memory_limit_bytes=memory_limit_bytes,
+        progress=progress,
     )
 
 

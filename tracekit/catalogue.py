@@ -72,8 +72,72 @@ def _queries() -> list[Entry]:
     ]
 
 
+def _metrics() -> list[Entry]:
+    from tracekit.metrics import all_metrics
+
+    return [
+        {"name": name, "title": metric.title, "unit": metric.unit, "source": metric.source}
+        for name, metric in all_metrics().items()
+    ]
+
+
+def _policies() -> list[Entry]:
+    from tracekit.replay import parameters
+    from tracekit.replay.placement import all_policies
+    from tracekit.replay.values import spell
+
+    return [
+        {
+            "name": name,
+            "title": first_sentence(policy.__doc__ or ""),
+            "source": policy.source,
+            "reads": sorted(policy.reads),
+            "params": [
+                {
+                    "name": name,
+                    "default": spell(getattr(policy, name)),
+                    "description": about.doc,
+                }
+                for name, about in parameters.about(policy).items()
+            ],
+        }
+        for name, policy in all_policies().items()
+    ]
+
+
+def _figures() -> list[Entry]:
+    from tracekit.report.figures import all_figures
+
+    return [
+        {"name": name, "title": figure.title, "question": figure.question}
+        for name, figure in all_figures().items()
+    ]
+
+
+def _reports() -> list[Entry]:
+    from tracekit.report.pages import all_pages
+
+    return [{"name": name, "title": page.title} for name, page in all_pages().items()]
+
+
+def _presets() -> list[Entry]:
+    from tracekit.synth.presets import all_presets
+
+    return [{"name": name, "title": preset.title} for name, preset in all_presets().items()]
+
+
+def first_sentence(text: str) -> str:
+    """A docstring's first sentence, on one line."""
+    return " ".join(text.strip().split("\n\n")[0].split())
+
+
 KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "sources": _sources,
     "tables": _tables,
     "queries": _queries,
+    "metrics": _metrics,
+    "figures": _figures,
+    "policies": _policies,
+    "reports": _reports,
+    "presets": _presets,
 }

@@ -49,11 +49,11 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 def test_a_file_of_another_trace(tmp_path: Path) -> None:
     (tmp_path / "Node_0.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,\n")
-    with pytest.raises(TracekitError, match="no trace tables in .*: Node_0.csv: not a table"):
+    with pytest.raises(TracekitError, match=r"no trace tables in .*: Node_0.csv: not a table"):
         discover(tmp_path)
 
 
 def test_a_table_without_a_column_stops_even_beside_good_ones(traces: TraceFolder) -> None:
     traces.write("Node_1.csv", ",timestamp,nodeid,cpu_used,node_memory_usage", ["0,a,0.5,0.5"])
-    with pytest.raises(TracekitError, match="Node_1.csv: .* without column 'node_cpu_usage'"):
+    with pytest.raises(TracekitError, match=r"Node_1.csv: .* without column 'node_cpu_usage'"):
         discover(traces.path)

@@ -212,7 +212,7 @@ def test_a_truncated_archive_is_one_clear_error(traces: TraceFolder, tmp_path: P
     data = whole.read_bytes()
     for cut in (len(data) - 1, len(data) // 2):
         whole.write_bytes(data[:cut])
-        with pytest.raises(TracekitError, match="Node_0.tar.gz is (truncated|corrupt)"):
+        with pytest.raises(TracekitError, match=r"Node_0.tar.gz is (truncated|corrupt)"):
             read(whole)
 
 
@@ -221,7 +221,7 @@ def test_a_corrupt_block_is_one_clear_error(tmp_path: Path) -> None:
     data = bytearray(gzip.compress(csv_text(NODE_HEADER, node_lines(50, 50)).encode()))
     data[len(data) // 2] ^= 0xFF
     path.write_bytes(bytes(data))
-    with pytest.raises(TracekitError, match="is (truncated|corrupt)"):
+    with pytest.raises(TracekitError, match=r"is (truncated|corrupt)"):
         read(path)
 
 
@@ -229,7 +229,7 @@ def test_two_tables_in_one_archive_are_refused(traces: TraceFolder, tmp_path: Pa
     path = tmp_path / "both.tar.gz"
     names = ("Node_0.csv", "MSRTQps_0.csv")
     tar_gz(path, {name: (traces.path / name).read_text() for name in names})
-    with pytest.raises(TracekitError, match="holds two tables: Node and, in MSRTQps_0.csv"):
+    with pytest.raises(TracekitError, match=r"holds two tables: Node and, in MSRTQps_0.csv"):
         read(path)
 
 
@@ -269,3 +269,10 @@ def test_an_optional_number_may_be_absent_but_not_broken(tmp_path: Path) -> None
     assert clean["response_time_ms"].to_list() == [1.0, None]
     assert rejects["reason"].to_list() == ["is 'abc', expected a number"]
     assert dict(reading.counts.missing) == {("response_time_ms", ""): 1}
+
+
+def test_a_short_and_a_long_line_do_not_balance_each_other(tmp_path: Path) -> None:
+    lines = [GOOD, f"0,{NODE},0.5", f"0,{NODE},1,5,0.7", GOOD.replace("0,", "30000,", 1)]
+    clean, rejects = read_lines(tmp_path, NODE_HEADER, lines)
+    assert clean["line"].to_list() == [2, 5]
+    assert rejects["reason"].to_list() == ["has 4 fields, expected 5", "has 6 fields, expected 5"]

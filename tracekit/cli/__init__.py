@@ -120,7 +120,7 @@ def _exit_code(stop: SystemExit) -> int:
 def _from_bug(error: Exception) -> TracekitError:
     """A failure nobody foresaw, still in one line; its traceback is shown with --debug."""
     bug = TracekitError(
-        f"tracekit failed: {type(error).__name__}: {str(error).splitlines()[:1] or ''}",
+        f"tracekit failed: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}",
         hint="this is a bug; run the same with 'tracekit --debug ...' and report what it prints",
     )
     bug.__cause__ = error

@@ -18,6 +18,13 @@ def print_json(document: object) -> None:
     print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=str))
 
 
+def print_sentence(text: str) -> None:
+    """Print a sentence as a list item, wrapped to the width of a page."""
+    import textwrap
+
+    print(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
 ) -> None:

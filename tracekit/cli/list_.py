@@ -13,11 +13,13 @@ from tracekit.cli._output import print_json, print_table
 def command(
     kind: Annotated[
         str,
-        typer.Argument(help="sources, tables, queries, metrics, figures, policies or reports."),
+        typer.Argument(
+            help="sources, tables, queries, metrics, figures, policies, reports or presets."
+        ),
     ],
     json: JsonOption = False,
 ) -> None:
-    """List the sources, tables, queries, metrics, figures, policies or reports.
+    """List what there is of a kind: queries, policies, figures, ...
 
     Example: tracekit list policies
     """
@@ -28,3 +30,5 @@ def command(
         print_json({"schema": "tracekit/list/1", "kind": kind, "entries": entries})
         return
     print_table("", ["name", "what it is"], [[entry["name"], entry["title"]] for entry in entries])
+    if any(entry.get("params") for entry in entries):
+        print(f"parameters with defaults and sources: tracekit list {kind} --json")

@@ -22,10 +22,11 @@ def command(
 
     Example: tracekit synth demo --preset tiny --seed 1
     """
-    from tracekit import synth, units
+    import tracekit
+    from tracekit import units
 
     with _output.progress() as progress:
-        summary = synth.write(out, preset=preset, seed=seed, progress=progress)
+        summary = tracekit.synth(out, preset=preset, seed=seed, progress=progress)
     if json:
         _output.print_json(
             {

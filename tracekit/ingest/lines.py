@@ -35,9 +35,14 @@ class Lines:
     def _ends(self) -> NDArray[np.int64]:
         return np.flatnonzero(self._bytes == ord("\n"))
 
+    @functools.cached_property
+    def _separators(self) -> NDArray[np.int64]:
+        """Where commas and line ends are."""
+        return np.flatnonzero((self._bytes == ord(",")) | (self._bytes == ord("\n")))
+
     def count(self) -> int:
         """The number of lines."""
-        return self.block.count(b"\n")
+        return int(np.count_nonzero(self._bytes[self._separators] == ord("\n")))
 
     def text(self, line: int) -> bytes:
         """A line by its number, without its end."""
@@ -46,13 +51,16 @@ class Lines:
         return self.block[start : int(self._ends[at])]
 
     def well_formed(self) -> bool:
-        """Whether the commas add up and no byte is out of place; quick, and right for any block.
+        """Whether every line has the right number of fields and all bytes are plain text.
 
-        Lines may still differ as long as their commas add up: ``faults`` knows.
+        Looked at through the separators: exactly every ``width``-th must end a line. Text beyond
+        ASCII is not wrong, but left to ``faults`` to judge.
         """
-        commas = self.block.count(b",")
+        kinds = self._bytes[self._separators]
+        ends = kinds[self._width - 1 :: self._width]
         return (
-            commas == self.count() * (self._width - 1)
+            kinds.size == self._width * ends.size == self._width * self.count()
+            and bool((ends == ord("\n")).all())
             and b"\0" not in self.block
             and self.block.isascii()
         )

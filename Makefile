@@ -1,0 +1,44 @@
+# Targets are one line each; what they do is written in tracekit, its tests and pyproject.toml.
+PYTHON ?= python3
+VENV ?= .venv
+BIN := $(VENV)/bin
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test check lint types fmt wheel-check clean
+
+help: ## show the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.user ## make the virtual environment and install tracekit into it
+
+$(VENV)/.user: pyproject.toml constraints.txt
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --constraint constraints.txt --editable .
+	@touch $@
+
+$(VENV)/.dev: $(VENV)/.user
+	$(BIN)/pip install --quiet --constraint constraints.txt --requirement requirements-dev.txt
+	@touch $@
+
+demo: setup ## make up a small trace and take it all the way to demo/report.html
+	$(BIN)/tracekit run synth:small --out demo
+
+test: $(VENV)/.dev ## run the whole test suite
+	$(BIN)/python -m pytest -n 2
+
+fmt: $(VENV)/.dev ## format code and SQL
+	$(BIN)/ruff format . && $(BIN)/ruff check --fix . && $(BIN)/sqlfluff fix --quiet queries
+
+lint: $(VENV)/.dev ## ruff, import-linter, sqlfluff
+	$(BIN)/ruff format --check . && $(BIN)/ruff check . && $(BIN)/lint-imports && $(BIN)/sqlfluff lint queries
+
+types: $(VENV)/.dev ## mypy, strict
+	$(BIN)/mypy
+
+wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
+	$(BIN)/python -m pytest -q tests/test_wheel.py
+
+check: lint types test ## everything that must be green
+
+clean: ## remove what the other targets made
+	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

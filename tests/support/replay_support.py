@@ -1,0 +1,83 @@
+"""Small workloads and snapshots, spelled out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.cluster import Cluster
+from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.workload import Workload
+
+STEP_MS = 1000
+
+#: arrival_ms, departure_ms, cpu_milli, memory_bytes; optionally the recorded node
+Row = tuple[int, int, int, int] | tuple[int, int, int, int, int]
+
+
+def workload(
+    nodes: Sequence[tuple[int, int]],
+    rows: Sequence[Row],
+    *,
+    steps: int = 4,
+    used_share: float = 0.5,
+    background: NDArray[np.float32] | None = None,
+) -> Workload:
+    """A workload whose containers use ``used_share`` of their request, in order of arrival.
+
+    Containers are called c0, c1, ... as given, nodes n0, n1, ...
+    """
+    order = sorted(range(len(rows)), key=lambda at: rows[at][0])
+    given = [rows[at] for at in order]
+    times = np.arange(steps, dtype=np.int64) * STEP_MS
+    arrival = np.array([row[0] for row in given], dtype=np.int64)
+    departure = np.array([row[1] for row in given], dtype=np.int64)
+    request = np.array([row[2:4] for row in given], dtype=np.int64)
+    usage = np.repeat((request.T * used_share)[:, None, :], steps, axis=1).astype(np.float32)
+    usage[:, (times[:, None] < arrival) | (times[:, None] >= departure)] = np.nan
+    nothing = np.zeros((2, steps, len(nodes)), dtype=np.float32)
+    return Workload(
+        name="hand-made",
+        step_ms=STEP_MS,
+        times_ms=times,
+        node_ids=tuple(f"n{at}" for at in range(len(nodes))),
+        capacity=np.array(nodes, dtype=np.int64),
+        container_ids=tuple(f"c{at}" for at in order),
+        services=tuple(f"s{at % 3}" for at in order),
+        recorded_node=np.array([row[4] if len(row) == 5 else -1 for row in given], np.int64),
+        arrival_ms=arrival,
+        departure_ms=departure,
+        request=request,
+        nonzero_request=request,
+        limit=request * 2,
+        usage=usage,
+        background=nothing if background is None else background,
+        settled_ms=0,
+    )
+
+
+def snapshot(
+    allocatable: Sequence[tuple[int, int]], requested: Sequence[tuple[int, int]]
+) -> Snapshot:
+    """A cluster of nodes with what is requested on each."""
+    room = np.array(allocatable, dtype=np.int64)
+    cluster = Cluster(resources=("cpu_milli", "memory_bytes"), capacity=room, allocatable=room)
+    for node, amounts in enumerate(requested):
+        taken = np.array(amounts, dtype=np.int64)
+        cluster.change(node, taken, taken, taken, sign=1)
+    return cluster.snapshot(0)
+
+
+def container(cpu_milli: int, memory_bytes: int, *, recorded_node: int | None = 0) -> Container:
+    """A container that requests these amounts."""
+    request = np.array([cpu_milli, memory_bytes], dtype=np.int64)
+    return Container(
+        id="c",
+        service="s",
+        request=request,
+        nonzero_request=request.copy(),
+        limit=request * 2,
+        recorded_node=recorded_node,
+    )

@@ -1,0 +1,39 @@
+"""Metrics that SQL alone does not give: one file each, a documented numpy function inside."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from tracekit import registry
+
+
+@dataclass(frozen=True, kw_only=True)
+class Metric:
+    """A metric; its name is its file's name.
+
+    Parameters
+    ----------
+    title : str
+        What it is called in tables and figures.
+    unit : str
+        Unit of the value: ``0..1`` for fractions, ``-1..1``, ``count``, or ``label``.
+    source : str
+        Where the formula comes from: document and equation.
+    function : callable
+        Arrays in, array or number out; its docstring gives shapes and edge cases.
+    """
+
+    title: str
+    unit: str
+    source: str
+    function: Callable[..., Any]
+
+
+@functools.cache
+def all_metrics() -> dict[str, Metric]:
+    """Every metric, by name."""
+    return registry.instances(sys.modules[__name__], Metric)

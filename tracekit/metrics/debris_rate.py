@@ -1,0 +1,43 @@
+"""Debris rate D: the share of a node's resources that lies idle."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracekit.metrics import Metric
+
+
+def debris_rate(
+    used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = None
+) -> NDArray[np.float64]:
+    """D of each node: the mean over resources of ``1 - weight * min(used / total, 1)``.
+
+    Parameters
+    ----------
+    used, total : array, shape (..., resources)
+        Use and capacity in the same unit; a resource with ``total <= 0`` is left out.
+    weights : array, shape (resources,), optional
+        Weight of each resource, 0..1, not normalised; 1 for each by default.
+
+    Returns
+    -------
+    array, shape (...)
+        D, 0..1; NaN where no resource has a capacity.
+    """
+    capacity = np.asarray(total, dtype=np.float64)
+    there = np.broadcast_to(capacity > 0, np.broadcast_shapes(np.shape(used), capacity.shape))
+    share = np.divide(used, capacity, out=np.zeros(there.shape), where=there)
+    weight = np.ones(1) if weights is None else np.asarray(weights, dtype=np.float64)
+    idle = np.where(there, 1.0 - weight * np.minimum(share, 1.0), 0.0)
+    counted = there.sum(axis=-1)
+    empty = np.full(counted.shape, np.nan)
+    return np.asarray(np.divide(idle.sum(axis=-1), counted, out=empty, where=counted > 0))
+
+
+METRIC = Metric(
+    title="Debris rate D",
+    unit="0..1",
+    source="CTM21 analysis (Yao et al. 2023), eq 2, every weight 1",
+    function=debris_rate,
+)

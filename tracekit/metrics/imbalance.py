@@ -1,0 +1,37 @@
+"""Imbalance Z: how unevenly a node's resources are used."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracekit.metrics import Metric
+
+
+def imbalance(utilization_fraction: ArrayLike) -> NDArray[np.float64]:
+    """Z of each node: the root of the summed squared deviations from the node's mean.
+
+    As printed there is no 1/m under the root, although the source calls it a standard deviation;
+    the population form is Z divided by the root of m and keeps every ratio.
+
+    Parameters
+    ----------
+    utilization_fraction : array, shape (..., resources)
+        Use over capacity, 0..1.
+
+    Returns
+    -------
+    array, shape (...)
+        Z, 0 for a node whose resources are equally used; an empty node has 0 and counts.
+    """
+    used = np.asarray(utilization_fraction, dtype=np.float64)
+    off = used - used.mean(axis=-1, keepdims=True)
+    return np.asarray(np.sqrt(np.square(off).sum(axis=-1)))
+
+
+METRIC = Metric(
+    title="Imbalance Z",
+    unit="0..1",
+    source="TBESK (Geng & Wang 2023), eqs 32-34, without 1/m as printed",
+    function=imbalance,
+)

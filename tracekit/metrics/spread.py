@@ -1,0 +1,32 @@
+"""Spread: how far the most and the least used node lie apart."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracekit.metrics import Metric
+
+
+def spread(utilization_fraction: ArrayLike) -> NDArray[np.float64]:
+    """Largest less smallest utilisation over the nodes, per resource.
+
+    Parameters
+    ----------
+    utilization_fraction : array, shape (..., nodes, resources)
+        Use over capacity.
+
+    Returns
+    -------
+    array, shape (..., resources)
+    """
+    used = np.asarray(utilization_fraction, dtype=np.float64)
+    return np.asarray(used.max(axis=-2) - used.min(axis=-2))
+
+
+METRIC = Metric(
+    title="Spread over nodes",
+    unit="0..1",
+    source="TBESK (Geng & Wang 2023), section 5.3: greatest difference between nodes",
+    function=spread,
+)

@@ -1,0 +1,36 @@
+"""Zone of a node: A, B, C by the correlation of its CPU and memory use, U when undefined."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from tracekit.metrics import Metric
+
+LOW_R = -0.3
+HIGH_R = 0.3
+
+
+def zone(r: ArrayLike) -> NDArray[np.str_]:
+    """A below -0.3, B from -0.3 to below 0.3, C from 0.3 on, U for NaN.
+
+    Parameters
+    ----------
+    r : array, shape (...)
+        Correlation, -1..1 or NaN.
+
+    Returns
+    -------
+    array of str, shape (...)
+    """
+    values = np.asarray(r, dtype=np.float64)
+    cases = [np.isnan(values), values < LOW_R, values < HIGH_R]
+    return np.select(cases, ["U", "A", "B"], "C")
+
+
+METRIC = Metric(
+    title="Zone",
+    unit="label",
+    source="CTM21 analysis (Yao et al. 2023), section 2.3",
+    function=zone,
+)

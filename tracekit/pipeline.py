@@ -1,0 +1,113 @@
+"""Everything in one call: ingest, check, analyse, replay, report."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.analysis import analyze
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.query import run as run_query
+from tracekit.replay.command import run_replay
+from tracekit.report import render
+from tracekit.store import Store, ingest, open_store
+from tracekit.synth import write as synthesize
+
+SYNTH = "synth:"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a whole run left behind.
+
+    Parameters
+    ----------
+    findings : tuple of str
+        The numbers that matter most, in words.
+    skipped : tuple of str
+        Stages that the trace has no data for, each with the reason.
+    """
+
+    out: Path
+    store: Path
+    replay: Path | None
+    report: Path
+    defects: int
+    findings: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+def run(
+    source: str | Path,
+    out: str | Path,
+    *,
+    policies: Sequence[str] = ("all",),
+    seed: int = 0,
+    memory_limit_bytes: int = 2**30,
+    progress: Progress = SILENT,
+) -> RunSummary:
+    """Take a trace from its files to a report; run again to go on after an interruption.
+
+    Parameters
+    ----------
+    source : a folder of trace files, one file, or ``synth:<preset>`` for a made-up trace
+    out : gets ``store/``, ``analysis/``, ``replay/`` and ``report.html``
+
+    Raises
+    ------
+    TracekitError
+        As its stages do: see ``tracekit.store.write.ingest`` and ``tracekit.replay.command``.
+    """
+    out = Path(out)
+    _check_out(out)
+    traces = _synthesize(str(source), out, seed, progress)
+    progress.stage("ingest")
+    ingest(traces, out / "store", memory_limit_bytes=memory_limit_bytes, progress=progress)
+    store = open_store(out / "store")
+    progress.stage("check and analyse")
+    ledger = run_query(store, "quality/ledger")
+    analyze(store, out / "analysis", progress=progress)
+    skipped = _nothing_to_replay(store)
+    if not skipped:
+        progress.stage("replay")
+        run_replay(store.path, policies, out=out / "replay", seed=seed, progress=progress)
+    progress.stage("report")
+    shown = store.path if skipped else out / "replay"
+    report = render(shown, out / "report.html", progress=progress)
+    return RunSummary(
+        out=out,
+        store=store.path,
+        replay=None if skipped else out / "replay",
+        report=report.path,
+        defects=ledger.height,
+        findings=report.findings,
+        skipped=tuple(skipped),
+    )
+
+
+def _check_out(out: Path) -> None:
+    """A folder of something else is not written into."""
+    ours = {"store", "analysis", "replay", "report.html", "trace"}
+    if out.is_file():
+        raise TracekitError(f"{out} is a file, expected a folder for the results")
+    if out.exists() and not {path.name for path in out.iterdir()} <= ours:
+        raise TracekitError(
+            f"{out} holds other files than a run's", hint="name a new folder: --out DIR"
+        )
+
+
+def _synthesize(source: str, out: Path, seed: int, progress: Progress) -> Path:
+    """The folder of trace files; made now when the source is ``synth:<preset>``."""
+    if not source.startswith(SYNTH):
+        return Path(source)
+    progress.stage("synthesize")
+    synthesize(out / "trace", preset=source.removeprefix(SYNTH), seed=seed, progress=progress)
+    return out / "trace"
+
+
+def _nothing_to_replay(store: Store) -> list[str]:
+    if store.manifest.parts("container_usage"):
+        return []
+    return ["replay: the trace has no container table (MSResource)"]

@@ -1,0 +1,1 @@
+"""Replay: put a workload through placement policies and measure what happens."""

@@ -1,0 +1,100 @@
+"""When containers come and go: life spans in the trace, and arrivals in the replay."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.replay.assumptions import Assumptions
+from tracekit.replay.series import Axis
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Life:
+    """When each container is there in the trace, in steps; shape (containers,) each.
+
+    ``start`` and ``end`` (inclusive) reach the edge of the trace for containers first or last
+    seen close to it; ``first`` is the step of the first sample itself.
+    """
+
+    first: IntArray
+    start: IntArray
+    end: IntArray
+
+    def at_steps(self, steps: int) -> NDArray[np.bool_]:
+        """Whether each container is there, shape (steps, containers)."""
+        every = np.arange(steps)[:, None]
+        return np.asarray((self.start <= every) & (every <= self.end))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Timing:
+    """Containers in the order they arrive.
+
+    Parameters
+    ----------
+    order : int64, shape (containers,)
+        Position in the trace's table of the container that arrives first, second, ...
+    arrival_ms, departure_ms : int64, shape (containers,), in that order
+    settled_ms : int
+        When the containers that were there from the start have all arrived.
+    resolved : mapping
+        What the assumptions came to for this trace.
+    """
+
+    order: IntArray
+    arrival_ms: IntArray
+    departure_ms: IntArray
+    settled_ms: int
+    resolved: Mapping[str, object]
+
+    def absent(self, axis: Axis) -> NDArray[np.bool_]:
+        """Where no usage is due, shape (steps, containers)."""
+        times = axis.times_ms[:, None]
+        return np.asarray((times < self.arrival_ms) | (times >= self.departure_ms))
+
+
+def lives(table: pl.DataFrame, axis: Axis, assumptions: Assumptions) -> Life:
+    """Life spans of containers with columns first_step and last_step."""
+    first = table["first_step"].to_numpy().astype(np.int64)
+    last = table["last_step"].to_numpy().astype(np.int64)
+    final = len(axis.times_ms) - 1
+    return Life(
+        first=first,
+        start=np.where(first <= assumptions.edge_steps, 0, first),
+        end=np.where(final - last <= assumptions.edge_steps, final, last),
+    )
+
+
+def order_of_arrival(
+    life: Life, axis: Axis, assumptions: Assumptions, rng: np.random.Generator
+) -> Timing:
+    """Arrival and departure times; arrivals at one time come in an order drawn from ``rng``.
+
+    With ``arrival='spread'`` the containers there from the start share the span evenly; one that
+    would arrive after its own departure arrives at its first sample instead.
+    """
+    shuffle = rng.permutation(len(life.first))
+    arrival = axis.times_ms[life.first].copy()
+    departure = axis.times_ms[life.end] + axis.step_ms
+    start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
+    span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
+    if assumptions.arrival == "spread":
+        waiting = shuffle[life.start[shuffle] == 0]
+        slots = start + np.arange(len(waiting)) * span // max(len(waiting), 1)
+        arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
+        settled = int(arrival[waiting].max(initial=start))
+    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
+    return Timing(
+        order=order,
+        arrival_ms=arrival[order],
+        departure_ms=departure[order],
+        settled_ms=settled,
+        resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
+    )

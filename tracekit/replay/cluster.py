@@ -1,0 +1,64 @@
+"""The cluster's state: who runs where, and the sums per node. Only the engine changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.snapshot import Placed, Snapshot, read_only
+from tracekit.replay.usage import NodeUsage
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(kw_only=True)
+class Cluster:
+    """Nodes with what is requested on them.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    capacity, allocatable : int64, shape (nodes, resources)
+    """
+
+    resources: tuple[str, ...]
+    capacity: IntArray
+    allocatable: IntArray
+    requested: IntArray = field(init=False)
+    nonzero_requested: IntArray = field(init=False)
+    limits: IntArray = field(init=False)
+    containers: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.requested = np.zeros_like(self.allocatable)
+        self.nonzero_requested = np.zeros_like(self.allocatable)
+        self.limits = np.zeros_like(self.allocatable)
+        self.containers = np.zeros(len(self.allocatable), dtype=np.int64)
+
+    def change(
+        self, node: int, request: IntArray, nonzero: IntArray, limit: IntArray, *, sign: int
+    ) -> None:
+        """Add (``sign`` 1) or take away (-1) one container with these amounts."""
+        self.requested[node] += sign * request
+        self.nonzero_requested[node] += sign * nonzero
+        self.limits[node] += sign * limit
+        self.containers[node] += sign
+
+    def snapshot(
+        self, time_ms: int, *, usage: NodeUsage | None = None, placed: Placed | None = None
+    ) -> Snapshot:
+        """What a policy may see now; read-only views of this state."""
+        return Snapshot(
+            time_ms=time_ms,
+            resources=self.resources,
+            capacity=read_only(self.capacity),
+            allocatable=read_only(self.allocatable),
+            requested=read_only(self.requested),
+            nonzero_requested=read_only(self.nonzero_requested),
+            limits=read_only(self.limits),
+            containers=read_only(self.containers),
+            known_usage=usage,
+            known_placed=placed,
+        )

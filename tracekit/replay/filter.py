@@ -1,0 +1,23 @@
+"""Which nodes a container fits on: requests against what is left, nothing else.
+
+Source: NodeResourcesFit of kubernetes v1.34. Real requests count, never the non-zero defaults;
+limits never matter; a container that requests nothing only needs a free place in ``pods``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+def lacking(snapshot: Snapshot, container: Container) -> NDArray[np.bool_]:
+    """Where a node has too little of a resource left, shape (nodes, resources)."""
+    left = snapshot.allocatable - snapshot.requested
+    return np.asarray((left < container.request) & (container.request > 0))
+
+
+def fits(snapshot: Snapshot, container: Container) -> NDArray[np.bool_]:
+    """Which nodes have room for the container, shape (nodes,)."""
+    return np.asarray(~lacking(snapshot, container).any(axis=1))

@@ -1,0 +1,60 @@
+"""Kinds of recorded cases: the interface here, one kind per file beside it.
+
+A recorded case is one scheduling situation with the answer of the upstream scheduler. A kind
+answers it with the same code the replay runs, in the same shape as the case's ``expected``.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracekit import registry
+from tracekit.replay.placement import PlacementPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """One case as read.
+
+    Parameters
+    ----------
+    inputs : mapping
+        The case's ``inputs``.
+    policy : callable
+        Gives the policy class; raises TracekitError when the case names none that is known.
+    settings : mapping of str to str
+        Parameters given on the command line; they win over the case's own ``args``.
+    """
+
+    name: str
+    inputs: Mapping[str, Any]
+    policy: Callable[[], type[PlacementPolicy]]
+    settings: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The answer: ``values`` in the shape of ``expected``, and a table for a person."""
+
+    values: Mapping[str, Any]
+    columns: Sequence[str] = ()
+    rows: Sequence[Sequence[object]] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CaseKind:
+    """A kind of case; its name is its file's name."""
+
+    title: str
+    answer: Callable[[Question], Answer]
+
+
+@functools.cache
+def all_kinds() -> dict[str, CaseKind]:
+    """Every kind of case, by name."""
+    return registry.instances(sys.modules[__name__], CaseKind)

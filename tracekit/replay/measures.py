@@ -1,0 +1,109 @@
+"""Measures of a replay: at one sampling step, and over all of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.metrics.debris_rate import debris_rate
+from tracekit.metrics.imbalance import imbalance
+from tracekit.metrics.overload import overload
+from tracekit.metrics.spread import spread
+from tracekit.metrics.utilization_difference import utilization_difference
+
+FloatArray = NDArray[np.float64]
+
+#: Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say.
+STEP_SCHEMA: dict[str, type[pl.DataType]] = {
+    "time_ms": pl.Int64,
+    "settled": pl.Boolean,
+    "placed": pl.Int64,
+    "pending": pl.Int64,
+    "imbalance": pl.Float64,
+    "cpu_spread_fraction": pl.Float64,
+    "memory_spread_fraction": pl.Float64,
+    "cpu_max_fraction": pl.Float64,
+    "memory_max_fraction": pl.Float64,
+    "debris_fraction": pl.Float64,
+    "utilization_difference_fraction": pl.Float64,
+    "overloaded_nodes": pl.Int64,
+    "cpu_overload_fraction": pl.Float64,
+    "memory_overload_fraction": pl.Float64,
+    "nodes_used": pl.Int64,
+}
+
+#: Summary columns: the measure, and how it is taken over the settled steps.
+_SUMMARY = (
+    ("imbalance_mean", "imbalance", "mean"),
+    ("cpu_spread_mean_fraction", "cpu_spread_fraction", "mean"),
+    ("memory_spread_mean_fraction", "memory_spread_fraction", "mean"),
+    ("cpu_max_fraction", "cpu_max_fraction", "max"),
+    ("memory_max_fraction", "memory_max_fraction", "max"),
+    ("debris_mean_fraction", "debris_fraction", "mean"),
+    ("utilization_difference_mean_fraction", "utilization_difference_fraction", "mean"),
+    ("overloaded_node_steps", "overloaded_nodes", "sum"),
+    ("cpu_overload_mean_fraction", "cpu_overload_fraction", "mean"),
+    ("memory_overload_mean_fraction", "memory_overload_fraction", "mean"),
+    ("nodes_used_max", "nodes_used", "max"),
+    ("pending_container_steps", "pending", "sum"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class StepState:
+    """The cluster at one sampling step.
+
+    Parameters
+    ----------
+    used, capacity : float64, shape (nodes, 2)
+        Millicores and bytes: background and the containers that run.
+    containers : int64, shape (nodes,)
+    """
+
+    time_ms: int
+    settled: bool
+    pending: int
+    used: FloatArray
+    capacity: FloatArray
+    containers: NDArray[np.int64]
+
+
+def measure(state: StepState) -> dict[str, Any]:
+    """One row of steps.parquet."""
+    fractions = state.used / state.capacity
+    over = overload(state.used, state.capacity)
+    wide = spread(fractions)
+    high = fractions.max(axis=0)
+    return {
+        "time_ms": state.time_ms,
+        "settled": state.settled,
+        "placed": int(state.containers.sum()),
+        "pending": state.pending,
+        "imbalance": float(imbalance(fractions).mean()),
+        "cpu_spread_fraction": float(wide[0]),
+        "memory_spread_fraction": float(wide[1]),
+        "cpu_max_fraction": float(high[0]),
+        "memory_max_fraction": float(high[1]),
+        "debris_fraction": float(debris_rate(state.used, state.capacity).mean()),
+        "utilization_difference_fraction": float(
+            utilization_difference(fractions[:, 0], fractions[:, 1])
+        ),
+        "overloaded_nodes": int((fractions > 1.0).any(axis=1).sum()),
+        "cpu_overload_fraction": float(over[0]),
+        "memory_overload_fraction": float(over[1]),
+        "nodes_used": int((state.containers > 0).sum()),
+    }
+
+
+def summarize(steps: pl.DataFrame) -> dict[str, Any]:
+    """The measures over the settled steps; over all of them when none is settled."""
+    settled = steps.filter(pl.col("settled"))
+    counted = settled if settled.height else steps
+    row = counted.select(
+        getattr(pl.col(source), how)().alias(name) for name, source, how in _SUMMARY
+    )
+    return row.row(0, named=True)

@@ -1,0 +1,67 @@
+"""Columns of Parquet files that people write by hand: there, of the right type, complete."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.errors import TracekitError, nearest
+
+
+def read(
+    path: Path, schema: dict[str, type[pl.DataType]], nullable: set[str] | None = None
+) -> pl.DataFrame:
+    """A Parquet file with these columns; raises TracekitError for what is missing or wrong.
+
+    Parameters
+    ----------
+    nullable : set of str, optional
+        Columns that may hold NULL; in any other a NULL or NaN is an error.
+    """
+    if not path.is_file():
+        raise TracekitError(
+            f"workload file '{path}' is not there",
+            hint="a workload folder holds nodes.parquet, containers.parquet and usage.parquet",
+        )
+    try:
+        frame = pl.read_parquet(path)
+    except (pl.exceptions.PolarsError, OSError) as error:
+        raise TracekitError(f"'{path}' is not a Parquet file: {error}") from None
+    for name, wanted in schema.items():
+        _check_column(path, frame, name, wanted)
+    frame = frame.with_columns(pl.col(name).cast(kind) for name, kind in schema.items())
+    for name in set(schema) - (nullable or set()):
+        column = frame[name]
+        bad = column.is_null() | (column.is_nan() if column.dtype.is_float() else False)
+        if bad.any():
+            raise TracekitError(
+                f"{path.name}: column {name} has {int(bad.sum())} missing values, the first in row"
+                f" {int(bad.arg_max() or 0)}, expected none"
+            )
+    return frame
+
+
+def _check_column(path: Path, frame: pl.DataFrame, name: str, wanted: type[pl.DataType]) -> None:
+    if name not in frame.columns:
+        close = nearest(name, frame.columns)
+        raise TracekitError(
+            f"{path.name} has no column '{name}'; it has: {', '.join(frame.columns)}",
+            hint=f"'{close}' may be '{name}'" if close else "see the documented schema",
+        )
+    found = frame.schema[name]
+    numeric = wanted in (pl.Int64, pl.Float64)
+    fits = found.is_integer() or (wanted == pl.Float64 and found.is_float())
+    if found != pl.Null and (not fits if numeric else found != wanted):
+        raise TracekitError(f"{path.name}: column {name} is {found}, expected {wanted()}")
+
+
+def check_known(values: pl.Series, known: set[str], kind: str, file: str) -> None:
+    """Raise TracekitError for an id that the workload does not hold."""
+    strange = next(
+        (value for value in values.unique(maintain_order=True) if value not in known), None
+    )
+    if strange is not None:
+        raise TracekitError(
+            f"{file} speaks of {kind} '{strange}', expected one of the workload's {kind}s"
+        )

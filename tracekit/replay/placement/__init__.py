@@ -1,0 +1,144 @@
+"""Placement policies: the interface here, one policy per file beside it.
+
+A policy scores; the engine filters, breaks ties, commits and measures. A policy is a frozen
+dataclass: its fields are its parameters, its class says what it reads and where it comes from.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import registry
+from tracekit.errors import TracekitError, unknown_name
+from tracekit.replay import parameters
+from tracekit.replay.choice import Tie
+from tracekit.replay.parameters import About
+from tracekit.replay.snapshot import Container, Snapshot
+
+Scores = NDArray[np.int64] | NDArray[np.float64]
+Reads = Literal["requests", "limits", "usage", "placed", "recorded"]
+
+#: What recorded cases write before a policy's name.
+VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
+
+
+class ScoreError(TracekitError):
+    """A policy cannot score at all with its parameters; the scheduler's status is Error."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementPolicy:
+    """Base of every placement policy.
+
+    Attributes
+    ----------
+    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded'}
+        What of the snapshot the score depends on; only that is handed over.
+    source : str
+        Upstream file and version, or paper and equation.
+    aliases : tuple of str
+        Other names that recorded cases use for it.
+    filtered : bool
+        Whether only nodes with room are offered; False places regardless, as production did.
+    """
+
+    reads: ClassVar[frozenset[Reads]]
+    source: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+    filtered: ClassVar[bool] = True
+
+    tie: Annotated[
+        Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
+    ] = "first"
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """How good each of ``nodes`` is for the container, higher is better.
+
+        A node's score depends on that node and the container alone, so that an engine may rescore
+        only what changed; what needs all candidates belongs in ``normalize``.
+
+        Parameters
+        ----------
+        nodes : int64, shape (candidates,)
+            Node positions to score.
+
+        Returns
+        -------
+        int64 or float64, shape (candidates,)
+        """
+        raise NotImplementedError
+
+    def normalize(self, scores: Scores) -> Scores:
+        """Scores of all candidates brought to their final scale; unchanged by default."""
+        return scores
+
+    def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
+        """Whether the policy has nothing to say about this container (PreScore Skip)."""
+        return False
+
+    def explain(
+        self,
+        snapshot: Snapshot,  # noqa: ARG002
+        container: Container,  # noqa: ARG002
+        nodes: NDArray[np.int64],  # noqa: ARG002
+    ) -> dict[str, NDArray[np.float64]]:
+        """Named parts of the score, each shape (candidates,), NaN where a part is left out."""
+        return {}
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
+        return now_ms
+
+    def metric_samples(self) -> int:
+        """How many of the newest samples of node usage the policy looks back on."""
+        return 1
+
+    @classmethod
+    def name(cls) -> str:
+        """The policy's public name: its file's."""
+        return cls.__module__.rpartition(".")[2]
+
+    def __str__(self) -> str:
+        given = parameters.spell_all(self, defaults=False)
+        return f"{self.name()}[{given}]" if given else self.name()
+
+
+@functools.cache
+def all_policies() -> dict[str, type[PlacementPolicy]]:
+    """Every placement policy, by name."""
+    return registry.subclasses(sys.modules[__name__], PlacementPolicy)
+
+
+def get_policy(name: str) -> type[PlacementPolicy]:
+    """The policy of that name, of a recorded case's name for it, or of one of its aliases."""
+    plain = name
+    for vendor in VENDORS:
+        plain = plain.removeprefix(vendor)
+    for known, policy in all_policies().items():
+        if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
+            return policy
+    raise unknown_name("policy", name, all_policies(), listing="tracekit list policies")
+
+
+def parse_policy(text: str) -> PlacementPolicy:
+    """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
+    name, given = parameters.split(text)
+    return build_policy(get_policy(name), given)
+
+
+def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
+    """A policy with parameters given as text."""
+    made: Any = parameters.build(kind, f"policy {kind.name()}", given)
+    if not isinstance(made, PlacementPolicy):
+        raise TypeError(kind)
+    return made

@@ -1,0 +1,51 @@
+"""Resource names, and the integer arrays that hold amounts of them.
+
+Amounts of cpu are millicores, of memory bytes; a name that is neither is an extended resource,
+counted. Kubernetes spells weights with ``cpu`` and ``memory``; arrays carry the unit in the name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+CPU = "cpu_milli"
+MEMORY = "memory_bytes"
+PODS = "pods"
+
+#: The order of the columns that every workload has.
+BASE = (CPU, MEMORY)
+
+#: What a container that states no request counts as when nodes are scored (never when filtered).
+NONZERO_DEFAULT = {CPU: 100, MEMORY: 200 * 2**20}
+
+#: Stands for "no limit" in an int64 column; small enough that sums do not overflow.
+UNLIMITED = 2**62
+
+_SHORT = {"cpu": CPU, "memory": MEMORY}
+
+
+def full_name(short: str) -> str:
+    """The array column of a name as Kubernetes writes it: ``cpu`` is ``cpu_milli``."""
+    return _SHORT.get(short, short)
+
+
+def is_scalar(name: str) -> bool:
+    """Whether scoring drops the resource where a container does not ask for it."""
+    return name not in (CPU, MEMORY, "ephemeral-storage")
+
+
+def column_order(names: Iterable[str]) -> tuple[str, ...]:
+    """Column names: cpu, memory, pods if there, then the others by name."""
+    others = set(names) - set(BASE)
+    pods = (PODS,) if PODS in others else ()
+    return (*BASE, *pods, *sorted(others - {PODS}))
+
+
+def amounts(
+    resources: Sequence[str], given: Mapping[str, int], *, absent: int = 0
+) -> NDArray[np.int64]:
+    """The amounts of a resource map as a row, shape (resources,); ``absent`` where not given."""
+    return np.array([given.get(name, absent) for name in resources], dtype=np.int64)

@@ -1,0 +1,104 @@
+"""The run folder: a manifest and four Parquet files, written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracekit._version import VERSION
+from tracekit.errors import TracekitError
+from tracekit.replay import parameters
+from tracekit.replay.run import Run
+from tracekit.replay.values import spell
+
+SCHEMA = "tracekit/replay/1"
+MANIFEST = "manifest.json"
+FRAMES = ("summary", "steps", "placements", "timing")
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """What the run was: seed, workload with its assumptions, policies with every parameter."""
+    load = run.workload
+    return {
+        "schema": SCHEMA,
+        "tool_version": VERSION,
+        "seed": run.seed,
+        "workload": {
+            "name": load.name,
+            "nodes": load.nodes,
+            "containers": load.containers,
+            "steps": len(load.times_ms),
+            "step_ms": load.step_ms,
+            "time_min_ms": int(load.times_ms[0]),
+            "time_max_ms": int(load.times_ms[-1]),
+            "settled_ms": load.settled_ms,
+            "resources": list(load.resources),
+            "recorded": load.recorded,
+            "containers_too_large": len(load.too_large()),
+            "assumptions": dict(load.assumptions),
+            "facts": dict(load.facts),
+        },
+        "policies": [
+            {
+                "policy": str(policy),
+                "name": policy.name(),
+                "source": policy.source,
+                "parameters": {
+                    name: spell(getattr(policy, name)) for name in parameters.names(type(policy))
+                },
+            }
+            for policy in run.policies
+        ],
+    }
+
+
+def write_run(run: Run, folder: Path) -> None:
+    """Write the run folder; an existing one is replaced, anything else is left alone.
+
+    Raises
+    ------
+    TracekitError
+        When the path exists and is not a run folder.
+    """
+    folder = Path(folder)
+    check_replaceable(folder)
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        for name in FRAMES:
+            frame: pl.DataFrame = getattr(run, name)
+            frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+        text = json.dumps(manifest_of(run), indent=2, ensure_ascii=False, allow_nan=False)
+        (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        made.chmod(0o755)
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+
+
+def is_run_folder(folder: Path) -> bool:
+    """Whether a folder holds a run."""
+    try:
+        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == SCHEMA
+
+
+def check_replaceable(folder: Path) -> None:
+    """Raise TracekitError for a path that holds something else than a run."""
+    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
+        return
+    if not is_run_folder(folder):
+        raise TracekitError(
+            f"'{folder}' exists and is not a run folder, it is left as it is",
+            hint="give another --out, or remove it first",
+        )

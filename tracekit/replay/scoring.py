@@ -1,0 +1,146 @@
+"""Score recorded cases: read a file of them, answer each, compare with what was expected."""
+
+from __future__ import annotations
+
+import functools
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.replay import parameters
+from tracekit.replay.kinds import Answer, Question, all_kinds
+from tracekit.replay.placement import PlacementPolicy, get_policy
+
+#: Keys of ``expected`` that say how to compare, not what.
+_TOLERANCES = ("tolerance", "relative_tolerance")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scored:
+    """One case with its answer, or why it was skipped.
+
+    Parameters
+    ----------
+    differences : list of str
+        How the answer differs from the case's ``expected``; empty when it agrees.
+    """
+
+    name: str
+    kind: str
+    answer: Answer = field(default_factory=lambda: Answer(values={}))
+    skipped: str = ""
+    differences: Sequence[str] = ()
+
+    def document(self) -> dict[str, Any]:
+        """The JSON object of this case."""
+        result = {"skipped": self.skipped} if self.skipped else self.answer.values
+        return {"name": self.name, "kind": self.kind, **result}
+
+
+def score_file(path: Path, policy: str | None = None) -> list[Scored]:
+    """Answer every case of a file: one case, or a document with ``cases``.
+
+    Parameters
+    ----------
+    policy : str, optional
+        ``NAME[param=value,...]`` to score with instead of the document's policy.
+
+    Raises
+    ------
+    TracekitError
+        When the file is no case file, or names a policy that is not known.
+    """
+    document = _read(Path(path))
+    name, settings = parameters.split(policy) if policy else (None, {})
+    if name:
+        get_policy(name)
+    cases = document.get("cases", [document])
+    return [_score(case, name or _policy_name(document, case), settings) for case in cases]
+
+
+def _read(path: Path) -> Mapping[str, Any]:
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise TracekitError(f"case file '{path}' is not there") from None
+    except ValueError as error:
+        raise TracekitError(f"'{path}' is not JSON: {error}") from None
+    cases = document.get("cases", [document]) if isinstance(document, dict) else None
+    if not isinstance(cases, list) or not all(
+        isinstance(case, dict) and {"kind", "inputs"} <= set(case) for case in cases
+    ):
+        raise TracekitError(
+            f"'{path}' holds no recorded cases",
+            hint="a case is {name, kind, inputs, expected}; a document holds them under 'cases'",
+        )
+    return document if isinstance(document, dict) else {}
+
+
+def _policy_name(document: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
+    stated = case.get("policy") or document.get("policy")
+    if stated:
+        return str(stated)
+    strategy = (case["inputs"].get("args") or {}).get("strategy")
+    return re.sub(r"(?<=[a-z])(?=[A-Z])", "_", strategy).lower() if strategy else None
+
+
+def _score(case: Mapping[str, Any], policy: str | None, settings: Mapping[str, str]) -> Scored:
+    name, kind = str(case.get("name", "case")), str(case["kind"])
+    if kind not in all_kinds():
+        return Scored(name=name, kind=kind, skipped=f"kind '{kind}' is not known")
+    question = Question(
+        name=name,
+        inputs=case["inputs"],
+        policy=functools.partial(_policy, name, policy),
+        settings=settings,
+    )
+    try:
+        answer = all_kinds()[kind].answer(question)
+    except (KeyError, TypeError, AttributeError, ValueError) as error:
+        raise TracekitError(f"case '{name}' is not of the documented form: {error!r}") from error
+    expected = case.get("expected", {})
+    found = list(differences(expected, answer.values))
+    return Scored(name=name, kind=kind, answer=answer, differences=found)
+
+
+def _policy(case: str, name: str | None) -> type[PlacementPolicy]:
+    if name is None:
+        raise TracekitError(
+            f"case '{case}' does not say which policy to score with", hint="give --policy NAME"
+        )
+    return get_policy(name)
+
+
+def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterator[str]:
+    """What of ``expected`` is not so in ``found``, within the tolerances it states."""
+    absolute, relative = (float(expected.get(key, 0.0)) for key in _TOLERANCES)
+    for key, wanted in expected.items():
+        if key not in _TOLERANCES:
+            yield from _compare(key, wanted, found.get(key), absolute, relative)
+
+
+def _compare(path: str, wanted: Any, found: Any, absolute: float, relative: float) -> Iterator[str]:
+    if isinstance(wanted, Mapping) and isinstance(found, Mapping):
+        for key in {**wanted, **found}:
+            yield from _compare(
+                f"{path}.{key}", wanted.get(key), found.get(key), absolute, relative
+            )
+    elif isinstance(wanted, list) and isinstance(found, list) and len(wanted) == len(found):
+        for at, (one, other) in enumerate(zip(wanted, found, strict=True)):
+            yield from _compare(f"{path}[{at}]", one, other, absolute, relative)
+    elif not _equal(wanted, found, absolute, relative):
+        yield f"{path}: expected {json.dumps(wanted)}, got {json.dumps(found)}"
+
+
+def _equal(wanted: Any, found: Any, absolute: float, relative: float) -> bool:
+    numbers = all(
+        isinstance(one, int | float) and not isinstance(one, bool) for one in (wanted, found)
+    )
+    if numbers:
+        return math.isclose(wanted, found, rel_tol=relative, abs_tol=absolute)
+    return type(wanted) is type(found) and bool(wanted == found)

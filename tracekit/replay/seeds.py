@@ -1,0 +1,14 @@
+"""Random streams: one per name, so that adding a policy changes no other result."""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+
+def stream(seed: int, name: str) -> np.random.Generator:
+    """The generator of a seed and a name: a child of SeedSequence(seed) keyed by the name."""
+    digest = hashlib.sha256(name.encode()).digest()
+    key = tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))

@@ -1,0 +1,120 @@
+"""Time axes and series: the step, stray timestamps, gaps."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.errors import TracekitError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Axis:
+    """A regular time axis.
+
+    Parameters
+    ----------
+    times_ms : int64, shape (steps,)
+    stray_rows : int
+        Rows left out because their timestamp lies far from all others.
+    """
+
+    step_ms: int
+    times_ms: NDArray[np.int64]
+    stray_rows: int
+
+    @property
+    def end_ms(self) -> int:
+        """End of the last step."""
+        return int(self.times_ms[-1]) + self.step_ms
+
+    def steps_of(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+        """The step each time falls into, -1 outside the axis."""
+        steps = (times - self.times_ms[0]) // self.step_ms
+        inside = (steps >= 0) & (steps < len(self.times_ms))
+        return np.asarray(np.where(inside, steps, -1))
+
+
+def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
+    """The commonest positive difference between an entity's successive times.
+
+    A tie goes to the smaller difference. None when there are fewer differences than entities:
+    a table sampled so thinly shows gaps, not steps.
+    """
+    gaps = (
+        frame.select(entity, "time_ms")
+        .unique()
+        .sort(entity, "time_ms")
+        .select(gap=pl.col("time_ms").diff().over(entity))
+        .filter(pl.col("gap") > 0)
+        .group_by("gap")
+        .len()
+        .sort("len", "gap", descending=[True, False])
+    )
+    enough = int(gaps["len"].sum()) >= frame[entity].n_unique()
+    return int(gaps["gap"][0]) if gaps.height and enough else None
+
+
+def axis_of(tables: list[pl.Series], step_ms: int, *, gap_steps: int, stray_share: float) -> Axis:
+    """The axis that the times of several tables lie on, stray timestamps left out.
+
+    Times more than ``gap_steps`` steps apart belong to different stretches. The stretch with most
+    rows is kept, and every other that holds at least ``stray_share`` of some table.
+    """
+    counted = pl.concat([_counts(times, at) for at, times in enumerate(tables)])
+    if not counted.height:
+        raise TracekitError("no usage rows to replay", hint="see tracekit info STORE")
+    per_time = counted.group_by("time_ms").agg(pl.col("rows").sum(), pl.col("share").max())
+    per_time = per_time.sort("time_ms").with_columns(
+        stretch=(pl.col("time_ms").diff() > gap_steps * step_ms).fill_null(value=False).cum_sum()
+    )
+    stretches = per_time.group_by("stretch").agg(pl.col("rows").sum())
+    main = stretches.sort("rows", "stretch", descending=[True, False])["stretch"][0]
+    share = _largest_share(counted, per_time)
+    kept = share.filter((pl.col("stretch") == main) | (pl.col("share") >= stray_share))["stretch"]
+    times = per_time.filter(pl.col("stretch").is_in(kept.implode()))
+    first, last = int(times["time_ms"][0]), int(times["time_ms"][-1])
+    outside = per_time.filter(~pl.col("time_ms").is_between(first, last))
+    return Axis(
+        step_ms=step_ms,
+        times_ms=np.arange(first, last + 1, step_ms, dtype=np.int64),
+        stray_rows=int(outside["rows"].sum()),
+    )
+
+
+def _counts(times: pl.Series, table: int) -> pl.DataFrame:
+    return (
+        pl.DataFrame({"time_ms": times.cast(pl.Int64)})
+        .group_by("time_ms")
+        .agg(rows=pl.len().cast(pl.Int64))
+        .with_columns(share=pl.col("rows") / max(len(times), 1), table=pl.lit(table))
+    )
+
+
+def _largest_share(counted: pl.DataFrame, per_time: pl.DataFrame) -> pl.DataFrame:
+    return (
+        counted.join(per_time.select("time_ms", "stretch"), on="time_ms")
+        .group_by("stretch", "table")
+        .agg(pl.col("share").sum())
+        .group_by("stretch")
+        .agg(pl.col("share").max())
+    )
+
+
+def hold(values: NDArray[np.float32]) -> None:
+    """Fill gaps in place: the last value known, and before the first value that one.
+
+    Parameters
+    ----------
+    values : float32, shape (resources, steps, entities)
+        NaN where not known; an entity without any value stays NaN.
+    """
+    steps = [values[:, step] for step in range(values.shape[1])]
+    for earlier, later in itertools.pairwise(steps):
+        np.copyto(later, earlier, where=np.isnan(later))
+    for later, earlier in itertools.pairwise(reversed(steps)):
+        np.copyto(earlier, later, where=np.isnan(earlier))
