@@ -6,8 +6,12 @@ import os
 from pathlib import Path
 
 import pytest
-
+from hypothesis import settings
 from tests_support import SHARED, TraceFolder
+
+# a shared machine may stall any one example; the number of examples bounds the time
+settings.register_profile("tracekit", deadline=None)
+settings.load_profile("tracekit")
 
 
 @pytest.fixture

@@ -26,7 +26,7 @@ from tests_support import (
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest import blocks
 from tracekit.query import Database
-from tracekit.store import ingest, open_store, stage, write
+from tracekit.store import ingest, open_store, stage
 from tracekit.store.folder import STAGING
 
 

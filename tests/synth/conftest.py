@@ -7,7 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit import synth
+from tracekit.synth import write
 from tracekit.synth.presets import get_preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World, make_world
@@ -18,7 +18,7 @@ BROKEN = ("rejected", "dropped")
 @pytest.fixture(scope="session")
 def tiny(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("synth") / "tiny"
-    synth.write(out, preset="tiny", seed=7)
+    write(out, preset="tiny", seed=7)
     return out
 
 

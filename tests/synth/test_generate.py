@@ -10,9 +10,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 
-from tracekit import synth
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT
+from tracekit.synth import write
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -24,13 +24,15 @@ def fingerprints(folder: Path) -> dict[str, str]:
 
 
 def test_same_preset_and_seed_give_the_same_bytes(tiny: Path, tmp_path: Path) -> None:
-    synth.write(tmp_path / "again", preset="tiny", seed=7)
+    write(tmp_path / "again", preset="tiny", seed=7)
 
     assert fingerprints(tmp_path / "again") == fingerprints(tiny)
 
 
 def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path) -> None:
-    code = "import sys, pathlib, tracekit.synth as s; s.write(pathlib.Path(sys.argv[1]), "
+    code = (
+        "import sys, pathlib; from tracekit.synth import write; write(pathlib.Path(sys.argv[1]), "
+    )
     subprocess.run(
         [sys.executable, "-c", code + "preset='tiny', seed=7)", str(tmp_path / "one")],
         check=True,
@@ -41,7 +43,7 @@ def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path
 
 
 def test_another_seed_gives_another_trace(tiny: Path, tmp_path: Path) -> None:
-    synth.write(tmp_path / "other", preset="tiny", seed=8)
+    write(tmp_path / "other", preset="tiny", seed=8)
 
     mine, other = fingerprints(tiny), fingerprints(tmp_path / "other")
     assert mine.keys() == other.keys()
@@ -51,7 +53,7 @@ def test_another_seed_gives_another_trace(tiny: Path, tmp_path: Path) -> None:
 def test_summary_counts_what_is_in_the_files(
     tmp_path: Path, tiny_lines: dict[str, list[str]]
 ) -> None:
-    summary = synth.write(tmp_path / "out", preset="tiny", seed=7, progress=SILENT)
+    summary = write(tmp_path / "out", preset="tiny", seed=7, progress=SILENT)
 
     by_stem: dict[str, int] = {}
     for name, lines in tiny_lines.items():
@@ -84,10 +86,10 @@ def test_manifest_names_preset_and_seed(tiny: Path) -> None:
 
 
 def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
-    synth.write(tmp_path, preset="tiny", seed=1)
+    write(tmp_path, preset="tiny", seed=1)
     extra = tmp_path / "MSResource" / "MSResource_9.tar.gz"
     extra.write_bytes(b"left over")
-    synth.write(tmp_path, preset="tiny", seed=2)
+    write(tmp_path, preset="tiny", seed=2)
 
     assert not extra.exists()
     assert json.loads((tmp_path / "truth" / "manifest.json").read_text())["seed"] == 2
@@ -102,6 +104,6 @@ def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
 )
 def test_wrong_calls_are_refused(tmp_path: Path, preset: str, seed: int, says: str) -> None:
     with pytest.raises(TracekitError, match=says):
-        synth.write(tmp_path / "out", preset=preset, seed=seed)
+        write(tmp_path / "out", preset=preset, seed=seed)
 
     assert not (tmp_path / "out").exists()

@@ -1,0 +1,34 @@
+"""A small store and a run of it, made for real and shared by the tests of the report."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from report_support import HOSTILE, STEP_MS
+from tests_support import NODE_HEADER, TraceFolder
+
+from tracekit.replay.command import run_replay
+from tracekit.store import ingest
+
+
+@pytest.fixture(scope="session")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store of hand-made rows; its only node of zone A has a hostile id."""
+    folder = tmp_path_factory.mktemp("report")
+    traces = TraceFolder.written(folder / "traces")
+    lines = [
+        f"{step * STEP_MS},{HOSTILE},{0.4 + 0.01 * (step % 7)!r},{0.8 - 0.02 * (step % 7)!r}"
+        for step in range(14)
+    ]
+    traces.write("Node_1.csv", NODE_HEADER, lines)
+    ingest(traces.path, folder / "store")
+    return folder / "store"
+
+
+@pytest.fixture(scope="session")
+def run_folder(store: Path) -> Path:
+    """A run of that store under two policies, beside it."""
+    out = store.parent / "run"
+    run_replay(store, ["first_fit", "least_allocated"], out=out, seed=1)
+    return out

@@ -1,0 +1,253 @@
+"""What every report promises: one file, readable by people, screen readers and machines."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import re
+import shutil
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from report_support import HOSTILE, made_up, manifest, summary_frame
+
+from tracekit.errors import TracekitError
+from tracekit.replay.run_folder import FRAMES
+from tracekit.report import all_pages, render
+from tracekit.report.data import Data
+from tracekit.report.render import render_data
+
+BUDGET_BYTES = 6_000_000
+_VOID = {"meta", "link", "br", "img", "input", "hr"}
+
+
+class Parsed(HTMLParser):
+    """The elements of a page in order: tag, attributes and the text directly inside."""
+
+    def __init__(self, html: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str], list[str]]] = []
+        self.open: list[int] = []
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, {name: value or "" for name, value in attrs}, []))
+        if tag not in _VOID:
+            self.open.append(len(self.elements) - 1)
+
+    def handle_endtag(self, tag: str) -> None:
+        at = self.open.pop()
+        assert self.elements[at][0] == tag, f"{tag} closes {self.elements[at][:2]}"
+
+    def handle_data(self, data: str) -> None:
+        for at in self.open:
+            self.elements[at][2].append(data)
+
+    def all(self, tag: str) -> list[tuple[dict[str, str], str]]:
+        """Attributes and whole text of every element of a kind."""
+        return [(attrs, "".join(text)) for name, attrs, text in self.elements if name == tag]
+
+
+@pytest.fixture(scope="module")
+def html(run_folder: Path) -> str:
+    """The report of a run beside its store: every page."""
+    out = run_folder.parent / "report.html"
+    render(run_folder, out)
+    return out.read_text()
+
+
+@pytest.fixture(scope="module")
+def page(html: str) -> Parsed:
+    return Parsed(html)
+
+
+def test_every_page_is_there_and_in_the_contents(page: Parsed) -> None:
+    ids = [attrs["id"] for attrs, _ in page.all("section")]
+    assert ids == list(all_pages())
+    assert [attrs["href"] for attrs, _ in page.all("a") if attrs["href"][1:] in ids][
+        : len(ids)
+    ] == [f"#{name}" for name in ids]
+
+
+def test_headings_are_in_order(page: Parsed) -> None:
+    levels = [int(tag[1]) for tag, _, _ in page.elements if re.fullmatch(r"h[1-6]", tag)]
+    assert levels.count(1) == 1
+    assert levels[0] == 1
+    assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
+
+
+def test_every_figure_has_caption_data_and_table(page: Parsed, html: str) -> None:
+    figures = [attrs for attrs, _ in page.all("figure")]
+    drawn = [attrs["data-plot"] for attrs, _ in page.all("script") if "data-plot" in attrs]
+    assert len(drawn) >= 6
+    assert len(page.all("figcaption")) == len(figures)
+    for attrs in figures:
+        assert attrs["role"] == "group"
+        assert attrs["aria-labelledby"] in {a.get("id") for _, a, _ in page.elements}
+    for name in drawn:
+        block = html[html.index(f'id="figure-{name}"') :]
+        block = block[: block.index("</figure>")]
+        assert "<caption>" in block
+        assert "How to read this" in block
+        assert f'download="{name}.csv"' in block
+        assert "SELECT" in block
+
+
+def test_ids_are_unique_and_every_link_leads_somewhere(page: Parsed) -> None:
+    ids = [attrs["id"] for _, attrs, _ in page.elements if "id" in attrs]
+    assert len(ids) == len(set(ids))
+    for attrs, _ in page.all("a"):
+        assert attrs["href"].startswith("data:") or attrs["href"][1:] in ids
+
+
+def test_every_table_has_a_caption_and_headed_columns(page: Parsed) -> None:
+    tables = page.all("table")
+    assert len(page.all("caption")) == len(tables) >= 8
+    assert all(attrs["scope"] in {"col", "row", "rowgroup"} for attrs, _ in page.all("th"))
+
+
+def test_nothing_is_loaded_from_a_network(page: Parsed) -> None:
+    for tag, attrs, _ in page.elements:
+        assert "src" not in attrs, tag
+        assert not (tag == "link" and not attrs["href"].startswith("data:"))
+        assert not any(name.startswith("on") for name in attrs)
+    style = "".join(text for _, text in page.all("style"))
+    assert "url(" not in style
+    assert "@import" not in style
+
+
+def test_the_policy_allows_just_the_scripts_of_the_page(page: Parsed) -> None:
+    policy = next(a["content"] for a, _ in page.all("meta") if "http-equiv" in a)
+    scripts = [text for attrs, text in page.all("script") if "data-plot" not in attrs]
+    for script in scripts:
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        assert f"'sha256-{digest}'" in policy
+    assert policy.count("sha256-") == len(scripts)
+    assert "default-src 'none'" in policy
+    assert "http" not in policy
+
+
+def test_names_of_the_trace_are_escaped(html: str) -> None:
+    assert HOSTILE not in html
+    assert "alert(" not in html.replace("alert(&#39;node&#39;)", "").replace("%28", "(") or (
+        "<script>alert" not in html
+    )
+    figures = re.findall(r'<script type="application/json"[^>]*>(.*?)</script>', html)
+    assert any("\\u003cscript" in text for text in figures)
+    assert all(json.loads(text)["data"] for text in figures)
+
+
+def test_it_is_small_enough_to_send(html: str) -> None:
+    assert len(html.encode()) < BUDGET_BYTES
+
+
+def test_a_large_trace_does_not_break_the_budget() -> None:
+    text = render_data(made_up(nodes=13_000, samples=1440, steps=1440))
+    assert len(text.encode()) < BUDGET_BYTES
+
+
+def test_no_path_of_the_machine_is_told(html: str, run_folder: Path) -> None:
+    assert str(run_folder.parent) not in html
+    assert str(Path(__file__).resolve().parents[2]) not in html
+
+
+def test_same_data_same_bytes_wherever_it_lies(html: str, run_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_folder.parent / "store", tmp_path / "elsewhere" / "store")
+    shutil.copytree(run_folder, tmp_path / "elsewhere" / "run")
+    summary = render(tmp_path / "elsewhere" / "run", tmp_path / "again.html")
+    assert (tmp_path / "again.html").read_text() == html
+    assert summary.size_bytes == len(html.encode())
+    assert len(summary.findings) == 5
+
+
+def test_a_store_gives_no_replay(store: Path, tmp_path: Path) -> None:
+    render(store, tmp_path / "store.html")
+    ids = [attrs["id"] for attrs, _ in Parsed((tmp_path / "store.html").read_text()).all("section")]
+    assert "replay" not in ids
+    assert {"overview", "quality", "zones", "difference", "method"} <= set(ids)
+
+
+def test_a_run_without_its_store_says_so(run_folder: Path, tmp_path: Path) -> None:
+    shutil.copytree(run_folder, tmp_path / "alone")
+    summary = render(tmp_path / "alone", tmp_path / "alone.html")
+    text = (tmp_path / "alone.html").read_text()
+    assert "This report is of a run alone" in text
+    assert "The policies side by side" in text
+    assert summary.findings
+
+
+def test_an_empty_store_gives_sentences_not_figures() -> None:
+    frames = {name: frame.clear() for name, frame in _frames().items()}
+    data = Data(fetch=lambda name, _: frames[name], info={"tables": {}, "sources": []})
+    parsed = Parsed(render_data(data))
+    assert not [attrs for attrs, _ in parsed.all("script") if "data-plot" in attrs]
+    titles = [text for attrs, text in parsed.all("h3") if attrs.get("id", "").endswith("takeaway")]
+    assert len(titles) == 3
+    assert all(text.endswith(".") for text in titles)
+
+
+def _frames() -> dict[str, object]:
+    data = made_up()
+    names = ("usage/node_profile", "usage/zone_summary", "usage/util_diff_by_zone")
+    more = ("usage/typical_nodes", "usage/node_series", "quality/ledger", "quality/time_grid")
+    return {name: data.query(name) for name in (*names, *more)}
+
+
+def test_one_policy_is_not_compared() -> None:
+    data = Data(
+        run=manifest(["first_fit"]), run_frames={"summary": summary_frame({"first_fit": (1, 1, 0)})}
+    )
+    text = render_data(data)
+    assert "1 policy was replayed; a comparison needs two." in text
+    assert "\u2605 best" not in text
+
+
+def test_every_assumption_is_listed_with_its_origin(page: Parsed) -> None:
+    text = next(t for _, t in page.all("section") if "What these results assume" in t)
+    for name in ("node_cpu_cores", "request_memory_bytes", "limit_factor", "arrival_span_ms"):
+        assert name in text
+    assert "default; the trace does not say" in text
+    assert "384\u00a0GiB" in text
+
+
+def _nothing(folder: Path) -> Path:
+    return folder / "nothing"
+
+
+def _empty(folder: Path) -> Path:
+    (folder / "empty").mkdir()
+    return folder / "empty"
+
+
+ERRORS = {
+    "no such folder": (_nothing, "no such store or run folder"),
+    "neither store nor run": (_empty, "neither a store nor a run folder"),
+}
+
+
+@pytest.mark.parametrize("case", ERRORS)
+def test_a_wrong_source_is_told(case: str, tmp_path: Path) -> None:
+    make, words = ERRORS[case]
+    with pytest.raises(TracekitError, match=words):
+        render(make(tmp_path), tmp_path / "out.html")
+    assert not (tmp_path / "out.html").exists()
+
+
+@pytest.mark.parametrize("name", ["summary", "steps"])
+def test_a_damaged_run_is_told(name: str, run_folder: Path, tmp_path: Path) -> None:
+    assert name in FRAMES
+    shutil.copytree(run_folder, tmp_path / "run")
+    (tmp_path / "run" / f"{name}.parquet").unlink()
+    with pytest.raises(TracekitError, match=f"has no {name}.parquet"):
+        render(tmp_path / "run", tmp_path / "out.html")
+
+
+def test_an_impossible_out_is_told(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="is a folder, expected a file"):
+        render(store, tmp_path)
+    (tmp_path / "file").write_text("")
+    with pytest.raises(TracekitError, match="cannot write the report"):
+        render(store, tmp_path / "file" / "out.html")
