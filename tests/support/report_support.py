@@ -43,7 +43,7 @@ def node_profile(nodes: int, rng: np.random.Generator) -> pl.DataFrame:
     moments = {f"cpu_{m}": cpu for m in ("mean", "median", "std", "max")}
     moments |= {f"memory_{m}": memory for m in ("mean", "median", "std", "max")}
     schema = empty("usage/node_profile").schema
-    return pl.DataFrame({**known, **moments}).select(schema.names()).cast(dict(schema))
+    return pl.DataFrame({**known, **moments}).select(schema.names()).cast(schema)
 
 
 def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:

@@ -1,0 +1,40 @@
+"""tracekit report, as users call it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracekit.cli import run
+
+
+def test_json_names_the_file_and_the_findings(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "new" / "report.html"
+    assert run(["report", str(store), "--out", str(out), "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["schema"] == "tracekit/report/1"
+    assert document["out"] == str(out)
+    assert document["size_bytes"] == out.stat().st_size
+    assert len(document["findings"]) == 5
+
+
+def test_people_get_the_findings_in_80_columns(
+    run_folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "r.html"
+    assert run(["report", str(run_folder), "--out", str(out)]) == 0
+    shown = capsys.readouterr().out
+    assert "is the lowest mean imbalance" in " ".join(shown.split())
+    assert f"report: {out}" in shown
+    assert all(len(line) <= 80 for line in shown.splitlines() if "report:" not in line)
+
+
+def test_a_wrong_source_leaves_with_2(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(["report", str(tmp_path), "--out", str(tmp_path / "r.html")]) == 2
+    shown = capsys.readouterr().err
+    assert shown.startswith("error: ")
+    assert "neither a store nor a run folder" in shown

@@ -1,0 +1,91 @@
+"""How numbers read in sentences and tables."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tracekit.report import words
+from tracekit.report.cells import size_text, table
+from tracekit.report.replay_contents import value_text
+
+PERCENT = [
+    (0, None, "0 %"),
+    (0.00001, None, "under 0.01 %"),
+    (0.0077, None, "0.77 %"),
+    (0.05, None, "5.0 %"),
+    (0.5, None, "50 %"),
+    (1.06, None, "106 %"),
+    (0.0004, 1, "under 0.1 %"),
+    (-0.25, 1, "\u221225.0 %"),
+]
+
+
+@pytest.mark.parametrize(("fraction", "digits", "text"), PERCENT)
+def test_percent(fraction: float, digits: int | None, text: str) -> None:
+    assert words.percent(fraction, digits).replace(words.NBSP, " ") == text
+
+
+def test_other_words() -> None:
+    assert words.listed([]) == ""
+    assert words.listed(["a"]) == "a"
+    assert words.listed(["a", "b", "c"]) == "a, b and c"
+    assert words.count(1, "node").replace(words.NBSP, " ") == "1 node"
+    assert words.count(1300, "node").replace(words.NBSP, " ") == "1,300 nodes"
+    assert words.signed(-0.001) == "0.00"
+    assert words.signed(-0.62) == "\u22120.62"
+    assert words.number(0.04821) == "0.0482"
+    assert words.short_id("a" * 64) == "a" * 10 + "\u2026"
+
+
+VALUES = [
+    ("node_memory_bytes", 384 * 2**30, "384 GiB"),
+    ("disk_bytes", 1_500_000, "1.5 MB"),
+    ("arrival_span_ms", 7_200_000, "2 h"),
+    ("target_alloc_fraction", 0.75, "75 %"),
+    ("request_cpu_cores", 4.0, "4 cores"),
+    ("edge_steps", 10, "10 steps"),
+    ("limit_factor", 1.5, "1.5"),
+    ("background", "keep", "keep"),
+    ("pods", True, "True"),
+]
+
+
+@pytest.mark.parametrize(("name", "value", "text"), VALUES)
+def test_an_assumption_shows_its_unit(name: str, value: object, text: str) -> None:
+    assert value_text(name, value).replace(words.NBSP, " ") == text
+
+
+def test_cells_show_units_and_sort_by_value() -> None:
+    frame = pl.DataFrame(
+        {
+            "node": ["f" * 64],
+            "cpu_max_fraction": [0.5],
+            "span_ms": [90_000],
+            "rows": [1234],
+            "x": [None],
+        },
+        schema_overrides={"x": pl.Float64},
+    )
+    shown = table(frame, "caption").rows[0]
+    assert [cell.text.replace(words.NBSP, " ") for cell in shown] == [
+        "ffffffffff\u2026",
+        "50.0 %",
+        "1 min 30 s",
+        "1,234",
+        "\u2013",
+    ]
+    assert [cell.sort for cell in shown] == ["f" * 64, "0.5", "90000", "1234", ""]
+    assert shown[0].full == "f" * 64
+
+
+def test_columns_of_a_query_are_explained_by_its_header() -> None:
+    frame = pl.DataFrame({"zone": ["A"], "node_share": [0.25], "cpu_std": [0.1]})
+    shown = table(frame, "Zones", query="usage/zone_summary")
+    assert [column.kind for column in shown.columns] == ["text", "percent", "percent"]
+    assert "Share of all nodes" in shown.columns[1].meaning
+
+
+def test_sizes() -> None:
+    assert size_text(0) == "0 B"
+    assert size_text(3 * 2**30).replace(words.NBSP, " ") == "3 GiB"

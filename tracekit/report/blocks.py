@@ -1,0 +1,106 @@
+"""A figure as the page carries it: plotly JSON, a table in its place, its SQL and its data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote
+
+import polars as pl
+
+from tracekit.report.cells import Table, table
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.plot import DIGITS
+from tracekit.sqlfiles import get_query
+
+_RUN_PREFIX = "replay/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source:
+    """Where a figure's data comes from: a query's SQL, or a statement over a run's file."""
+
+    name: str
+    sql: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Block:
+    """A figure ready for a template; ``json`` is empty when there is nothing to draw."""
+
+    name: str
+    figure: Figure
+    takeaway: str
+    note: str
+    json: str
+    height_px: int
+    csv_uri: str
+    csv_rows: int
+    table: Table | None
+    sources: Sequence[Source]
+
+
+def block(name: str, figure: Figure, data: Data) -> Block:
+    """A figure with everything around it."""
+    frame = figure.prepare(data)
+    if frame.is_empty():
+        return Block(
+            name=name,
+            figure=figure,
+            takeaway=figure.absent,
+            note="",
+            json="",
+            height_px=0,
+            csv_uri="",
+            csv_rows=0,
+            table=None,
+            sources=sources(figure),
+        )
+    drawn = figure.draw(frame).to_plotly_json()
+    short = figure.table(frame)
+    return Block(
+        name=name,
+        figure=figure,
+        takeaway=figure.takeaway(frame),
+        note=figure.note(frame),
+        json=script_json({"data": drawn["data"], "layout": drawn["layout"]}),
+        height_px=int(drawn["layout"]["height"]),
+        csv_uri=csv_uri(frame.select(figure.csv or frame.columns)),
+        csv_rows=frame.height,
+        table=table(short, f"The same in numbers: {figure.title}", query=_query_of(figure)),
+        sources=sources(figure),
+    )
+
+
+def _query_of(figure: Figure) -> str:
+    """The query whose header explains the figure's columns, if it reads one."""
+    return next((name for name in figure.reads if not name.startswith(_RUN_PREFIX)), "")
+
+
+def sources(figure: Figure) -> list[Source]:
+    """The SQL behind a figure, one per thing it reads."""
+    return [Source(name=name, sql=_sql(name)) for name in figure.reads]
+
+
+def _sql(name: str) -> str:
+    if name.startswith(_RUN_PREFIX):
+        file = name.removeprefix(_RUN_PREFIX)
+        return f"-- in the run folder\nSELECT *\nFROM read_parquet('{file}.parquet');\n"
+    return get_query(name).text
+
+
+def script_json(document: Any) -> str:
+    """JSON that may stand inside a script element: nothing in it can end the element."""
+    text = json.dumps(document, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text
+
+
+def csv_uri(frame: pl.DataFrame) -> str:
+    """A frame as a CSV file inside a link; floats with as many digits as the figure has."""
+    text = frame.with_columns(pl.col(pl.Float64).round_sig_figs(DIGITS)).write_csv()
+    return f"data:text/csv;charset=utf-8,{quote(text, safe=',.:-_ /')}"

@@ -1,0 +1,148 @@
+"""Tables of the report: frames as headed columns of texts, each with the value it sorts by."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import polars as pl
+
+from tracekit.report.words import MINUS, NBSP, number, percent, short_id
+from tracekit.sqlfiles import get_query
+from tracekit.units import BYTES_PER_GIB, duration, size
+
+Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
+
+_UNIT = re.compile(r"\[([^\]]+)\]\.?$")
+_SPELLING = {
+    "cpu": "CPU",
+    "pearson": "correlation",
+    "r": "r",
+    "util": "utilization",
+    "diff": "difference G",
+    "debris": "debris D",
+    "std": "std. dev.",
+    "max": "max.",
+    "min": "min.",
+}
+_ENDINGS: tuple[tuple[str, Kind], ...] = (
+    ("_fraction", "percent"),
+    ("_share", "percent"),
+    ("_ms", "time"),
+    ("_bytes", "size"),
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column:
+    """A column of a table: what is over it, what it means and how its values look."""
+
+    name: str
+    label: str
+    kind: Kind
+    meaning: str = ""
+
+    @property
+    def numeric(self) -> bool:
+        """Whether values stand on the right and sort as numbers."""
+        return self.kind not in {"text", "id"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cell:
+    """One value: as shown, in full where that is longer, and as it sorts."""
+
+    text: str
+    sort: str
+    full: str = ""
+    mark: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Table:
+    """A table ready for a template; rows set apart stand beneath the others and are not sorted."""
+
+    caption: str
+    columns: Sequence[Column]
+    rows: Sequence[Sequence[Cell]]
+    apart: Sequence[Sequence[Cell]] = ()
+    apart_title: str = ""
+
+
+def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:
+    """A frame as a table; a query's header says what its columns mean and their units."""
+    names = [name for name in (only or frame.columns) if name in frame.columns]
+    columns = [column(name, frame.schema[name], query) for name in names]
+    rows = [
+        [cell(value, col) for value, col in zip(row, columns, strict=True)]
+        for row in frame.select(names).iter_rows()
+    ]
+    return Table(caption=caption, columns=columns, rows=rows)
+
+
+def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
+    """How a column of a frame looks in a table."""
+    meaning = _meaning(name, query)
+    found = _UNIT.search(meaning)
+    kind = _kind(name, dtype, found[1] if found else "")
+    return Column(name=name, label=_label(name, kind), kind=kind, meaning=meaning)
+
+
+def _meaning(name: str, query: str) -> str:
+    if not query:
+        return ""
+    return next((c.description for c in get_query(query).columns if c.name == name), "")
+
+
+def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
+    if not dtype.is_numeric():
+        return "id" if name in {"node", "container", "service"} else "text"
+    for ending, kind in _ENDINGS:
+        if name.endswith(ending):
+            return kind
+    if unit == "0..1" or name in {"cpu_mean", "memory_mean", "node_share", "bin_start", "cpu_from"}:
+        return "percent"
+    return "count" if dtype.is_integer() else "number"
+
+
+def _label(name: str, kind: Kind) -> str:
+    stem = name.removesuffix("_fraction")
+    words = [_SPELLING.get(word, word) for word in stem.split("_")]
+    if words[-1] == "ms" and kind == "time":
+        words = words[:-1]
+    text = " ".join(words)
+    return text[0].upper() + text[1:] if text != "r" else text
+
+
+def cell(value: Any, col: Column) -> Cell:
+    """One value as a cell; a value that is not there sorts last."""
+    if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
+        return Cell(text="\u2013", sort="")
+    text = _text(value, col.kind)
+    full = str(value) if col.kind == "id" and text != str(value) else ""
+    return Cell(
+        text=text, sort=f"{value:.6g}" if isinstance(value, float) else str(value), full=full
+    )
+
+
+def _text(value: Any, kind: Kind) -> str:
+    if kind == "percent":
+        return percent(value, 1)
+    if kind == "number":
+        return f"{value:.3f}".replace("-", MINUS) if abs(value) < 1000 else number(value)
+    if kind == "count":
+        return f"{value:,}"
+    if kind == "time":
+        return duration(value)
+    if kind == "size":
+        return size_text(value)
+    return short_id(str(value)) if kind == "id" else str(value)
+
+
+def size_text(value: float) -> str:
+    """Bytes in binary units where that is a whole number, in decimal ones elsewhere."""
+    if value and value % BYTES_PER_GIB == 0:
+        return f"{value / BYTES_PER_GIB:,.0f}{NBSP}GiB"
+    return size(value)

@@ -1,0 +1,144 @@
+"""What a report is made of: a store's query results and a run's frames, each read once."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.query.database import Database
+from tracekit.query.describe import describe
+from tracekit.replay.run_folder import MANIFEST, is_run_folder
+from tracekit.sqlfiles import get_query
+from tracekit.store.folder import Store, open_store
+
+#: A query's rows, by its name and the values of its parameters.
+Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
+
+RUN_FRAMES = ("summary", "steps")
+
+
+class Data:
+    """Frames by name; a query is run when a page first asks for it.
+
+    Parameters
+    ----------
+    fetch : callable, optional
+        Runs a query of ``queries/``; None when there is no store.
+    info : mapping, optional
+        What ``tracekit.query.describe`` says of the store.
+    run : mapping, optional
+        The run's manifest; None when there is no run.
+    run_frames : mapping of str to frame
+        ``summary`` and ``steps`` of the run folder.
+    """
+
+    def __init__(
+        self,
+        *,
+        fetch: Fetch | None = None,
+        info: Mapping[str, Any] | None = None,
+        run: Mapping[str, Any] | None = None,
+        run_frames: Mapping[str, pl.DataFrame] | None = None,
+    ) -> None:
+        self._fetch = fetch
+        self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
+        self._run_frames = dict(run_frames or {})
+        self.info = info
+        self.run = run
+
+    @property
+    def has_store(self) -> bool:
+        """Whether there are queries to ask."""
+        return self._fetch is not None
+
+    @property
+    def has_run(self) -> bool:
+        """Whether there is a replay to show."""
+        return self.run is not None
+
+    def query(self, name: str, **params: str) -> pl.DataFrame:
+        """The rows of a query; a frame without columns when there is no store."""
+        if self._fetch is None:
+            return pl.DataFrame()
+        key = (name, *(f"{param}={value}" for param, value in sorted(params.items())))
+        if key not in self._frames:
+            self._frames[key] = self._fetch(name, params)
+        return self._frames[key]
+
+    def replay(self, name: str) -> pl.DataFrame:
+        """A frame of the run folder; a frame without columns when there is no run."""
+        return self._run_frames.get(name, pl.DataFrame())
+
+
+def open_source(source: Path) -> tuple[Path | None, Path | None]:
+    """The store and the run that a path means; raises TracekitError when it is neither.
+
+    A run's own store is used when it is still there.
+    """
+    if not is_run_folder(source):
+        return _store_of(source), None
+    for name in ("manifest.json", *(f"{frame}.parquet" for frame in RUN_FRAMES)):
+        if not (source / name).is_file():
+            raise TracekitError(
+                f"the run folder {source} has no {name}", hint="replay anew: tracekit replay STORE"
+            )
+    return _named_store(source), source
+
+
+def _store_of(source: Path) -> Path:
+    try:
+        open_store(source)
+    except TracekitError as error:
+        nested = next((n for n in ("replay", "run") if is_run_folder(source / n)), None)
+        if nested:
+            hint = f"did you mean {source / nested}?"
+        else:
+            hint = error.hint or "make a store: tracekit ingest SRC STORE"
+        what = error.what.replace("no such store", "no such store or run folder")
+        raise TracekitError(
+            what.replace("not a store", "neither a store nor a run folder"), hint=hint
+        ) from error
+    return source
+
+
+def _named_store(run: Path) -> Path | None:
+    """The store the manifest names, else the one beside the run with the workload's name."""
+    load = read_run(run).get("workload", {})
+    named, name = load.get("store"), str(load.get("name", ""))
+    beside = run.resolve().parent / name if name and Path(name).name == name else None
+    for folder in (run / str(named) if named else None, beside):
+        if folder is None:
+            continue
+        with contextlib.suppress(TracekitError):
+            open_store(folder)
+            return folder
+    return None
+
+
+def read_run(folder: Path) -> dict[str, Any]:
+    """A run folder's manifest."""
+    document: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    return document
+
+
+def load(database: Database | None, store: Store | None, run: Path | None) -> Data:
+    """The data of an opened store and a run folder, either of which may be absent."""
+
+    def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
+        if database is None:
+            return pl.DataFrame()
+        return database.frame(get_query(name).text, params)
+
+    frames = {n: pl.read_parquet(run / f"{n}.parquet") for n in RUN_FRAMES} if run else {}
+    return Data(
+        fetch=fetch if database else None,
+        info=describe(store) if store else None,
+        run=read_run(run) if run else None,
+        run_frames=frames,
+    )

@@ -1,0 +1,43 @@
+"""CPU of the fullest node over time, under each policy."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tracekit.report import over_time
+from tracekit.report.figures import Figure
+from tracekit.report.policies import label, tested
+from tracekit.report.words import percent
+
+_COLUMN = "cpu_max_fraction"
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    known = over_time.amounts(frame, "most")
+    peaks = {name: known[name] for name in tested(frame) if name in known} or known
+    if not peaks:
+        return f"CPU of the fullest node is not known for any of {frame.height:,} samples."
+    low = min(peaks, key=lambda name: (peaks[name], name))
+    high = max(peaks, key=lambda name: (peaks[name], name))
+    if peaks[high] - peaks[low] < 0.0005:
+        return f"The fullest node reaches {percent(peaks[low], 1)} CPU whatever the policy."
+    return (
+        f"The fullest node reaches {percent(peaks[low], 1)} CPU under {label(low)} and"
+        f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is filled."
+    )
+
+
+FIGURE = Figure(
+    title="CPU in use on the fullest node, over time",
+    question="How close does the hottest node come to its limit?",
+    how_to_read="Lower is better. Above 100 % the containers on a node want more CPU than it has,"
+    " and all of them slow down. The dashed grey line is the least that any placement could do.",
+    reads=("replay/steps",),
+    prepare=over_time.prepare(_COLUMN),
+    draw=over_time.draw(_COLUMN, "CPU of the fullest node [%]"),
+    takeaway=_takeaway,
+    table=over_time.summary_table(_COLUMN),
+    absent="The run holds no samples over time, so there are no peaks to show.",
+    csv=("policy", "time_ms", _COLUMN),
+    note=over_time.note,
+)

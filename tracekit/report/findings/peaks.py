@@ -1,0 +1,32 @@
+"""How hot the hottest nodes get."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.findings import Finding, Said
+from tracekit.report.words import count, percent
+
+#: Beyond this a node has no room for a burst.
+HOT = 0.9
+
+
+def _find(data: Data) -> Said | None:
+    profile = data.query("usage/node_profile")
+    if profile.is_empty():
+        return None
+    hot = profile.filter(pl.col("cpu_max") >= HOT).height
+    middle = float(profile["cpu_max"].median())  # type: ignore[arg-type]
+    highest = float(profile["cpu_max"].max())  # type: ignore[arg-type]
+    verb = "reaches" if hot == 1 else "reach"
+    return Said(
+        value=percent(highest),
+        sentence=f"CPU is the highest seen on any node. {count(hot, 'node')} of"
+        f" {profile.height:,} {verb} {percent(HOT)} at least once; the middle node peaks at"
+        f" {percent(middle)}.",
+        page="overview",
+    )
+
+
+FINDING = Finding(order=70, find=_find)

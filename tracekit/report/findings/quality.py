@@ -1,0 +1,43 @@
+"""How much of the trace was as it should be."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.findings import Finding, Said
+from tracekit.report.words import count, percent
+
+
+def _find(data: Data) -> Said | None:
+    if data.info is None:
+        return None
+    tables = data.info["tables"].values()
+    read = sum(table["rows_read"] for table in tables)
+    if not read:
+        return None
+    kept = sum(table["rows"] for table in tables)
+    ledger = data.query("quality/ledger")
+    return Said(
+        value=percent(kept / read, 2 if 0.9 < kept / read < 1 else None),
+        sentence=f"of the {count(read, 'row')} read were kept. {_most(ledger)}",
+        page="quality",
+    )
+
+
+def _most(ledger: pl.DataFrame) -> str:
+    if ledger.is_empty():
+        return "No defect was met."
+    kinds = (
+        ledger.group_by("defect")
+        .agg(pl.col("rows").sum())
+        .sort(["rows", "defect"], descending=[True, False])
+    )
+    row = kinds.row(0, named=True)
+    return (
+        f"The commonest of {count(kinds.height, 'kind')} of defect is"
+        f" {row['defect'].replace('_', ' ')}, {count(row['rows'], 'row')}."
+    )
+
+
+FINDING = Finding(order=45, find=_find)

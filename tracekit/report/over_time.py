@@ -1,0 +1,123 @@
+"""Lines over time, one per policy: what the figures of a replay's measures share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.plot import axis, blank, hours, numbers, percents
+from tracekit.report.policies import in_order, label, style, tested
+from tracekit.report.thin import lines
+
+_AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
+
+
+def prepare(column: str) -> Callable[[Data], pl.DataFrame]:
+    """A figure's ``prepare``: policy, time, the measure and what it amounts to, thinned.
+
+    ``least``, ``mean`` and ``most`` are over the settled samples of the policy (over all of them
+    when none is settled) before thinning, so that what is said of the lines is exact.
+    """
+    known = {"policy": pl.String, "time_ms": pl.Int64, "settled": pl.Boolean, column: pl.Float64}
+
+    def prepared(data: Data) -> pl.DataFrame:
+        steps = data.replay("steps")
+        if steps.is_empty():
+            return pl.DataFrame(schema={**known, **_AMOUNTS})
+        counted = pl.col(column).filter(pl.col("settled") | ~pl.col("settled").any())
+        full = steps.select(
+            *known,
+            counted.min().over("policy").alias("least"),
+            counted.mean().over("policy").alias("mean"),
+            counted.max().over("policy").alias("most"),
+            pl.len().over("policy").cast(pl.Int64).alias("samples"),
+        )
+        return lines(full, "policy", [column])
+
+    return prepared
+
+
+def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
+    """A figure's ``draw``: one line per policy, production and the bound set apart."""
+    unit, scale = ("%", percents) if column.endswith("_fraction") else ("", numbers)
+
+    def drawn(frame: pl.DataFrame) -> go.Figure:
+        figure = blank()
+        policies = tested(frame)
+        for name in in_order(frame):
+            part = frame.filter((pl.col("policy") == name) & pl.col(column).is_not_null())
+            if part.is_empty():
+                continue
+            look = style(name, policies)
+            figure.add_scatter(
+                x=hours(part["time_ms"]),
+                y=scale(part[column]),
+                mode="lines" if part.height > 1 else "markers",
+                name=label(name),
+                line={"color": look["color"], "dash": look["dash"], "width": look["width"]},
+                hovertemplate="%{x:.2f} h: %{y:.3~f} "
+                f"{unit}<extra>{_plain(label(name))}</extra>",
+            )
+        _shade_filling(figure, frame)
+        figure.update_layout(
+            xaxis=axis("Time since the start of the trace [h]", showgrid=False, zeroline=False),
+            yaxis=axis(title),
+        )
+        return figure
+
+    return drawn
+
+
+def _plain(text: str) -> str:
+    """Text that a hover box takes as it stands."""
+    return text.replace("<", "&lt;").replace("%{", "% {")
+
+
+def _shade_filling(figure: go.Figure, frame: pl.DataFrame) -> None:
+    """Mark the time before the averages begin, while containers still arrive."""
+    filling = frame.filter(~pl.col("settled"))
+    if filling.is_empty() or filling.height == frame.height:
+        return
+    first, last = hours([filling["time_ms"].min(), filling["time_ms"].max()])  # type: ignore[list-item]
+    figure.add_vrect(
+        x0=first,
+        x1=last,
+        line_width=0,
+        fillcolor="rgba(128,140,155,0.14)",
+        annotation={"text": "filling", "font": {"size": 12}},
+        annotation_position="bottom left",
+    )
+
+
+def amounts(frame: pl.DataFrame, amount: str) -> dict[str, float]:
+    """``least``, ``mean`` or ``most`` of each policy, without those where it is not known."""
+    rows = frame.group_by("policy", maintain_order=True).agg(pl.col(amount).first())
+    return {name: value for name, value in rows.iter_rows() if value is not None}
+
+
+def summary_table(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
+    """A figure's ``table``: least, mean and most of the measure per policy."""
+    stem = column.removesuffix("_fraction")
+    end = "_fraction" if stem != column else ""
+    ends = {"least": f"least_{stem}{end}", "mean": f"mean_{stem}{end}", "most": f"most_{stem}{end}"}
+
+    def table(frame: pl.DataFrame) -> pl.DataFrame:
+        return frame.group_by("policy", maintain_order=True).agg(
+            pl.col(amount).first().alias(name) for amount, name in ends.items()
+        )
+
+    return table
+
+
+def note(frame: pl.DataFrame) -> str:
+    """What was thinned."""
+    samples = frame.group_by("policy").agg(pl.col("samples").first())["samples"].sum()
+    if samples <= frame.height:
+        return ""
+    return (
+        f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
+        " stretch of time."
+    )

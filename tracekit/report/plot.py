@@ -1,0 +1,70 @@
+"""What all figures share: layout, axes and hover boxes in the palette's colours."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import plotly.graph_objects as go
+
+from tracekit.report.palette import color
+
+HEIGHT_PX = 380
+#: Significant digits of a figure's data: more than a screen can show.
+DIGITS = 5
+
+
+def blank(height_px: int = HEIGHT_PX) -> go.Figure:
+    """A figure without data: legend on top, room for axis titles, on the card's background."""
+    figure = go.Figure()
+    figure.update_layout(
+        template="none",
+        height=height_px,
+        margin={"l": 62, "r": 16, "t": 44, "b": 56},
+        paper_bgcolor=color("card"),
+        plot_bgcolor=color("card"),
+        font={"color": color("ink"), "size": 13},
+        legend={
+            "orientation": "h",
+            "x": 0,
+            "xanchor": "left",
+            "y": 1.02,
+            "yanchor": "bottom",
+            "traceorder": "normal",
+        },
+        hoverlabel={
+            "bgcolor": color("card"),
+            "bordercolor": color("line"),
+            "font": {"color": color("ink"), "size": 13},
+        },
+        bargap=0.08,
+    )
+    return figure
+
+
+def axis(title: str, **more: Any) -> dict[str, Any]:
+    """An axis with its title, which must carry the unit."""
+    return {
+        "title": {"text": title, "standoff": 8, "font": {"size": 13}},
+        "gridcolor": color("grid"),
+        "linecolor": color("line"),
+        "zerolinecolor": color("line"),
+        "tickcolor": color("line"),
+        "automargin": True,
+        **more,
+    }
+
+
+def numbers(values: Iterable[Any]) -> list[Any]:
+    """Numbers as figures carry them: a few significant digits, None for what is not there."""
+    return [float(f"{v:.{DIGITS}g}") if isinstance(v, float) else v for v in values]
+
+
+def percents(values: Iterable[float | None]) -> list[float | None]:
+    """Fractions as percentages."""
+    return numbers(None if value is None else 100.0 * value for value in values)
+
+
+def hours(values_ms: Iterable[int]) -> list[float | None]:
+    """Milliseconds since trace start as hours."""
+    return numbers(value / 3_600_000 for value in values_ms)

@@ -1,0 +1,50 @@
+"""Numbers and lists as a sentence of the report says them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+NBSP = "\u00a0"
+MINUS = "\u2212"
+
+
+def percent(fraction: float, digits: int | None = None) -> str:
+    """A fraction 0..1 as a percentage; two significant digits below 10 %, whole ones above."""
+    value = 100 * fraction
+    if digits is None:
+        digits = 0 if abs(value) >= 10 or value == 0 else 1 if abs(value) >= 1 else 2
+    least = 10.0**-digits
+    if 0 < abs(value) < least / 2:
+        return f"under {least:g}{NBSP}%"
+    return f"{value:.{digits}f}{NBSP}%".replace("-", MINUS)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A plain number of some significant digits: 0.123, 12.3, 1,230."""
+    if value == 0:
+        return "0"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.{digits}g}".rstrip(".")
+    return text.replace("-", MINUS)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number that may be negative, with a true minus sign."""
+    text = f"{value:.{digits}f}"
+    return f"{0:.{digits}f}" if not float(text) else text.replace("-", MINUS)
+
+
+def count(value: int, noun: str) -> str:
+    """A count with its noun: '1 node', '1,300 nodes'."""
+    return f"{value:,}{NBSP}{noun if value == 1 else noun + 's'}"
+
+
+def listed(items: Sequence[str], joiner: str = "and") -> str:
+    """Items in words: 'a', 'a and b', 'a, b and c'."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
+
+
+def short_id(text: str) -> str:
+    """An id's beginning: enough to find it, short enough to read."""
+    return text if len(text) <= 14 else f"{text[:10]}\u2026"

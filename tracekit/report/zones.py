@@ -1,0 +1,77 @@
+"""The zones of nodes, in words for somebody who has never heard of them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tracekit.sqlfiles import get_query
+
+
+@dataclass(frozen=True, kw_only=True)
+class Zone:
+    """A zone: what it is called and what it means."""
+
+    name: str
+    label: str
+    rule: str
+    meaning: str
+
+
+def limit() -> float:
+    """The correlation that separates the zones, as the query has it."""
+    return float(_default("zone_limit"))
+
+
+def min_samples() -> int:
+    """How many samples a node needs to get a zone, as the query has it."""
+    return int(_default("min_samples"))
+
+
+def _default(name: str) -> str:
+    params = get_query("usage/node_profile").params
+    return next(param.default or "" for param in params if param.name == name)
+
+
+def all_zones() -> dict[str, Zone]:
+    """Every zone by name, in the order of pages and legends."""
+    edge = f"{limit():g}"
+    zones = (
+        Zone(
+            name="A",
+            label="A: apart",
+            rule=f"r < \u2212{edge}",
+            meaning="CPU and memory move against each other: while one is busy the other frees up.",
+        ),
+        Zone(
+            name="B",
+            label="B: unrelated",
+            rule=f"\u2212{edge} \u2264 r < {edge}",
+            meaning="CPU says little about memory: usually memory stays high and steady"
+            " while CPU goes up and down with the requests.",
+        ),
+        Zone(
+            name="C",
+            label="C: together",
+            rule=f"r \u2265 {edge}",
+            meaning="CPU and memory rise and fall together, as when containers come and go.",
+        ),
+        Zone(
+            name="U",
+            label="U: undefined",
+            rule="no r",
+            meaning="CPU or memory never changed, so there is no correlation to speak of.",
+        ),
+        Zone(
+            name="too_short",
+            label="too short",
+            rule=f"fewer than {min_samples()} samples",
+            meaning="There are too few samples to say anything about how the two move.",
+        ),
+    )
+    return {zone.name: zone for zone in zones}
+
+
+def zone_label(name: str) -> str:
+    """What legends call a zone; its own name when it is unknown."""
+    zones = all_zones()
+    return zones[name].label if name in zones else name
