@@ -40,7 +40,7 @@ class _Dribble(io.RawIOBase):
     def __init__(self, data: bytes) -> None:
         self._data = io.BytesIO(data)
 
-    def read(self, _size: int = -1) -> bytes:
+    def read(self, _size: int = -1, /) -> bytes:
         return self._data.read(1)
 
 

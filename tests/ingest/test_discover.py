@@ -48,7 +48,7 @@ def test_an_empty_file(tmp_path: Path) -> None:
 
 
 def test_a_file_of_another_trace(tmp_path: Path) -> None:
-    (tmp_path / "Node_0.csv").write_text("sn,cpu_milli,memory_mib,gpu,model\na,1,2,3,\n")
+    (tmp_path / "Node_0.csv").write_text("task,machine,start,end\na,1,2,3\n")
     with pytest.raises(TracekitError, match=r"no trace tables in .*: Node_0.csv: not a table"):
         discover(tmp_path)
 

@@ -3,17 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Protocol
 
-BLOCK_BYTES = 16 << 20
+from tracekit.ingest.gunzip import Readable
+
+BLOCK_BYTES = 8 << 20
 _BOM = b"\xef\xbb\xbf"
-
-
-class Readable(Protocol):
-    """Anything with ``read``."""
-
-    def read(self, size: int, /) -> bytes:
-        """Read up to ``size`` bytes."""
 
 
 def lines_in_blocks(stream: Readable, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:

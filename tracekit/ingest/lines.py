@@ -36,34 +36,15 @@ class Lines:
         return np.flatnonzero(self._bytes == ord("\n"))
 
     @functools.cached_property
-    def _separators(self) -> NDArray[np.int64]:
-        """Where commas and line ends are."""
-        return np.flatnonzero((self._bytes == ord(",")) | (self._bytes == ord("\n")))
-
     def count(self) -> int:
         """The number of lines."""
-        return int(np.count_nonzero(self._bytes[self._separators] == ord("\n")))
+        return self.block.count(b"\n")
 
     def text(self, line: int) -> bytes:
         """A line by its number, without its end."""
         at = line - self.first_line
         start = int(self._ends[at - 1]) + 1 if at else 0
         return self.block[start : int(self._ends[at])]
-
-    def well_formed(self) -> bool:
-        """Whether every line has the right number of fields and all bytes are plain text.
-
-        Looked at through the separators: exactly every ``width``-th must end a line. Text beyond
-        ASCII is not wrong, but left to ``faults`` to judge.
-        """
-        kinds = self._bytes[self._separators]
-        ends = kinds[self._width - 1 :: self._width]
-        return (
-            kinds.size == self._width * ends.size == self._width * self.count()
-            and bool((ends == ord("\n")).all())
-            and b"\0" not in self.block
-            and self.block.isascii()
-        )
 
     def faults(self) -> NDArray[np.int8]:
         """For each line 0, or what is wrong with it as a line, shape (lines,)."""

@@ -3,22 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-import io
 import tarfile
-import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, BinaryIO, Literal, cast
+from typing import BinaryIO, Literal
 
-from isal import igzip
+from isal import igzip_lib
 from isal.isal_zlib import crc32
 
-if TYPE_CHECKING:
-    from typing_extensions import Buffer
-
 from tracekit.errors import TracekitError
+from tracekit.ingest.gunzip import GunzipStream, Readable
+from tracekit.ingest.untar import tar_members
 
 FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
 
@@ -27,7 +24,6 @@ _PARQUET_MAGIC = b"PAR1"
 _TAR_MAGIC_AT = 257
 _TAR_MAGIC = b"ustar"
 _HEAD_BYTES = 512
-_SMALLEST_GZIP = 18
 
 
 @dataclass
@@ -35,10 +31,10 @@ class Member:
     """One CSV inside a trace file (or the file itself), as a stream of bytes."""
 
     name: str
-    stream: BinaryIO
+    stream: Readable
 
 
-class HashingReader(io.RawIOBase):
+class HashingReader:
     """A binary file that hashes and counts what is read from it."""
 
     def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
@@ -46,19 +42,13 @@ class HashingReader(io.RawIOBase):
         self._hash = hashlib.sha256()
         self._on_read = on_read
 
-    def readable(self) -> bool:
-        """It can be read, and nothing else."""
-        return True
-
-    def readinto(self, buffer: Buffer, /) -> int:
+    def read(self, size: int, /) -> bytes:
         """Read like a file."""
-        view = memoryview(buffer).cast("B")
-        data = self._raw.read(len(view))
-        view[: len(data)] = data
+        data = self._raw.read(size)
         self._hash.update(data)
         if self._on_read is not None:
             self._on_read(len(data))
-        return len(data)
+        return data
 
     def finish(self) -> str:
         """Read what is left and return the sha256 of the whole file."""
@@ -70,14 +60,14 @@ class HashingReader(io.RawIOBase):
 class ContentReader:
     """A stream that keeps the CRC-32 and length of what was read: the identity of the content."""
 
-    def __init__(self, stream: BinaryIO) -> None:
+    def __init__(self, stream: Readable) -> None:
         self._stream = stream
         self.crc = 0
         self.count_bytes = 0
 
-    def read(self, size: int) -> bytes:
+    def read(self, size: int, /) -> bytes:
         """Read like a file."""
-        data = self._stream.read(size)
+        data = self._stream.read(size) or b""
         self.crc = crc32(data, self.crc)
         self.count_bytes += len(data)
         return data
@@ -105,11 +95,7 @@ def _is_tar(head: bytes) -> bool:
 
 def _gzip_head(path: Path) -> bytes:
     with damaged_as_error(path), path.open("rb") as raw:
-        return _gunzip(raw).read(_HEAD_BYTES)
-
-
-def _gunzip(raw: BinaryIO | HashingReader) -> BinaryIO:
-    return cast("BinaryIO", igzip.IGzipFile(fileobj=raw, mode="rb"))  # type: ignore[no-untyped-call]
+        return GunzipStream(raw).read(_HEAD_BYTES)
 
 
 @contextmanager
@@ -117,21 +103,13 @@ def damaged_as_error(path: Path) -> Iterator[None]:
     """Turn what readers raise on a cut or corrupt archive into one clear error."""
     try:
         yield
-    except (EOFError, tarfile.ReadError) as error:
+    except EOFError as error:
         raise TracekitError(
             f"{path.name} is truncated: the archive ends before its content does"
             f" ({path.stat().st_size:,} bytes on disk)",
             hint="nothing of it was ingested; fetch the file again",
         ) from error
-    except (zlib.error, igzip.BadGzipFile, tarfile.TarError) as error:
-        raise TracekitError(
-            f"{path.name} is corrupt: {error}",
-            hint="nothing of it was ingested; fetch the file again",
-        ) from error
-    except Exception as error:
-        # isal raises its own error class, which its type stubs do not export
-        if type(error).__name__ not in {"IsalError", "error"}:
-            raise
+    except (igzip_lib.IsalError, tarfile.TarError) as error:  # type: ignore[misc]  # untyped
         raise TracekitError(
             f"{path.name} is corrupt: {error}",
             hint="nothing of it was ingested; fetch the file again",
@@ -144,22 +122,13 @@ def members(path: Path, kind: FileKind, raw: HashingReader) -> Iterator[Member]:
     When all are consumed the archive is read to its very end, so that a cut or corrupt tail is
     noticed. Wrap the loop in ``damaged_as_error``.
     """
-    if kind == "csv":
-        yield Member(path.name, cast("BinaryIO", raw))
-        return
-    if kind == "csv.gz":
-        stream = _gunzip(raw)
+    stream: Readable = GunzipStream(raw) if kind in {"csv.gz", "tar.gz"} else raw
+    if kind in {"csv", "csv.gz"}:
         yield Member(path.name.removesuffix(".gz"), stream)
     else:
-        stream = _gunzip(raw) if kind == "tar.gz" else cast("BinaryIO", raw)
-        yield from _tar_members(stream)
+        for member in tar_members(stream):
+            base = Path(member.name).name
+            if not base.startswith("."):
+                yield Member(base, member)
     while stream.read(1 << 20):
         pass
-
-
-def _tar_members(stream: IO[bytes]) -> Iterator[Member]:
-    with tarfile.open(fileobj=stream, mode="r|", bufsize=1 << 20) as archive:
-        for info in archive:
-            base = Path(info.name).name
-            if info.isfile() and not base.startswith("."):
-                yield Member(base, cast("BinaryIO", archive.extractfile(info)))

@@ -67,25 +67,30 @@ def parse_block(
     def found(line: int, column: str) -> str:
         return lines.text(line).split(b",")[place[column]].decode()
 
-    frame = _read_csv(block, table.columns, positions, width) if lines.well_formed() else None
+    frame = _read_csv(block, table.columns, positions, width)
     rejects = no_rejects()
-    numbers: pl.Series | pl.Expr = pl.int_range(first_line, first_line + lines.count())
-    if frame is None or frame.height != lines.count():
+    numbers: pl.Series | pl.Expr = pl.int_range(first_line, first_line + lines.count)
+    if frame is None or frame.height != lines.count or _maybe_short(frame) or b"\0" in block:
         faults = lines.faults()
         rejects = _malformed(lines, faults)
-        clean = lines.without(np.flatnonzero(faults))
-        frame = _read_csv(clean, table.columns, positions, width)
-        numbers = pl.Series(np.flatnonzero(faults == 0) + first_line, dtype=pl.Int64)
+        if rejects.height:
+            clean = lines.without(np.flatnonzero(faults))
+            frame = _read_csv(clean, table.columns, positions, width)
+            numbers = pl.Series(np.flatnonzero(faults == 0) + first_line, dtype=pl.Int64)
     if frame is None:
         return Parsed(pl.DataFrame(schema=row_schema(table)), rejects, found, lines.shown)
-    frame = frame.with_columns(numbers.alias("line"))
+    frame = frame.select(*place, numbers.alias("line"))
     return Parsed(_mend_times(frame, table, found), rejects, found, lines.shown)
 
 
 def _read_csv(
     block: bytes, columns: Sequence[Column], positions: Sequence[int], width: int
 ) -> pl.DataFrame | None:
-    """The block as typed columns, NULL where a value does not fit; None if it is unreadable."""
+    """The block as typed columns, NULL where a value does not fit; None if it is unreadable.
+
+    All columns are read, also those of no use: only then does the reader notice a line that is too
+    long. A line that is too short has NULL in its last column.
+    """
     at_place = dict(zip(positions, columns, strict=True))
     schema: dict[str, type[pl.DataType]] = {
         at_place[at].name if at in at_place else f"_{at}": (
@@ -94,17 +99,16 @@ def _read_csv(
         for at in range(width)
     }
     try:
-        frame = pl.read_csv(
-            block,
-            has_header=False,
-            schema=schema,
-            columns=sorted(positions),
-            quote_char=None,
-            ignore_errors=True,
+        return pl.read_csv(
+            block, has_header=False, schema=schema, quote_char=None, ignore_errors=True
         )
     except (pl.exceptions.NoDataError, pl.exceptions.SchemaError, pl.exceptions.ComputeError):
         return None
-    return frame.select(column.name for column in columns)
+
+
+def _maybe_short(frame: pl.DataFrame) -> bool:
+    """Whether some line may have had too few fields: its last column is NULL then."""
+    return frame.to_series(-1).null_count() > 0
 
 
 def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from tracekit.errors import TracekitError
+from tracekit.ingest.ahead import ahead
 from tracekit.ingest.blocks import lines_in_blocks
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.members import (
@@ -57,7 +58,7 @@ def read_file(
 def _csv_blocks(file: TraceFile, raw: HashingReader, reading: Reading) -> Iterator[CleanBlock]:
     for member in members(file.path, file.kind, raw):
         content = ContentReader(member.stream)
-        blocks = lines_in_blocks(content)
+        blocks = ahead(lines_in_blocks(content))
         header, body = _split_header(next(blocks, b""))
         match = recognise(header, release=file.match.source.name)
         if not isinstance(match, Match) or match.format is not file.match.format:

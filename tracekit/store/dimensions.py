@@ -29,8 +29,8 @@ class LocalKeys:
         keys = ids.cast(self._type).to_physical().cast(pl.Int32).rename("local")
         fresh = keys >= self._next
         if fresh.any():
-            pairs = pl.DataFrame({"local": keys, "id": ids}).filter(fresh).unique()
-            self._known.append(pairs)
+            pairs = pl.DataFrame({"local": keys.filter(fresh), "id": ids.filter(fresh)})
+            self._known.append(pairs.unique("local", keep="any"))
             self._next = int(pairs["local"].max()) + 1  # type: ignore[arg-type]
         return keys
 
@@ -49,17 +49,23 @@ def read_dimension(folder: Path, entity: str, manifest: Manifest) -> pl.DataFram
     return pl.read_parquet(path).head(committed)
 
 
-def extend(dimension: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+def extend(dimension: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
     """Give new ids the next keys, in the order of their text so that any reading order agrees.
 
-    Returns the dimension with the new ids, and the map ``local -> key``.
+    Returns the dimension with the new ids, and the key of each local one (int32, NULL where the
+    local key was never handed out).
     """
     fresh = seen.join(dimension, on="id", how="anti").select("id").unique().sort("id")
     start = dimension.height
     keyed = fresh.select(pl.int_range(start, start + pl.len(), dtype=pl.Int32).alias("key"), "id")
     whole = pl.concat([dimension, keyed])
-    mapping = seen.join(whole, on="id", how="inner").select("local", "key").sort("local")
-    return whole, mapping
+    every = pl.DataFrame({"local": pl.int_range(_count(seen), dtype=pl.Int32, eager=True)})
+    mapping = seen.join(whole, on="id", how="inner").select("local", "key")
+    return whole, every.join(mapping, on="local", how="left", maintain_order="left")["key"]
+
+
+def _count(seen: pl.DataFrame) -> int:
+    return 1 + int(seen["local"].to_numpy().max()) if seen.height else 0
 
 
 def write_dimension(path: Path, dimension: pl.DataFrame) -> None:

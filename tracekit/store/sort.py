@@ -1,20 +1,29 @@
-"""Puts a source file's rows into the store's order, out of core, and drops its duplicates."""
+"""Puts a source file's rows into the store's order, out of core, and drops its duplicates.
+
+The staged blocks are walked once per range of the leading key. A range is as many rows as the
+memory budget lets be sorted at once, so the file's size does not matter; a file that fits is sorted
+in one go.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tracekit.tables import Table
 
 ROW_GROUP_ROWS = 122_880
+#: Sorting holds the rows, their sorted copy and the order at once.
+_COPIES = 3
+_BYTES = {"time": 8, "id": 4, "text": 40, "number": 8}
 
 
 @dataclass
@@ -37,95 +46,119 @@ def parquet_schema(table: Table) -> pa.Schema:
 
 
 def write_sorted(
-    staged: Path,
-    mappings: dict[str, pl.DataFrame],
+    staged: list[Path],
+    keys: Mapping[str, pl.Series],
     table: Table,
     target: Path,
-    memory_limit_bytes: int,
+    memory_bytes: int,
 ) -> Written:
     """Write the staged rows of one source file as one sorted Parquet file.
 
     Of rows with the same key the one that stood first in the file is kept; where a table has no
-    key, of rows equal in every column. DuckDB sorts within the memory limit and spills to the
-    staging folder; the order is total, so the bytes do not depend on threads.
+    key, of rows equal in every column. The order is total, so the bytes depend on nothing else.
+
+    Parameters
+    ----------
+    staged : Arrow files with local keys, in file order
+    keys : for each entity the global key of each local one, int32
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     written = Written()
     schema = parquet_schema(table)
-    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=_few(table)) as out:
-        for frame in _row_groups(
-            _sorted(staged, mappings, table, memory_limit_bytes), table, written
-        ):
+    dictionary = [column.stored_name for column in table.columns if column.kind != "number"]
+    with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary) as out:
+        rows = _sorted_ranges(staged, keys, table, memory_bytes)
+        for frame in _row_groups(rows, table, written):
             out.write_table(frame.to_arrow().cast(schema), row_group_size=ROW_GROUP_ROWS)
     return written
 
 
-def _few(table: Table) -> list[str]:
-    """Columns with few distinct values, for which a dictionary pays."""
-    return [column.stored_name for column in table.columns if column.kind != "number"]
-
-
-def _sorted(
-    staged: Path, mappings: dict[str, pl.DataFrame], table: Table, memory_limit_bytes: int
+def _sorted_ranges(
+    staged: list[Path], keys: Mapping[str, pl.Series], table: Table, memory_bytes: int
 ) -> Iterator[pl.DataFrame]:
-    with duckdb.connect() as con:
-        con.execute(f"SET memory_limit = '{memory_limit_bytes // 2**20}MiB'")
-        con.execute(f"SET temp_directory = '{_quoted(staged / 'spill')}'")
-        con.execute("SET preserve_insertion_order = false")
-        for entity, mapping in mappings.items():
-            con.register(f"map_{entity}", mapping.to_arrow())
-        reader = con.sql(_sort_sql(staged, table)).to_arrow_reader(ROW_GROUP_ROWS)
-        for batch in reader:
-            yield pl.DataFrame(pa.table(batch))
+    """The rows in the store's order, range by range of the leading key."""
+    row_bytes = sum(_BYTES[column.kind] for column in table.columns) + _BYTES["time"]
+    most_rows = max(ROW_GROUP_ROWS, memory_bytes // (_COPIES * row_bytes))
+    order = _order(table)
+    edges = _range_edges([_leading(path, keys, table) for path in staged], most_rows)
+    for low, high in itertools.pairwise(edges):
+        parts = [_mapped(path, keys, table, low, high) for path in staged]
+        whole = pl.concat([part for part in parts if part.height] or parts[:1])
+        # stable, so rows with one key stay in file order
+        yield whole.sort(order, nulls_last=False, maintain_order=True)
 
 
-def _quoted(path: Path) -> str:
-    return str(path).replace("'", "''")
+def _order(table: Table) -> list[str]:
+    """The columns to sort by: all of them where rows are duplicates only if equal in all."""
+    named = [table.column(name).stored_name for name in table.order]
+    rest = [] if table.key else [c.stored_name for c in table.columns if c.stored_name not in named]
+    return [*named, *rest]
 
 
-def _sort_sql(staged: Path, table: Table) -> str:
-    selected, joins = [], []
-    for column in table.columns:
-        if column.kind == "id":
-            selected.append(f"m_{column.name}.key AS {column.stored_name}")
-            joins.append(
-                f"LEFT JOIN map_{column.entity} AS m_{column.name}"
-                f" ON m_{column.name}.local = s.{column.name}"
-            )
-        else:
-            selected.append(f"s.{column.name}")
-    order = [table.column(name).stored_name for name in table.order]
-    rest = (
-        [c.stored_name for c in table.columns if c.stored_name not in order]
-        if not table.key
-        else []
-    )
-    keys = ", ".join(f"{name} NULLS FIRST" for name in [*order, *rest, "line"])
-    return (
-        f"SELECT {', '.join(selected)}, s.line"
-        f" FROM read_parquet('{_quoted(staged)}/*.parquet') AS s {' '.join(joins)} ORDER BY {keys}"
-    )
+def _leading(path: Path, keys: Mapping[str, pl.Series], table: Table) -> NDArray[np.int64]:
+    """The leading key of each staged row, NULL as -1, shape (rows,)."""
+    column = table.column(table.order[0])
+    local = pl.read_ipc(path, columns=[column.name])[column.name]
+    return _global(local, keys, column.entity).fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _global(local: pl.Series, keys: Mapping[str, pl.Series], entity: str | None) -> pl.Series:
+    known = keys[entity or ""]
+    return known.gather(local) if known.len() else pl.Series(local.name, local, dtype=pl.Int32)
+
+
+def _range_edges(leading: list[NDArray[np.int64]], most_rows: int) -> list[int]:
+    """Edges that cut the leading keys into ranges of at most ``most_rows`` rows.
+
+    A key with more rows than that is a range of its own.
+    """
+    highest = max((int(block.max()) for block in leading if block.size), default=-1)
+    counts = np.zeros(highest + 2, dtype=np.int64)
+    for block in leading:
+        counts += np.bincount(block + 1, minlength=counts.size)
+    edges, rows = [-1], 0
+    for key, count in enumerate(counts.tolist(), start=-1):
+        if rows and rows + count > most_rows:
+            edges.append(key)
+            rows = 0
+        rows += count
+    return [*edges, highest + 1]
+
+
+def _mapped(
+    path: Path, keys: Mapping[str, pl.Series], table: Table, low: int, high: int
+) -> pl.DataFrame:
+    """The rows of one block whose leading key is in ``[low, high)``, with global keys."""
+    block = pl.read_ipc(path)
+    leading = _leading(path, keys, table)
+    inside = (leading >= low) & (leading < high)
+    if not inside.all():
+        block = block.filter(pl.Series(inside))
+    columns = [
+        _global(block[column.name], keys, column.entity).alias(column.stored_name)
+        if column.kind == "id"
+        else block[column.name]
+        for column in table.columns
+    ]
+    return pl.DataFrame([*columns, block["line"]])
 
 
 def _row_groups(
     batches: Iterator[pl.DataFrame], table: Table, written: Written
 ) -> Iterator[pl.DataFrame]:
     """Deduplicated frames of exactly ROW_GROUP_ROWS rows, the last one shorter."""
-    pending: list[pl.DataFrame] = []
-    height = 0
-    first_of_group: pl.DataFrame | None = None
+    pending = pl.DataFrame()
+    kept_before: pl.DataFrame | None = None
     for batch in batches:
-        kept, first_of_group = _drop_duplicates(batch, first_of_group, table, written)
+        kept, kept_before = _drop_duplicates(batch, kept_before, table, written)
         _note(kept, written)
-        pending.append(kept.drop("line"))
-        height += kept.height
-        while height >= ROW_GROUP_ROWS:
-            whole = pl.concat(pending)
-            yield whole.head(ROW_GROUP_ROWS)
-            pending = [whole.slice(ROW_GROUP_ROWS)]
-            height = pending[0].height
-    if height:
-        yield pl.concat(pending)
+        pending = pl.concat([pending, kept.drop("line")]) if pending.height else kept.drop("line")
+        whole = pending.height // ROW_GROUP_ROWS * ROW_GROUP_ROWS
+        for start in range(0, whole, ROW_GROUP_ROWS):
+            yield pending.slice(start, ROW_GROUP_ROWS)
+        pending = pending.slice(whole)
+    if pending.height:
+        yield pending
 
 
 def _drop_duplicates(
@@ -137,51 +170,42 @@ def _drop_duplicates(
     """
     joined = batch if carried is None else pl.concat([carried, batch])
     values = [column.stored_name for column in table.columns]
-    keys = [table.column(name).stored_name for name in table.key] or values
-    same_key = _same_as_previous(joined, keys)
-    group_start = np.maximum.accumulate(np.where(same_key, 0, np.arange(joined.height)))
-    repeated = np.flatnonzero(same_key)
-    if len(repeated):
-        first = joined.select(values)[group_start[repeated]]
-        exact = _equal_rows(joined.select(values)[repeated], first)
-        _note_duplicates(joined["line"].to_numpy()[repeated], exact, written)
-    starts = np.flatnonzero(~same_key)
-    kept = joined[starts]
-    if carried is not None:
-        kept = kept.slice(1)
-    return kept, joined[starts[-1:]]
+    same = _same_as_previous(joined, [table.column(n).stored_name for n in table.key] or values)
+    if same.any():
+        _note_duplicates(joined, same, values, written)
+        kept = joined.filter(pl.Series(~same))
+    else:
+        kept = joined
+    return (kept if carried is None else kept.slice(1)), kept.tail(1)
 
 
-def _same_as_previous(
-    frame: pl.DataFrame, columns: list[str]
-) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
-    same = pl.all_horizontal(pl.col(c).eq_missing(pl.col(c).shift(1)) for c in columns)
-    flags = frame.select(same.alias("same"))["same"].to_numpy().copy()
+def _same_as_previous(frame: pl.DataFrame, columns: list[str]) -> NDArray[np.bool_]:
+    """Whether each row equals the one before it in the columns, shape (rows,)."""
+    equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(c).shift(1)) for c in columns)
+    flags = frame.select(equal.alias("same"))["same"].to_numpy().copy()
     flags[:1] = False
     return flags
 
 
-def _equal_rows(
-    left: pl.DataFrame, right: pl.DataFrame
-) -> np.ndarray[tuple[int], np.dtype[np.bool]]:
-    both = pl.concat([left, right.rename({c: f"{c}_" for c in right.columns})], how="horizontal")
-    equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(f"{c}_")) for c in left.columns)
-    return both.select(equal.alias("equal"))["equal"].to_numpy()
-
-
 def _note_duplicates(
-    lines: np.ndarray[tuple[int], np.dtype[np.int64]],
-    exact: np.ndarray[tuple[int], np.dtype[np.bool]],
-    written: Written,
+    joined: pl.DataFrame, same: NDArray[np.bool_], values: list[str], written: Written
 ) -> None:
+    """Count the rows that go, apart by whether they equal the row that is kept."""
+    first_of_run = np.maximum.accumulate(np.where(same, 0, np.arange(same.size)))
+    gone = np.flatnonzero(same)
+    left, right = joined[gone].select(values), joined[first_of_run[gone]].select(values)
+    pairs = pl.concat([left, right.select(pl.all().name.suffix("_kept"))], how="horizontal")
+    equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(f"{c}_kept")) for c in values)
+    exact = pairs.select(equal.alias("exact"))["exact"].to_numpy()
+    lines = joined["line"].to_numpy()[gone]
     written.exact_duplicates += int(exact.sum())
     written.key_duplicates += int((~exact).sum())
     written.duplicate_line = _least(written.duplicate_line, lines[exact])
     written.conflict_line = _least(written.conflict_line, lines[~exact])
 
 
-def _least(so_far: int | None, lines: np.ndarray[tuple[int], np.dtype[np.int64]]) -> int | None:
-    if not len(lines):
+def _least(so_far: int | None, lines: NDArray[np.int64]) -> int | None:
+    if not lines.size:
         return so_far
     least = int(lines.min())
     return least if so_far is None else min(so_far, least)
@@ -191,6 +215,7 @@ def _note(kept: pl.DataFrame, written: Written) -> None:
     if not kept.height:
         return
     written.rows += kept.height
-    low, high = int(kept["time_ms"].min()), int(kept["time_ms"].max())  # type: ignore[arg-type]
+    times = kept["time_ms"].to_numpy()
+    low, high = int(times.min()), int(times.max())
     written.time_min_ms = low if written.time_min_ms is None else min(written.time_min_ms, low)
     written.time_max_ms = high if written.time_max_ms is None else max(written.time_max_ms, high)

@@ -42,6 +42,7 @@ class Staged:
     keys: dict[str, LocalKeys]
     rows_read: int = 0
     rejects: list[pl.DataFrame] = field(default_factory=list)
+    blocks: list[Path] = field(default_factory=list)
 
     @property
     def content(self) -> str:
@@ -67,7 +68,9 @@ def stage(file: TraceFile, folder: Path, on_read: Callable[[int], None]) -> Stag
             staged.keys[column.entity or ""].encode(block.frame[column.name]).alias(column.name)
             for column in table.ids
         )
-        encoded.write_parquet(folder / "rows" / f"{number:06d}.parquet", compression="lz4")
+        path = folder / "rows" / f"{number:06d}.arrow"
+        encoded.write_ipc(path, compression="uncompressed")
+        staged.blocks.append(path)
     return staged
 
 
@@ -93,16 +96,16 @@ def commit(
     part = 1 + max((entry.part for entry in manifest.parts(staged.table.name)), default=-1)
     moves: dict[Path, str] = {}
     sizes = dict(manifest.dimensions)
-    mappings: dict[str, pl.DataFrame] = {}
-    for entity, keys in sorted(staged.keys.items()):
+    keys: dict[str, pl.Series] = {}
+    for entity, local in sorted(staged.keys.items()):
         dimension = read_dimension(store, entity, manifest)
-        whole, mappings[entity] = extend(dimension, keys.ids())
+        whole, keys[entity] = extend(dimension, local.ids())
         sizes[entity] = whole.height
         aside = staged.folder / f"{entity}.parquet"
         write_dimension(aside, whole)
         moves[aside] = dimension_path(entity)
     rows = staged.folder / "part.parquet"
-    written = write_sorted(staged.folder / "rows", mappings, staged.table, rows, sort_memory_bytes)
+    written = write_sorted(staged.blocks, keys, staged.table, rows, sort_memory_bytes)
     moves[rows] = part_path(staged.table.name, part)
     if staged.rejects:
         moves[_write_rejects(staged)] = rejects_path(staged.table.name, part)
