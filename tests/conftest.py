@@ -1,4 +1,4 @@
-"""Fixtures that many tests share: hand-made trace files, and the real rows when they are at hand."""
+"""Fixtures that many tests share: hand-made trace files, and real rows where they are at hand."""
 
 from __future__ import annotations
 

@@ -9,9 +9,9 @@ from pathlib import Path
 from tracekit.analysis import analyze
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.query import run as run_query
+from tracekit.query.run import run as run_query
 from tracekit.replay.command import run_replay
-from tracekit.report import render
+from tracekit.report.render import render
 from tracekit.store import Store, ingest, open_store
 from tracekit.synth import write as synthesize
 

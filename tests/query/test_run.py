@@ -48,5 +48,5 @@ def test_a_users_own_file_runs_and_takes_parameters(store: Store, tmp_path: Path
 
 
 def test_wrong_sql_is_one_clear_error(store: Store) -> None:
-    with Database(store) as database, pytest.raises(TracekitError, match="SQL: .*node_usge"):
+    with Database(store) as database, pytest.raises(TracekitError, match=r"SQL: .*node_usge"):
         database.frame("SELECT * FROM node_usge")

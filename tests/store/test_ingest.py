@@ -28,6 +28,7 @@ from tracekit.ingest import blocks
 from tracekit.query import Database
 from tracekit.store import ingest, open_store, stage
 from tracekit.store.folder import STAGING
+from tracekit.store.lock import exclusive
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -167,7 +168,7 @@ def test_a_copy_packed_otherwise_is_known_again(traces: TraceFolder, tmp_path: P
     store = tmp_path / "store"
     tar_gz(traces.path / "Node.tar.gz", {"Node_0.csv": (traces.path / "Node_0.csv").read_text()})
     summary = ingest(traces.path, store)
-    assert [known for known in summary.known] == [("Node_0.csv", "Node.tar.gz")]
+    assert summary.known == [("Node_0.csv", "Node.tar.gz")]
     assert open_store(store).manifest.parts("node_usage")[0].rows == len(node_lines())
 
 
@@ -247,7 +248,7 @@ def test_a_truncated_archive_leaves_the_store_as_it_was(
     tar_gz(bad / "Node_7.tar.gz", {"Node_7.csv": csv_text(NODE_HEADER, node_lines(9, 400))})
     whole = (bad / "Node_7.tar.gz").read_bytes()
     (bad / "Node_7.tar.gz").write_bytes(whole[:-20])
-    with pytest.raises(TracekitError, match="Node_7.tar.gz is truncated"):
+    with pytest.raises(TracekitError, match=r"Node_7.tar.gz is truncated"):
         ingest(bad, store)
     assert tree(store) == before
 
@@ -268,7 +269,7 @@ def test_the_good_files_beside_a_damaged_one_go_in(traces: TraceFolder, tmp_path
     lines = [f"{at * 30000},{hex_id('node', 1)},{c!r},{m!r}" for at, (c, m) in enumerate(values)]
     tar_gz(bad, {"Node_7.csv": csv_text(NODE_HEADER, lines)})
     bad.write_bytes(bad.read_bytes()[:-20])
-    with pytest.raises(TracekitError, match="is truncated.*; 4 other files went in"):
+    with pytest.raises(TracekitError, match=r"is truncated.*; 4 other files went in"):
         ingest(traces.path, tmp_path / "store")
     assert len(open_store(tmp_path / "store").manifest.sources) == 4
 
@@ -310,8 +311,6 @@ def test_ctrl_c_leaves_the_store_as_it_was(
 
 
 def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_path: Path) -> None:
-    from tracekit.store.lock import exclusive
-
     store = tmp_path / "store"
     ingest(traces.path, store)
     with (
