@@ -8,7 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.cluster import Cluster
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.snapshot import Container, Placed, Snapshot
+from tracekit.replay.usage import SeriesUsage
 from tracekit.replay.workload import Workload
 
 STEP_MS = 1000
@@ -59,15 +60,29 @@ def workload(
 
 
 def snapshot(
-    allocatable: Sequence[tuple[int, int]], requested: Sequence[tuple[int, int]]
+    allocatable: Sequence[tuple[int, int]],
+    requested: Sequence[tuple[int, int]],
+    *,
+    used: NDArray[np.float64] | None = None,
 ) -> Snapshot:
-    """A cluster of nodes with what is requested on each."""
-    room = np.array(allocatable, dtype=np.int64)
+    """A cluster of nodes with one container on each that requests what is given.
+
+    Measured use, shape (samples, nodes, 2), is 40, 50 and 60 % of the requests unless given.
+    """
+    room, taken = np.array(allocatable, dtype=np.int64), np.array(requested, dtype=np.int64)
     cluster = Cluster(resources=("cpu_milli", "memory_bytes"), capacity=room, allocatable=room)
-    for node, amounts in enumerate(requested):
-        taken = np.array(amounts, dtype=np.int64)
-        cluster.change(node, taken, taken, taken, sign=1)
-    return cluster.snapshot(0)
+    for node, amounts in enumerate(taken):
+        cluster.change(node, amounts, amounts, amounts, sign=1)
+    share = np.minimum(taken / np.maximum(room, 1), 1.0)
+    placed = Placed(
+        node=np.arange(len(room)),
+        time_ms=np.zeros(len(room), dtype=np.int64),
+        request=taken,
+        limit=taken,
+        service=("s",) * len(room),
+    )
+    usage = np.stack([share * part for part in (0.4, 0.5, 0.6)]) if used is None else used
+    return cluster.snapshot(0, usage=SeriesUsage(usage, 0), placed=placed)
 
 
 def container(cpu_milli: int, memory_bytes: int, *, recorded_node: int | None = 0) -> Container:

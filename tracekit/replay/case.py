@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
@@ -12,11 +13,16 @@ from tracekit.replay import parameters
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.kinds import Question
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.pod import Pod, PodContainer
+from tracekit.replay.placement._legacy import VOLUMES
+from tracekit.replay.pod import Pod
+from tracekit.replay.recorded import decode_pod, decode_recorded
 from tracekit.replay.resources import PODS, UNLIMITED, amounts, column_order
 from tracekit.replay.snapshot import Container, Snapshot
 
 Document = Mapping[str, Any]
+
+#: Arguments of the schedulers that do not bear on a score.
+_ASIDE = ("strategy", "metric_provider", "watcher_address")
 
 
 def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
@@ -29,14 +35,14 @@ def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
     """
     kind = question.policy()
     known = parameters.names(kind)
-    arguments = question.inputs.get("args") or {}
+    arguments = kind.upstream_arguments(question.inputs.get("args") or {})
     given = {
         name: parameters.from_json(kind, name, value)
         for name, value in arguments.items()
         if name in known and name not in question.settings
     }
     settings = parameters.read_all(kind, f"policy {kind.name()}", question.settings)
-    unread = [name for name in arguments if name not in known and name != "strategy"]
+    unread = [name for name in arguments if name not in known and name not in _ASIDE]
     return kind(**{**given, **settings}), unread
 
 
@@ -51,49 +57,38 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
     for key in ("nodes", "pod"):
         if key not in inputs:
             raise TracekitError(f"the case has no '{key}'; it has: {', '.join(inputs)}")
-    nodes = inputs["nodes"]
+    nodes = [_with_volumes(node) for node in inputs["nodes"]]
     waiting = decode_pod(inputs["pod"])
-    running = [[decode_pod(pod) for pod in node.get("pods") or []] for node in nodes]
-    resources = _resources(nodes, [waiting, *(pod for pods in running for pod in pods)])
+    recorded = decode_recorded(inputs)
+    every = [waiting, *(pod for pods in recorded.pods for pod in pods)]
+    resources = _resources(nodes, every)
     cluster = Cluster(
         resources=resources,
         capacity=_rows(nodes, resources, "capacity"),
         allocatable=_rows(nodes, resources, "allocatable"),
     )
-    for node, pods in enumerate(running):
+    for node, pods in enumerate(recorded.pods):
         for pod in pods:
             made = _container("", pod, resources)
             cluster.change(node, made.request, made.nonzero_request, made.limit, sign=1)
+    snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
     name = str(inputs["pod"].get("name") or "pod")
-    names = [str(node["name"]) for node in nodes]
-    return names, cluster.snapshot(0), _container(name, waiting, resources)
+    volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
+    return list(recorded.nodes), snapshot, _container(name, waiting, resources, volumes)
 
 
-def decode_pod(document: Document) -> Pod:
-    """A pod of a case: ``containers``, ``init_containers``, ``sidecars``, ``overhead``.
-
-    A sidecar is an init container marked ``restartable`` or with ``restart_policy`` 'Always'.
-    """
-    sidecars = [{**sidecar, "restartable": True} for sidecar in document.get("sidecars") or []]
-    inits = [*sidecars, *(document.get("init_containers") or [])]
-    return Pod(
-        containers=tuple(_pod_container(one) for one in document.get("containers") or []),
-        init_containers=tuple(_pod_container(one) for one in inits),
-        overhead=document.get("overhead") or {},
-    )
+def _with_volumes(node: Document) -> Document:
+    """The node with its limit of attached volumes, if it states one, as a resource."""
+    if "allocatable_volumes" not in node:
+        return node
+    given = node.get("allocatable") or node.get("capacity") or {}
+    return {**node, "allocatable": {**given, VOLUMES: node["allocatable_volumes"]}}
 
 
-def _pod_container(document: Document) -> PodContainer:
-    always = document.get("restart_policy") == "Always"
-    return PodContainer(
-        requests=document.get("requests") or {},
-        limits=document.get("limits") or {},
-        restartable=bool(document.get("restartable")) or always,
-    )
-
-
-def _container(name: str, pod: Pod, resources: tuple[str, ...]) -> Container:
-    counted = {PODS: 1}
+def _container(
+    name: str, pod: Pod, resources: tuple[str, ...], extra: Mapping[str, int] | None = None
+) -> Container:
+    counted = {PODS: 1, **(extra or {})}
     request = amounts(resources, {**pod.request(), **counted})
     return Container(
         id=name,
@@ -101,6 +96,7 @@ def _container(name: str, pod: Pod, resources: tuple[str, ...]) -> Container:
         request=request,
         nonzero_request=amounts(resources, {**pod.nonzero_request(), **counted}),
         limit=np.maximum(amounts(resources, pod.limit()), request),
+        pod=pod,
     )
 
 

@@ -29,6 +29,8 @@ class Share:
     allocatable : int64, shape (candidates,)
     counted : bool, shape (candidates,)
         False where the resource is dropped: the node has none of it.
+    incoming : int
+        What of ``requested`` the incoming container asks for.
     """
 
     name: str
@@ -36,6 +38,7 @@ class Share:
     requested: IntArray
     allocatable: IntArray
     counted: NDArray[np.bool_]
+    incoming: int
 
 
 def shares(
@@ -61,6 +64,7 @@ def shares(
             requested=on_nodes[nodes, column] + asked[column],
             allocatable=allocatable,
             counted=allocatable > 0,
+            incoming=int(asked[column]),
         )
 
 

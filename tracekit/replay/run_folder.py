@@ -1,4 +1,4 @@
-"""The run folder: a manifest and four Parquet files, written whole or not at all."""
+"""The run folder: a manifest and Parquet files, written whole or not at all."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tracekit.replay.values import spell
 
 SCHEMA = "tracekit/replay/1"
 MANIFEST = "manifest.json"
-FRAMES = ("summary", "steps", "placements", "timing")
+FRAMES = ("summary", "steps", "placements", "timing", "repeats", "differences")
 
 
 def manifest_of(run: Run) -> dict[str, Any]:
@@ -28,6 +28,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "schema": SCHEMA,
         "tool_version": VERSION,
         "seed": run.seed,
+        "repeats": 1 if run.repeats is None else run.repeats["repeat"].n_unique(),
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
@@ -48,6 +49,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "policy": str(policy),
                 "name": policy.name(),
                 "source": policy.source,
+                "left_out": [name for name in policy.wants if name not in load.resources],
                 "parameters": {
                     name: spell(getattr(policy, name)) for name in parameters.names(type(policy))
                 },
@@ -71,8 +73,9 @@ def write_run(run: Run, folder: Path) -> None:
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
     try:
         for name in FRAMES:
-            frame: pl.DataFrame = getattr(run, name)
-            frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+            frame: pl.DataFrame | None = getattr(run, name)
+            if frame is not None:
+                frame.write_parquet(made / f"{name}.parquet", compression="zstd")
         text = json.dumps(manifest_of(run), indent=2, ensure_ascii=False, allow_nan=False)
         (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
         made.chmod(0o755)

@@ -8,13 +8,17 @@ is not handed over either. A snapshot is valid until the engine commits the next
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.replay.usage import NodeUsage
+
+if TYPE_CHECKING:
+    from tracekit.replay.pod import Pod
+    from tracekit.replay.recorded import Recorded
 
 T = TypeVar("T")
 
@@ -30,6 +34,9 @@ class Container:
         missing cpu or memory request by the scheduler's default; a limit of 0 is no limit.
     recorded_node : int, optional
         Where production ran it; None unless the policy reads 'recorded', -1 when unknown.
+    pod : Pod, optional
+        The pod container by container, in recorded cases; the replay's pods have one container,
+        which the amounts describe fully.
     """
 
     id: str
@@ -38,6 +45,7 @@ class Container:
     nonzero_request: NDArray[np.int64]
     limit: NDArray[np.int64]
     recorded_node: int | None = None
+    pod: Pod | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -51,6 +59,9 @@ class Placed:
         When each was placed.
     request, limit : int64, shape (placed, resources)
     service : tuple of str
+    usage : float64, shape (placed, 2), optional
+        Measured millicores and bytes of each container at the newest sample the policy may have,
+        NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
     """
 
     node: NDArray[np.int64]
@@ -58,6 +69,7 @@ class Placed:
     request: NDArray[np.int64]
     limit: NDArray[np.int64]
     service: tuple[str, ...]
+    usage: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -73,6 +85,8 @@ class Snapshot:
         Sums over the containers on each node.
     containers : int64, shape (nodes,)
         Number of containers on each node.
+    recorded : Recorded, optional
+        What a recorded case tells beyond the arrays; None in the replay.
     """
 
     time_ms: int
@@ -85,6 +99,7 @@ class Snapshot:
     containers: NDArray[np.int64]
     known_usage: NodeUsage | None = None
     known_placed: Placed | None = None
+    recorded: Recorded | None = None
 
     @property
     def usage(self) -> NodeUsage:

@@ -28,12 +28,15 @@ class Question:
         Gives the policy class; raises TracekitError when the case names none that is known.
     settings : mapping of str to str
         Parameters given on the command line; they win over the case's own ``args``.
+    policy_name : str, optional
+        The name as the case or the command line gives it; it may be a rebalance policy's.
     """
 
     name: str
     inputs: Mapping[str, Any]
     policy: Callable[[], type[PlacementPolicy]]
     settings: Mapping[str, str] = field(default_factory=dict)
+    policy_name: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,12 +47,20 @@ class PlacementPolicy:
         Other names that recorded cases use for it.
     filtered : bool
         Whether only nodes with room are offered; False places regardless, as production did.
+    joint : bool
+        Whether a node's score depends on the other candidates. Then an engine must offer all nodes
+        with room at once, and may keep no score from one decision to the next.
+    wants : tuple of str
+        Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
+        the policy leaves it out, and a report must say so.
     """
 
     reads: ClassVar[frozenset[Reads]]
     source: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
     filtered: ClassVar[bool] = True
+    joint: ClassVar[bool] = False
+    wants: ClassVar[tuple[str, ...]] = ()
 
     tie: Annotated[
         Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
@@ -65,7 +73,8 @@ class PlacementPolicy:
         """How good each of ``nodes`` is for the container, higher is better.
 
         A node's score depends on that node and the container alone, so that an engine may rescore
-        only what changed; what needs all candidates belongs in ``normalize``.
+        only what changed; what needs all candidates belongs in ``normalize``, or, where scores
+        alone are not enough, in a policy that is ``joint``.
 
         Parameters
         ----------
@@ -94,6 +103,33 @@ class PlacementPolicy:
     ) -> dict[str, NDArray[np.float64]]:
         """Named parts of the score, each shape (candidates,), NaN where a part is left out."""
         return {}
+
+    def candidates(
+        self,
+        feasible: NDArray[np.int64],
+        start: int,  # noqa: ARG002
+        nodes: int,  # noqa: ARG002
+    ) -> tuple[NDArray[np.int64], int]:
+        """Which feasible nodes are scored, and where the next search starts; all of them here.
+
+        Parameters
+        ----------
+        feasible : int64, shape (feasible,)
+            Positions of the nodes with room, ascending.
+        start : int
+            What the previous decision of this replay returned, 0 at first.
+        nodes : int
+            Number of nodes of the cluster, with room or not.
+        """
+        return feasible, 0
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Arguments of a recorded case after the scheduler's own defaulting, in its spelling.
+
+        Names that are parameters are taken as such; others are the scheduler's business alone.
+        """
+        return arguments
 
     def metric_time_ms(self, now_ms: int) -> int:
         """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, Pairs
+from tracekit.replay.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
+from tracekit.replay.placement import _balance as forms
+from tracekit.replay.placement._legacy import requested, volume_fraction
 from tracekit.replay.requested import check_weights, shares
 from tracekit.replay.resources import full_name
 from tracekit.replay.snapshot import Container, Snapshot
+
+Form = Literal["v1_22", "v1_36", "legacy_100", "legacy_10"]
+_LEGACY = {"legacy_100": 100, "legacy_10": 10}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,18 +29,42 @@ class BalancedAllocation(PlacementPolicy):
     source: ClassVar[str] = (
         "kubernetes v1.35 noderesources/balanced_allocation.go (NodeResourcesBalancedAllocation)"
     )
+    aliases: ClassVar[tuple[str, ...]] = ("balanced_allocation_legacy",)
 
     resources: Annotated[Pairs, About("Resources to look at; every weight must be 1.")] = (
         ("cpu", 1),
         ("memory", 1),
     )
+    form: Annotated[
+        Form,
+        About(
+            "v1_22: of 1.22 to 1.35; v1_36: the change of balance; legacy_100 and legacy_10: cpu"
+            " and memory by non-zero requests, 0..100 from 1.17 and 0..10 before."
+        ),
+    ] = "v1_22"
+    include_volumes: Annotated[
+        bool, About("Let the legacy forms count attached volumes where nodes limit them.")
+    ] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self.resources, "resources", 1, 1)
 
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """``max_score`` is what tells the legacy forms apart."""
+        kept = {name: value for name, value in arguments.items() if name != "max_score"}
+        if "max_score" not in arguments:
+            return kept
+        form = f"legacy_{arguments['max_score']}"
+        if form not in _LEGACY:
+            raise ParameterError("max_score", f"max_score must be 10 or 100, got {form[7:]}")
+        return {**kept, "form": form}
+
     def skips(self, snapshot: Snapshot, container: Container) -> bool:
         """Whether the container requests nothing of any configured resource."""
+        if self.form in _LEGACY:
+            return False
         columns = [snapshot.column(full_name(name)) for name, _ in self.resources]
         return all(container.request[at] == 0 for at in columns if at is not None)
 
@@ -42,36 +72,47 @@ class BalancedAllocation(PlacementPolicy):
         """``trunc(100 * (1 - sd))`` of the requested fractions, 50..100; 0 for best effort."""
         if self.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
+        if self.form in _LEGACY:
+            parts = self.explain(snapshot, container, nodes)
+            return forms.legacy_balance(
+                parts["cpu"], parts["memory"], parts["volumes"], _LEGACY[self.form]
+            )
         if not self.resources:
             raise ScoreError("balanced_allocation has no resource to score by: resources is empty")
-        parts = list(self.explain(snapshot, container, nodes).values())
-        fractions = np.array(parts).reshape(len(parts), len(nodes))
-        return np.trunc((1.0 - _deviation(fractions)) * 100.0).astype(np.int64)
+        fractions = self._fractions(snapshot, container, nodes, before=False)
+        if self.form == "v1_22":
+            return forms.balance(_stacked(fractions, nodes))
+        earlier = self._fractions(snapshot, container, nodes, before=True)
+        return forms.balance_change(_stacked(fractions, nodes), _stacked(earlier, nodes))
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
     ) -> dict[str, NDArray[np.float64]]:
-        """Requested fraction per resource, at most 1."""
+        """Requested fraction per resource, at most 1 but in the legacy forms."""
+        if self.form not in _LEGACY:
+            return self._fractions(snapshot, container, nodes, before=False)
+        allocatable = snapshot.allocatable[nodes, :2]
+        wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
+        cpu, memory = np.where(allocatable > 0, wanted, 1.0).T
+        volumes = volume_fraction(snapshot, container, nodes)
+        return {
+            "cpu": cpu,
+            "memory": memory,
+            "volumes": volumes if self.include_volumes else np.full(len(nodes), np.nan),
+        }
+
+    def _fractions(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64], *, before: bool
+    ) -> dict[str, NDArray[np.float64]]:
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
-            fraction = share.requested / np.maximum(share.allocatable, 1)
+            own = share.incoming if before else 0
+            fraction = (share.requested - own) / np.maximum(share.allocatable, 1)
             fractions[share.name] = np.where(share.counted, np.minimum(fraction, 1.0), np.nan)
         return fractions
 
 
-def _deviation(fractions: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Population deviation over the resources that count; half the distance where two do.
-
-    The two forms are equal in exact arithmetic; upstream takes the short one, and its last bit
-    decides where truncation falls.
-    """
-    counted = ~np.isnan(fractions)
-    number = counted.sum(axis=0)
-    values = np.where(counted, fractions, 0.0)
-    mean = np.divide(values.sum(axis=0), number, out=np.zeros(number.shape), where=number > 0)
-    squares = np.where(counted, np.square(values - mean), 0.0).sum(axis=0)
-    general = np.sqrt(squares / np.maximum(number, 1))
-    high = np.where(counted, fractions, -np.inf).max(axis=0, initial=-np.inf)
-    low = np.where(counted, fractions, np.inf).min(axis=0, initial=np.inf)
-    pair = np.where(number == 2, (high - low) / 2, 0.0)
-    return np.where(number == 2, pair, np.where(number > 2, general, 0.0))
+def _stacked(
+    parts: Mapping[str, NDArray[np.float64]], nodes: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    return np.array(list(parts.values())).reshape(len(parts), len(nodes))

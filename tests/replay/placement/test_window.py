@@ -1,0 +1,61 @@
+"""Which nodes the default scheduler looks at, against a loop over the nodes."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+
+from tracekit.replay.placement._window import nodes_to_find, search
+from tracekit.replay.placement.default_scheduler import DefaultScheduler
+from tracekit.replay.placement.first_fit import FirstFit
+
+COUNTS = [
+    (99, 0, 99),
+    (100, 0, 100),
+    (200, 10, 100),
+    (1000, 0, 420),
+    (1000, 40, 400),
+    (1000, 100, 1000),
+    (5625, 0, 281),  # 50 - 45 = 5 %
+    (13_000, 0, 650),
+]
+
+
+@pytest.mark.parametrize(("nodes", "percentage", "wanted"), COUNTS)
+def test_nodes_to_find(nodes: int, percentage: int, wanted: int) -> None:
+    assert nodes_to_find(nodes, percentage) == wanted
+
+
+@given(some.lists(some.booleans(), min_size=1, max_size=12), some.data())
+def test_search_is_a_walk_around_the_cluster(fits: list[bool], data: some.DataObject) -> None:
+    start = data.draw(some.integers(0, len(fits) - 1))
+    wanted = data.draw(some.integers(1, len(fits)))
+    found: list[int] = []
+    examined = 0
+    for step in range(len(fits)):
+        examined += 1
+        node = (start + step) % len(fits)
+        if fits[node]:
+            found.append(node)
+        if len(found) == wanted:
+            break
+    chosen, after = search(np.flatnonzero(fits), start, len(fits), wanted)
+    assert chosen.tolist() == found
+    assert after == (start + examined) % len(fits)
+
+
+def test_the_window_moves_from_decision_to_decision() -> None:
+    policy, everywhere = DefaultScheduler(), np.arange(250)
+    windows, start = [], 0
+    for _ in range(3):
+        found, start = policy.candidates(everywhere, start, 250)
+        windows.append((int(found[0]), int(found[-1]), len(found)))
+    # 250 nodes: 50 - 250 div 125 = 48 %, 120 nodes
+    assert windows == [(0, 119, 120), (120, 239, 120), (240, 109, 120)]
+
+
+def test_other_policies_look_at_all() -> None:
+    found, start = FirstFit().candidates(np.array([3, 5]), 0, 250)
+    assert (found.tolist(), start) == ([3, 5], 0)

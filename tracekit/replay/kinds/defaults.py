@@ -1,0 +1,14 @@
+"""Cases of kind ``defaults``: the arguments of a plugin after the scheduler's defaulting."""
+
+from __future__ import annotations
+
+from tracekit.replay.kinds import Answer, CaseKind, Question
+
+
+def answer(question: Question) -> Answer:
+    """``{"args": {name: value}}``."""
+    given = question.inputs.get("args") or {}
+    return Answer(values={"args": dict(question.policy().upstream_arguments(given))})
+
+
+KIND = CaseKind(title="arguments after defaulting", answer=answer)

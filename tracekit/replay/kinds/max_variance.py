@@ -1,0 +1,14 @@
+"""Cases of kind ``max_variance``: the largest variance in 0..1 for a mean."""
+
+from __future__ import annotations
+
+from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.placement._beta import max_variance
+
+
+def answer(question: Question) -> Answer:
+    """``{"value": float}``."""
+    return Answer(values={"value": float(max_variance(float(question.inputs["m1"])))})
+
+
+KIND = CaseKind(title="the largest variance for a mean", answer=answer)

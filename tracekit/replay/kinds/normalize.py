@@ -1,0 +1,19 @@
+"""Cases of kind ``normalize``: given scores of the nodes as NormalizeScore leaves them."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.replay.case import case_policy
+from tracekit.replay.kinds import Answer, CaseKind, Question
+
+
+def answer(question: Question) -> Answer:
+    """``{"scores": {node: int}}``."""
+    policy, _ = case_policy(question)
+    given = question.inputs["scores"]
+    scores = policy.normalize(np.array(list(given.values()), dtype=np.int64))
+    return Answer(values={"scores": dict(zip(given, scores.tolist(), strict=True))})
+
+
+KIND = CaseKind(title="scores brought to 0..100", answer=answer)

@@ -1,0 +1,19 @@
+"""Cases of kind ``pod_effective_resource``: what a pod requests, or its limits, to Trimaran."""
+
+from __future__ import annotations
+
+from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.placement._trimaran import effective_limit, effective_request
+from tracekit.replay.recorded import decode_pod
+from tracekit.replay.resources import BASE
+
+_RULES = {"requests": effective_request, "limits": effective_limit}
+
+
+def answer(question: Question) -> Answer:
+    """``{"cpu_milli", "memory_bytes"}``."""
+    found = _RULES[question.inputs["which"]](decode_pod(question.inputs["pod"]))
+    return Answer(values={name: found.get(name, 0) for name in BASE})
+
+
+KIND = CaseKind(title="what a pod requests or is limited to", answer=answer)

@@ -1,0 +1,18 @@
+"""Cases of kind ``recent_pod_cache_cleanup``: which recent pods of a node a clean-up leaves."""
+
+from __future__ import annotations
+
+from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.placement._prediction import surviving
+
+
+def answer(question: Question) -> Answer:
+    """``{"cache": [pod, ...]}``, oldest first; a pod bound now joins before the clean-up."""
+    cache = [(one["pod"], one["age_s"]) for one in question.inputs["cache"]]
+    bound = question.inputs.get("bind_now")
+    pods = cache + ([(bound, 0)] if bound else [])
+    kept = surviving([age for _, age in pods])
+    return Answer(values={"cache": [pods[at][0] for at in kept]})
+
+
+KIND = CaseKind(title="recent pods that a clean-up leaves", answer=answer)

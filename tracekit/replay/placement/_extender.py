@@ -1,0 +1,98 @@
+"""Arithmetic of the Liang scheduler extender: its scores on top of the scheduler's own.
+
+Source: github.com/adolphlwq/liang @56384517, and kube-scheduler's extender weighting:
+``score * weight * (MaxNodeScore / MaxExtenderPriority)``, which is ten times the weight.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._measured import used_amount
+from tracekit.replay.placement.balanced_allocation import BalancedAllocation
+from tracekit.replay.placement.least_allocated import LeastAllocated
+from tracekit.replay.snapshot import Container, Snapshot
+
+IntArray = NDArray[np.int64]
+Builtin = Literal["default", "none"]
+
+#: MaxNodeScore over MaxExtenderPriority.
+EXTENDER_FACTOR = 10
+
+_LEAST, _BALANCED = LeastAllocated(), BalancedAllocation()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExtenderPolicy(PlacementPolicy):
+    """Base of the policies of the extender: a score 0..100 per node, weighted and added."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
+    joint: ClassVar[bool] = True
+
+    weight: Annotated[int, About("Weight of the extender; its scores count ten times it.")] = 1
+    builtin: Annotated[
+        Builtin,
+        About("default: add least_allocated and balanced_allocation; none: the extender alone."),
+    ] = "default"
+    cache_ms: Annotated[
+        int, About("How often the extender fetches its metrics anew.", minimum=1)
+    ] = 10_000
+
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+        """The extender's score of each candidate, 0..100."""
+        raise NotImplementedError
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Built-in scores plus ten times the weighted score of the extender."""
+        own = self.extender(snapshot, container, nodes)
+        parts = list(self._builtin(snapshot, container, nodes).values())
+        return total(parts, own, self.weight)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, NDArray[np.float64]]:
+        """The built-in scores and the extender's."""
+        own = {"extender": self.extender(snapshot, container, nodes)}
+        parts = {**self._builtin(snapshot, container, nodes), **own}
+        return {name: part.astype(np.float64) for name, part in parts.items()}
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """The extender knows what it last fetched."""
+        return now_ms // self.cache_ms * self.cache_ms
+
+    def _builtin(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, Scores]:
+        if self.builtin == "none":
+            return {}
+        return {
+            "least_allocated": _LEAST.score(snapshot, container, nodes),
+            "balanced_allocation": _BALANCED.score(snapshot, container, nodes),
+        }
+
+
+def total(builtin: list[Scores], extender: IntArray, weight: int) -> IntArray:
+    """``sum of built-in scores + 10 * weight * extender``, shape (candidates,)."""
+    added = EXTENDER_FACTOR * weight * extender
+    for scores in builtin:
+        added = added + scores.astype(np.int64)
+    return added
+
+
+def has_room(snapshot: Snapshot, column: int, container: Container, nodes: IntArray) -> IntArray:
+    """Candidates whose measured use plus the container's need stays within capacity.
+
+    Returns
+    -------
+    int64, shape (valid,)
+        Positions in ``nodes``.
+    """
+    after = used_amount(snapshot, column)[nodes] + container.request[column]
+    capacity = snapshot.capacity[nodes, column]
+    return np.flatnonzero((after <= capacity) & (capacity > 0))

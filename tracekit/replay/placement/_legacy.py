@@ -1,0 +1,46 @@
+"""What the priorities of kubernetes before 1.22 counted: cpu and memory, by non-zero requests.
+
+Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.resources import BASE, CPU
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: Column of attached volumes, which few workloads have.
+VOLUMES = "volumes"
+
+
+def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
+    """Containers of the node and the incoming one, shape (candidates, 2)."""
+    incoming = container.nonzero_request[: len(BASE)].copy()
+    if container.pod is not None:
+        overhead = container.pod.overhead.get(CPU, 0)
+        # whole cores, rounded up, were added to millicores
+        incoming[0] += -(-overhead // 1000) - overhead
+    return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
+
+
+def mean_of_two(parts: Mapping[str, IntArray]) -> IntArray:
+    """Integer mean of the cpu and memory scores."""
+    cpu, memory = parts.values()
+    return (cpu + memory) // 2
+
+
+def volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) -> FloatArray:
+    """Requested over allocatable volumes; NaN where a node has no limit of them."""
+    column = snapshot.column(VOLUMES)
+    if column is None:
+        return np.full(len(nodes), np.nan)
+    most = snapshot.allocatable[nodes, column]
+    wanted = snapshot.requested[nodes, column] + container.request[column]
+    return np.where(most > 0, wanted / np.maximum(most, 1), np.nan)

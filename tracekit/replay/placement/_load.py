@@ -1,0 +1,94 @@
+"""Load-aware policies: measured node load over a trailing window, as a metric collector has it.
+
+Upstream's arithmetic is in percent of node capacity and its order decides where scores round, so
+percent is kept here.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy, Reads
+from tracekit.replay.placement._metrics import TYPES, Reading, average_and_deviation
+from tracekit.replay.recorded import Recorded
+from tracekit.replay.snapshot import Snapshot
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Load:
+    """Measured load of the candidates, in percent of capacity, NaN where not measured.
+
+    Parameters
+    ----------
+    average, deviation : float64, shape (candidates,)
+    """
+
+    average: FloatArray
+    deviation: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadAware(PlacementPolicy):
+    """Base of the policies that read measured load."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
+    reading: ClassVar[Reading] = staticmethod(average_and_deviation)
+
+    window_samples: Annotated[
+        int,
+        About("Newest samples that count; 30 of 30 s are load-watcher's 15 minutes.", minimum=1),
+    ] = 30
+    fetch_ms: Annotated[int, About("Time between fetches of load-watcher.", minimum=1)] = 60_000
+    collect_ms: Annotated[
+        int, About("Time between polls of the watcher by the scheduler.", minimum=1)
+    ] = 30_000
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """End of the newest window: the last fetch before the last poll."""
+        polled = now_ms // self.collect_ms * self.collect_ms
+        return polled // self.fetch_ms * self.fetch_ms
+
+    def metric_samples(self) -> int:
+        """The length of the window."""
+        return self.window_samples
+
+    def load(self, snapshot: Snapshot, nodes: IntArray, column: int) -> Load:
+        """Load of the candidates by one resource column."""
+        if snapshot.recorded is not None:
+            return self._recorded_load(snapshot.recorded, nodes, column)
+        usage = snapshot.usage
+        return Load(
+            average=100.0 * usage.average(column, self.window_samples)[nodes],
+            deviation=100.0 * usage.deviation(column, self.window_samples)[nodes],
+        )
+
+    def known(self, snapshot: Snapshot, nodes: IntArray) -> NDArray[np.bool_]:
+        """Whether the collector has metrics of a node at all, shape (candidates,)."""
+        if snapshot.recorded is not None:
+            names = snapshot.recorded.nodes
+            return np.array([names[at] in snapshot.recorded.metrics for at in nodes], np.bool_)
+        usage = snapshot.usage
+        missing = [np.isnan(usage.latest(column)[nodes]) for column in range(len(TYPES))]
+        return np.asarray(~np.logical_and.reduce(missing))
+
+    def window_end_s(self, snapshot: Snapshot) -> int:
+        """End of the window in whole seconds."""
+        if snapshot.recorded is not None:
+            return snapshot.recorded.window_end_s
+        return self.metric_time_ms(snapshot.time_ms) // 1000
+
+    def _recorded_load(self, recorded: Recorded, nodes: IntArray, column: int) -> Load:
+        rows = [
+            type(self).reading(recorded.metrics.get(recorded.nodes[at], ()), TYPES[column])
+            for at in nodes
+        ]
+        average, deviation = np.array(rows, dtype=np.float64).reshape(-1, 2).T
+        return Load(average=average, deviation=deviation)

@@ -1,0 +1,51 @@
+"""Balanced load: how little each node would add to the variance of load over the nodes.
+
+Source: BNP of github.com/adolphlwq/liang @56384517, which recomputes the variance for every node.
+One load changes at a time, so a change of two sums gives the same number.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+
+def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> NDArray[np.int64]:
+    """Scores 0..100: 100 where placing leaves the lowest variance of load, 0 the highest.
+
+    Parameters
+    ----------
+    need : float
+    current, capacity : float64, shape (nodes,)
+        Valid nodes alone: ``need + current <= capacity``, all in one unit.
+
+    Returns
+    -------
+    int64, shape (nodes,)
+        ``trunc(100 - 100 (v - min) / (max - min))``; a single node gets 100, nodes of equal
+        variance 0, as does every node when nothing is needed.
+    """
+    if need == 0 or not len(current):
+        return np.zeros(len(current), dtype=np.int64)
+    if len(current) == 1:
+        return np.array([100], dtype=np.int64)
+    variance = variances_after(need, current, capacity)
+    low, high = float(variance.min()), float(variance.max())
+    if high == low:
+        return np.zeros(len(current), dtype=np.int64)
+    return np.trunc(100 - 100 * (variance - low) / (high - low)).astype(np.int64)
+
+
+def variances_after(need: float, current: FloatArray, capacity: FloatArray) -> FloatArray:
+    """Sample variance of load with the need added to each node in turn, shape (nodes,), nodes > 1.
+
+    Sums are taken about the mean load, so that nothing is lost to cancellation.
+    """
+    load = current / capacity
+    mean = load.mean()
+    before, after = load - mean, (current + need) / capacity - mean
+    total = before.sum() - before + after
+    squares = np.square(before).sum() - np.square(before) + np.square(after)
+    return np.asarray((squares - np.square(total) / len(load)) / (len(load) - 1))

@@ -1,0 +1,52 @@
+"""What is used of a resource on each node: measured where it is, else what is requested.
+
+Workloads measure cpu and memory. Of network and disk most say nothing; then the requests of the
+containers on a node stand for their use, which is an assumption of this project.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+
+#: Columns beyond cpu and memory, when a workload has them: kbit/s, bytes, bytes/s.
+NET = "net_kbit"
+DISK = "disk_bytes"
+DISK_IO = "disk_io_bytes"
+
+
+def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
+    """Fraction of capacity at the newest sample, shape (nodes,); NaN where nothing is measured."""
+    try:
+        return snapshot.usage.latest(column)
+    except IndexError:  # a history of cpu and memory alone
+        return np.full(len(snapshot.capacity), np.nan)
+
+
+def used_amount(snapshot: Snapshot, column: int) -> FloatArray:
+    """Amount used at the newest sample, else the amount requested, shape (nodes,)."""
+    measured = measured_fraction(snapshot, column) * snapshot.capacity[:, column]
+    return np.where(np.isnan(measured), snapshot.requested[:, column], measured)
+
+
+def used_fraction(snapshot: Snapshot, column: int) -> FloatArray:
+    """``used_amount`` over capacity, shape (nodes,); 0 on a node that has none of the resource."""
+    capacity = snapshot.capacity[:, column]
+    return ratio(used_amount(snapshot, column), capacity, otherwise=0.0)
+
+
+def fraction_after(snapshot: Snapshot, column: int, container: Container) -> FloatArray:
+    """Fraction used with the container on top, shape (nodes,); 1 where there is no capacity."""
+    after = used_amount(snapshot, column) + float(container.request[column])
+    return ratio(after, snapshot.capacity[:, column], otherwise=1.0)
+
+
+def ratio(
+    part: FloatArray, whole: NDArray[np.int64] | FloatArray, *, otherwise: float
+) -> FloatArray:
+    """``part / whole`` where there is a whole, else ``otherwise``."""
+    return np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0)

@@ -1,0 +1,56 @@
+"""The paper's and the scheduler's forms of LRA and BRA, of cpu and memory.
+
+Requests are as stated, without the scheduler's defaults for what is missing; those are in
+``least_requested``, ``least_allocated`` and ``balanced_allocation``.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.placement._balance import balance, legacy_balance
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Variant = Literal["paper", "legacy_int", "modern_int"]
+
+MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
+
+
+def wanted_and_total(
+    snapshot: Snapshot, container: Container, nodes: IntArray
+) -> tuple[IntArray, IntArray]:
+    """Requests with the container, and the nodes' totals, each of shape (2, candidates)."""
+    wanted = snapshot.requested[nodes, :2] + container.request[:2]
+    return wanted.T, snapshot.allocatable[nodes, :2].T
+
+
+def free_tenths(wanted: IntArray, total: IntArray) -> FloatArray:
+    """``10 (T - N) / T`` per resource, shape (2, candidates); 0 where a node has none of it."""
+    free = 10.0 * (total - wanted) / np.maximum(total, 1)
+    return np.where(total > 0, free, 0.0)
+
+
+def free_integer(wanted: IntArray, total: IntArray, max_score: int) -> IntArray:
+    """``(T - N) * max // T`` per resource, 0 where there is none or too little."""
+    free = np.maximum(total - wanted, 0) * max_score // np.maximum(total, 1)
+    return np.where(total > 0, free, 0)
+
+
+def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
+    """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
+    cpu, memory = wanted / np.maximum(total, 1)
+    return np.where((total > 0).all(axis=0), 10.0 - 10.0 * np.abs(cpu - memory), 0.0)
+
+
+def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:
+    """The scheduler's balance of two fractions, old (0..10) or new (0..100)."""
+    fractions = wanted / np.maximum(total, 1)
+    if variant == "modern_int":
+        return balance(np.where(total > 0, np.minimum(fractions, 1.0), np.nan))
+    cpu, memory = np.where(total > 0, fractions, 1.0)
+    return legacy_balance(cpu, memory, np.full(cpu.shape, np.nan), MAX_SCORE[variant])

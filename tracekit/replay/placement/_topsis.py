@@ -1,0 +1,71 @@
+"""TOPSIS: how close each row of a decision matrix comes to the best value of every column.
+
+Source: Hwang and Yoon 1981. ``sum_of_squares`` is the normalisation of the Liang extender, whose
+unit tests only its values reproduce.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+FloatArray = NDArray[np.float64]
+Norm = Literal["l2", "sum_of_squares"]
+Ideal = Literal["observed", "absolute"]
+
+#: Closeness of rows that cannot be told apart.
+INDIFFERENT = 0.5
+
+
+def closeness(
+    matrix: FloatArray,
+    *,
+    weights: ArrayLike = 1.0,
+    benefit: ArrayLike = True,
+    norm: Norm = "l2",
+    ideal: Ideal = "observed",
+) -> FloatArray:
+    """``d- / (d+ + d-)`` of each row, 0..1; higher is better.
+
+    Parameters
+    ----------
+    matrix : float64, shape (rows, columns)
+    weights : float or array, shape (columns,)
+    benefit : bool or array, shape (columns,)
+        Whether a high value is good.
+    norm : {'l2', 'sum_of_squares'}
+        Columns are divided by their length, or by its square.
+    ideal : {'observed', 'absolute'}
+        Best and worst of each column are those found in it, or 1 and 0 of values taken as fractions
+        and left as they are: then leaving out a row changes no other row's place.
+
+    Returns
+    -------
+    float64, shape (rows,)
+        0.5 where a row is as far from the best as from the worst because both are the same.
+    """
+    scaled = np.asarray(weights) * (matrix if ideal == "absolute" else _normalized(matrix, norm))
+    high, low = _ends(scaled, np.broadcast_to(weights, scaled.shape[1:]), ideal)
+    good = np.broadcast_to(benefit, scaled.shape[1:])
+    best, worst = np.where(good, high, low), np.where(good, low, high)
+    to_best = np.sqrt(np.square(scaled - best).sum(axis=1))
+    to_worst = np.sqrt(np.square(scaled - worst).sum(axis=1))
+    both = to_best + to_worst
+    nowhere = np.full(len(scaled), INDIFFERENT)
+    return np.asarray(np.divide(to_worst, both, out=nowhere, where=both > 0))
+
+
+def _ends(scaled: FloatArray, weights: ArrayLike, ideal: Ideal) -> tuple[FloatArray, FloatArray]:
+    if ideal == "absolute":
+        ones = np.asarray(weights, dtype=np.float64)
+        return ones, np.zeros_like(ones)
+    return scaled.max(axis=0), scaled.min(axis=0)
+
+
+def _normalized(matrix: FloatArray, norm: Norm) -> FloatArray:
+    """Columns over their length; one of zeros alone stays, and tells no row from another."""
+    squares = np.square(matrix).sum(axis=0)
+    length = squares if norm == "sum_of_squares" else np.sqrt(squares)
+    return np.asarray(matrix / np.where(length > 0, length, 1.0))

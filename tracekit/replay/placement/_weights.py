@@ -1,0 +1,85 @@
+"""Weights of criteria: from judgements (AHP), from the data (entropy), and both together.
+
+Sources: Saaty 1980 (row geometric means, consistency ratio); Shannon entropy weights.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+#: Consistency of a random judgement matrix of 1, 2, ... criteria (Saaty).
+RANDOM_INDEX = (0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45)
+
+#: Judgements whose consistency ratio reaches this contradict each other too much.
+CONSISTENCY_LIMIT = 0.1
+
+#: Entropy gains below this are rounding.
+_NOISE = 1e-12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What a judgement matrix comes to: weights of sum 1 and how far it contradicts itself."""
+
+    weights: FloatArray
+    lambda_max: float
+    consistency_index: float
+    consistency_ratio: float
+
+
+def ahp(judgements: FloatArray) -> Judged:
+    """Weights of criteria from pairwise judgements.
+
+    Parameters
+    ----------
+    judgements : float64, shape (criteria, criteria), up to 9 criteria
+        ``[i, j]`` says how many times more criterion i matters than j.
+    """
+    count = len(judgements)
+    means = np.exp(np.log(judgements).mean(axis=1))
+    weights = means / means.sum()
+    lambda_max = float(((judgements @ weights) / weights).mean())
+    index = (lambda_max - count) / (count - 1) if count > 1 else 0.0
+    random = RANDOM_INDEX[count - 1]
+    return Judged(
+        weights=weights,
+        lambda_max=lambda_max,
+        consistency_index=index,
+        consistency_ratio=index / random if random else 0.0,
+    )
+
+
+def entropy_weights(matrix: FloatArray) -> FloatArray:
+    """Weights of the columns by how much they tell rows apart, shape (columns,), of sum 1.
+
+    Parameters
+    ----------
+    matrix : float64, shape (rows, columns), not negative
+
+    A column of zeros tells nothing; when no column tells anything all weigh the same.
+    """
+    rows, columns = matrix.shape
+    total = matrix.sum(axis=0)
+    share = np.divide(matrix, total, out=np.zeros(matrix.shape), where=total > 0)
+    information = np.zeros_like(share)
+    np.log(share, out=information, where=share > 0)
+    entropy = -(share * information).sum(axis=0) / (np.log(rows) if rows > 1 else 1.0)
+    gain = np.where((total > 0) & (rows > 1), 1.0 - entropy, 0.0)
+    gain[gain < _NOISE] = 0.0
+    return gain / gain.sum() if gain.sum() > 0 else np.full(columns, 1.0 / columns)
+
+
+def combine(subjective: FloatArray, objective: FloatArray, *, linear: bool) -> FloatArray:
+    """Both weights as one: their product, or their mean; of sum 1.
+
+    Where every product is 0 the subjective weights stand.
+    """
+    if linear:
+        return (subjective + objective) / 2
+    product = subjective * objective
+    return product / product.sum() if product.sum() > 0 else subjective

@@ -1,0 +1,31 @@
+"""BDI: the node whose disk load would vary least from the others'."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.placement._extender import ExtenderPolicy
+from tracekit.replay.placement._measured import DISK_IO
+from tracekit.replay.placement.bnp import balance_resource
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bdi(ExtenderPolicy):
+    """Balanced disk IO: the rule of bnp on disk transfer rates in place of the network.
+
+    Inspired by the policy of that name, whose formulas are not published.
+    """
+
+    source: ClassVar[str] = "inspired by 'balanced disk IO' as cited by Geng and Wang 2023, ref. 6"
+    wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
+
+    def extender(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> NDArray[np.int64]:
+        """The score of bnp on disk IO, 0..100."""
+        return balance_resource(DISK_IO, snapshot, container, nodes)

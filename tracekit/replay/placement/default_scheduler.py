@@ -1,0 +1,81 @@
+"""The default scheduler: least allocated and balanced allocation over a window of the nodes."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.choice import Tie
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._window import nodes_to_find, search
+from tracekit.replay.placement.balanced_allocation import BalancedAllocation, Form
+from tracekit.replay.placement.least_allocated import LeastAllocated
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class DefaultScheduler(PlacementPolicy):
+    """Place as kube-scheduler does out of the box, where only requests tell nodes apart."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "kubernetes v1.34 pkg/scheduler/schedule_one.go and apis/config/v1/default_plugins.go"
+    )
+    aliases: ClassVar[tuple[str, ...]] = ("kube_scheduler",)
+
+    tie: Annotated[
+        Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
+    ] = "reservoir"
+    least_allocated_weight: Annotated[
+        int, About("Weight of NodeResourcesFit (LeastAllocated).", minimum=0, maximum=100)
+    ] = 1
+    balanced_allocation_weight: Annotated[
+        int, About("Weight of NodeResourcesBalancedAllocation.", minimum=0, maximum=100)
+    ] = 1
+    balanced_allocation_form: Annotated[
+        Form, About("Form of the balance, by version of kubernetes.")
+    ] = "v1_22"
+    percentage_of_nodes_to_score: Annotated[
+        int,
+        About(
+            "After how many percent of the nodes the search for feasible ones stops; 0 adapts to"
+            " the number of nodes.",
+            minimum=0,
+            maximum=100,
+        ),
+    ] = 0
+
+    def candidates(
+        self, feasible: NDArray[np.int64], start: int, nodes: int
+    ) -> tuple[NDArray[np.int64], int]:
+        """The first of the feasible nodes from where the last search stopped."""
+        wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
+        return search(feasible, start, nodes, wanted)
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """Weighted sum of the plugins' scores; one that skips the container adds nothing."""
+        least, balanced = _plugins(self.balanced_allocation_form)
+        total = self.least_allocated_weight * least.score(snapshot, container, nodes)
+        if balanced.skips(snapshot, container):
+            return np.asarray(total, dtype=np.int64)
+        own = balanced.score(snapshot, container, nodes)
+        return np.asarray(total + self.balanced_allocation_weight * own, dtype=np.int64)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Score of each plugin before its weight."""
+        return {
+            plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)
+            for plugin in _plugins(self.balanced_allocation_form)
+        }
+
+
+@functools.cache
+def _plugins(form: Form) -> tuple[PlacementPolicy, PlacementPolicy]:
+    return LeastAllocated(), BalancedAllocation(form=form)

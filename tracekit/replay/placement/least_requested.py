@@ -1,0 +1,49 @@
+"""Least requested: the node with the most left, as schedulers before 1.22 counted it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._legacy import mean_of_two, requested
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeastRequested(PlacementPolicy):
+    """Spread requests by the integer mean of the free tenths of cpu and memory."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "kubernetes v1.17 pkg/scheduler/algorithm/priorities/least_requested.go"
+        " (LeastRequestedPriority)"
+    )
+    aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
+
+    max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """Integer mean of the two resources' integer scores, 0..max_score."""
+        return mean_of_two(self._parts(snapshot, container, nodes))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Free share per resource, on the score's scale."""
+        parts = self._parts(snapshot, container, nodes)
+        return {name: part.astype(np.float64) for name, part in parts.items()}
+
+    def _parts(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.int64]]:
+        allocatable = snapshot.allocatable[nodes, :2]
+        wanted = requested(snapshot, container, nodes)
+        share = (allocatable - wanted) * self.max_score // np.maximum(allocatable, 1)
+        fits = (allocatable > 0) & (wanted <= allocatable)
+        cpu, memory = np.where(fits, share, 0).T
+        return {"cpu": cpu, "memory": memory}

@@ -1,0 +1,100 @@
+"""Load variation risk balancing: the node whose load is low and steady."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import Scores
+from tracekit.replay.placement._integers import half_away
+from tracekit.replay.placement._load import LoadAware
+from tracekit.replay.placement._trimaran import metric_provider, mu_sigma, pod_claims
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class LoadVariationRiskBalancing(LoadAware):
+    """Balance mean and deviation of load together: the worse of cpu and memory decides."""
+
+    source: ClassVar[str] = (
+        "scheduler-plugins 903da7df pkg/trimaran/loadvariationriskbalancing"
+        " (LoadVariationRiskBalancing)"
+    )
+
+    safe_variance_margin: Annotated[float, About("Multiplier of the deviation.", minimum=0)] = 1.0
+    safe_variance_sensitivity: Annotated[
+        float,
+        About("Root that is taken of the deviation; 0 is the limit of small ones.", minimum=0),
+    ] = 1.0
+    formula: Annotated[
+        Literal["upstream", "prose"],
+        About("upstream: 1 - (mu + sigma)/2; prose: 1 - min(mu + sigma, 1), the older form."),
+    ] = "upstream"
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """Margin and sensitivity, 1 where missing or negative."""
+        names = ("safe_variance_margin", "safe_variance_sensitivity")
+        given = {name: arguments.get(name) for name in names}
+        return {
+            **{name: 1.0 if one is None or one < 0 else float(one) for name, one in given.items()},
+            "metric_provider": metric_provider(arguments),
+        }
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """The lower of the measured resources' scores, rounded, 0..100; 0 without metrics."""
+        cpu, memory = self.explain(snapshot, container, nodes).values()
+        return half_away(np.nan_to_num(np.fmin(cpu, memory)))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, FloatArray]:
+        """The score of each resource before rounding."""
+        request = pod_claims(container).request
+        parts = {}
+        for column, name in enumerate(("cpu", "memory")):
+            capacity = snapshot.allocatable[nodes, column].astype(np.float64)
+            load = self.load(snapshot, nodes, column)
+            used = load.average * capacity / 100
+            deviation = load.deviation * capacity / 100
+            parts[name] = risk_score(
+                *(capacity, float(request[column]), used, deviation),
+                margin=self.safe_variance_margin,
+                sensitivity=self.safe_variance_sensitivity,
+                prose=self.formula == "prose",
+            )
+        return parts
+
+
+def risk_score(
+    capacity: FloatArray,
+    request: float,
+    used: FloatArray,
+    deviation: FloatArray,
+    *,
+    margin: float,
+    sensitivity: float,
+    prose: bool = False,
+) -> FloatArray:
+    """Score of one resource, 0..100; amounts in one unit, shape (candidates,), NaN stays NaN."""
+    mu, sigma = mu_sigma(
+        capacity,
+        max(request, 0.0),
+        np.clip(used, 0.0, np.maximum(capacity, 0.0)),
+        np.clip(deviation, 0.0, np.maximum(capacity, 0.0)),
+    )
+    if sensitivity >= 0:
+        sigma = np.power(sigma, 1 / sensitivity if sensitivity else math.inf)
+    sigma = np.clip(margin * sigma, 0.0, 1.0)
+    risk = np.minimum(mu + sigma, 1.0) if prose else (mu + sigma) / 2
+    measured = ~(np.isnan(used) | np.isnan(deviation))
+    score = np.where(capacity > 0, (1 - risk) * 100, 0.0)
+    return np.where(measured, score, np.nan)

@@ -1,0 +1,112 @@
+"""Low risk overcommitment: the node least likely to run out when limits are used."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About, ParameterError
+from tracekit.replay.placement import Reads, Scores
+from tracekit.replay.placement import _overcommit as risks
+from tracekit.replay.placement._integers import half_away
+from tracekit.replay.placement._load import LoadAware
+from tracekit.replay.placement._trimaran import (
+    Claims,
+    metric_provider,
+    mu_sigma,
+    node_claims,
+    pod_claims,
+)
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+Weights = tuple[tuple[str, float], ...]
+
+_NAMES = ("cpu", "memory")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowRiskOvercommitment(LoadAware):
+    """Avoid nodes whose limits are promised beyond capacity or whose load may exceed requests."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage"})
+    source: ClassVar[str] = (
+        "scheduler-plugins 903da7df pkg/trimaran/lowriskovercommitment (LowRiskOverCommitment)"
+    )
+
+    smoothing_window_size: Annotated[
+        int, About("Samples averaged in each measurement; deviation grows by its root.", minimum=1)
+    ] = 5
+    risk_limit_weights: Annotated[
+        Weights, About("Weight of the limits' risk per resource, 0..1; 0.5 where missing.")
+    ] = (("cpu", 0.5), ("memory", 0.5))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name, weight in self.risk_limit_weights:
+            if not 0 <= weight <= 1:
+                raise ParameterError(
+                    "risk_limit_weights", f"weight of resource {name} must be 0..1, got {weight}"
+                )
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A window that is not positive and weights outside 0..1 become the defaults."""
+        window = arguments.get("smoothing_window_size") or 0
+        weights = arguments.get("risk_limit_weights") or dict.fromkeys(_NAMES, 0.5)
+        return {
+            "smoothing_window_size": window if window > 0 else cls.smoothing_window_size,
+            "risk_limit_weights": {
+                name: weight if 0 <= weight <= 1 else 0.5 for name, weight in weights.items()
+            },
+            "metric_provider": metric_provider(arguments),
+        }
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """``100 * (1 - the larger risk)``, rounded; 0 without metrics, and for best effort."""
+        claims = pod_claims(container)
+        if not (claims.request.any() or claims.limit.any()):
+            return np.zeros(len(nodes), dtype=np.int64)
+        parts = self.explain(snapshot, container, nodes)
+        risk = np.maximum(*(self.risk(parts, name) for name in _NAMES))
+        scores = half_away((1 - risk) * 100)
+        return np.where(self.known(snapshot, nodes), scores, 0)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, FloatArray]:
+        """Risk by limits and by load per resource, each 0..1; NaN where load was not measured."""
+        pod, before = pod_claims(container), node_claims(snapshot, nodes)
+        parts = {}
+        for column, name in enumerate(_NAMES):
+            capacity = snapshot.allocatable[nodes, column].astype(np.float64)
+            totals = node_totals(before, pod, capacity, column)
+            load = self.load(snapshot, nodes, column)
+            used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
+            mu, sigma = mu_sigma(capacity, 0.0, used, deviation)
+            risk = risks.load_risk(totals, mu, sigma, self.smoothing_window_size)
+            parts[f"{name}_by_limit"] = risks.limit_risk(totals)
+            parts[f"{name}_by_load"] = np.where(np.isnan(load.average), np.nan, risk)
+        return parts
+
+    def risk(self, parts: Mapping[str, FloatArray], name: str) -> FloatArray:
+        """Both risks of a resource together, 0..1."""
+        weight = dict(self.risk_limit_weights).get(name, 0.5)
+        limit, load = parts[f"{name}_by_limit"], parts[f"{name}_by_load"]
+        return risks.total_risk(limit, load, weight)
+
+
+def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> risks.Totals:
+    """Totals of one resource; requests are cut at capacity, limits are not."""
+    request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
+    return risks.Totals(
+        request=np.minimum(request + float(pod.request[column]), capacity),
+        limit=limit + float(pod.limit[column]),
+        request_before=np.minimum(request, capacity),
+        limit_before=limit,
+        capacity=capacity,
+    )

@@ -1,0 +1,68 @@
+"""Requested to capacity ratio: a function of the requested share, drawn by points."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About, Pairs
+from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
+from tracekit.replay.placement._integers import half_away
+from tracekit.replay.placement._shape import Shape, broken_linear, check_shape
+from tracekit.replay.requested import Share, check_weights, shares
+from tracekit.replay.snapshot import Container, Snapshot
+
+#: Points score 0..10, nodes 0..100.
+_SCALE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class RequestedToCapacityRatio(PlacementPolicy):
+    """Score each resource by a broken line over its requested percentage."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
+    source: ClassVar[str] = (
+        "kubernetes v1.34 noderesources/requested_to_capacity_ratio.go"
+        " (NodeResourcesFit, RequestedToCapacityRatio)"
+    )
+
+    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
+        ("cpu", 1),
+        ("memory", 1),
+    )
+    shape: Annotated[
+        Shape, About("Points utilization:score, rising from 0..100, score 0..10; spreads as given.")
+    ] = ((0, 10), (100, 0))
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(self.resources, "scoringStrategy.resources", 1, 100)
+        check_shape(self.shape)
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """Weighted mean of the resources that score above 0, rounded, 0..100."""
+        if not self.resources:
+            raise ScoreError("requested_to_capacity_ratio has no resource to score by")
+        total = np.zeros(len(nodes), dtype=np.int64)
+        weight = np.zeros(len(nodes), dtype=np.int64)
+        for share in shares(snapshot, container, nodes, self.resources, nonzero=True):
+            part = self._part(share)
+            counts = share.counted & (part > 0)
+            total += np.where(counts, part * share.weight, 0)
+            weight += np.where(counts, share.weight, 0)
+        return half_away(total / np.maximum(weight, 1))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Score per resource; one of 0 does not enter the mean."""
+        found = shares(snapshot, container, nodes, self.resources, nonzero=True)
+        return {s.name: np.where(s.counted, self._part(s), np.nan) for s in found}
+
+    def _part(self, share: Share) -> NDArray[np.int64]:
+        percent = share.requested * 100 // np.maximum(share.allocatable, 1)
+        capped = np.where(share.requested > share.allocatable, 100, percent)
+        return broken_linear([(x, y * _SCALE) for x, y in self.shape], capped)

@@ -1,0 +1,97 @@
+"""Target load packing: fill nodes up to a target CPU utilisation, then spread."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import Reads, Scores
+from tracekit.replay.placement._integers import half_away
+from tracekit.replay.placement._load import LoadAware
+from tracekit.replay.placement._metrics import Reading, last_level
+from tracekit.replay.placement._prediction import Predictor
+from tracekit.replay.placement._trimaran import metric_provider
+from tracekit.replay.snapshot import Container, Snapshot
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class TargetLoadPacking(LoadAware):
+    """Pack by predicted CPU use: best just at the target, worse above it than when idle."""
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
+    source: ClassVar[str] = (
+        "scheduler-plugins 903da7df pkg/trimaran/targetloadpacking (TargetLoadPacking)"
+    )
+    reading: ClassVar[Reading] = staticmethod(last_level)
+
+    target_utilization: Annotated[
+        int, About("Percent of a node's CPU capacity to fill it to.", minimum=1)
+    ] = 40
+    default_requests_cpu_milli: Annotated[
+        int, About("What a container that states nothing is expected to use.", minimum=0)
+    ] = 1000
+    requests_multiplier: Annotated[
+        float, About("Expected use over request, where there is no limit.", minimum=0)
+    ] = 1.5
+
+    @classmethod
+    def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A target that is missing or not positive is the default; the multiplier is a text."""
+        target = arguments.get("target_utilization") or 0
+        default = arguments.get("default_requests_cpu_milli")
+        multiplier = arguments.get("requests_multiplier")
+        return {
+            "target_utilization": target if target > 0 else cls.target_utilization,
+            "default_requests_cpu_milli": 1000 if default is None else default,
+            "requests_multiplier": 1.5 if multiplier is None else float(multiplier),
+            "metric_provider": metric_provider(arguments),
+        }
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """``T..100`` rising to the target T, then ``T..0``; 0 without CPU metrics."""
+        parts = self.explain(snapshot, container, nodes)
+        return packing_score(parts["then_percent"], float(self.target_utilization))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, FloatArray]:
+        """Predicted CPU in percent of capacity, and the millicores it is made of."""
+        capacity = snapshot.capacity[nodes, 0].astype(np.float64)
+        used = self.load(snapshot, nodes, 0).average / 100 * capacity
+        pod = float(self._predictor.container(container))
+        missing = self._missing(snapshot)[nodes].astype(np.float64)
+        some = capacity != 0
+        percent = 100 * (used + pod + missing) / np.where(some, capacity, 1.0)
+        return {
+            "then_percent": np.where(some | np.isnan(used), percent, 0.0),
+            "used_milli": used,
+            "pod_milli": np.full(len(nodes), pod),
+            "missing_milli": missing,
+        }
+
+    @property
+    def _predictor(self) -> Predictor:
+        return Predictor(
+            default_milli=self.default_requests_cpu_milli, multiplier=self.requests_multiplier
+        )
+
+    def _missing(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        if snapshot.recorded is not None:
+            return self._predictor.recorded_missing(snapshot.recorded)
+        nodes = len(snapshot.capacity)
+        return self._predictor.missing(snapshot.placed, nodes, self.window_end_s(snapshot))
+
+
+def packing_score(predicted: FloatArray, target: float) -> NDArray[np.int64]:
+    """Score by predicted percent and target percent, shape (candidates,); NaN scores 0."""
+    above = target * (100 - predicted) / (100 - target if target != 100 else 1.0)
+    below = (100 - target) * predicted / target + target
+    kept = np.where(predicted > target, np.where(predicted > 100, 0.0, above), below)
+    return half_away(np.nan_to_num(kept))

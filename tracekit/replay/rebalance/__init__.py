@@ -1,0 +1,120 @@
+"""Rebalance policies: the interface here, one policy per file beside it.
+
+A rebalance policy looks at the running cluster once per interval and names containers to evict.
+It places nothing: what it evicts goes back to the queue, and at the next sampling step through the
+placement policy of the replay. Moves are counted, and each costs ``move_downtime_ms``.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import registry
+from tracekit.errors import unknown_name
+from tracekit.replay import parameters
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import VENDORS, Reads
+from tracekit.replay.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class RebalancePolicy:
+    """Base of every rebalance policy.
+
+    Attributes
+    ----------
+    reads : frozenset of {'requests', 'limits', 'usage', 'placed'}
+        What of the snapshot the choice depends on; 'placed' is always among it.
+    source : str
+        Upstream file and version, or where else the rule comes from.
+    aliases : tuple of str
+        Other names that recorded cases use for it.
+    """
+
+    reads: ClassVar[frozenset[Reads]]
+    source: ClassVar[str]
+    aliases: ClassVar[tuple[str, ...]] = ()
+
+    interval_ms: Annotated[int, About("Time from one rebalancing to the next.", minimum=1)] = (
+        300_000
+    )
+    move_downtime_ms: Annotated[
+        int, About("What one move costs: time its container does not serve.", minimum=0)
+    ] = 10_000
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        """The containers to evict now, in the order of their eviction.
+
+        Returns
+        -------
+        int64, shape (evicted,)
+            Positions in ``snapshot.placed``, each at most once; empty when nothing is to be done.
+        """
+        raise NotImplementedError
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
+        return now_ms
+
+    def metric_samples(self) -> int:
+        """How many of the newest samples of node usage the policy looks back on."""
+        return 1
+
+    @classmethod
+    def name(cls) -> str:
+        """The policy's public name: its file's."""
+        return cls.__module__.rpartition(".")[2]
+
+    def __str__(self) -> str:
+        given = parameters.spell_all(self, defaults=False)
+        return f"{self.name()}[{given}]" if given else self.name()
+
+
+@functools.cache
+def all_rebalancers() -> dict[str, type[RebalancePolicy]]:
+    """Every rebalance policy, by name."""
+    return registry.subclasses(sys.modules[__name__], RebalancePolicy)
+
+
+def find_rebalancer(name: str) -> type[RebalancePolicy] | None:
+    """The rebalance policy of that name, of a recorded case's name for it, or of an alias."""
+    plain = name
+    for vendor in VENDORS:
+        plain = plain.removeprefix(vendor)
+    for known, policy in all_rebalancers().items():
+        if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
+            return policy
+    return None
+
+
+def get_rebalancer(name: str) -> type[RebalancePolicy]:
+    """The rebalance policy of that name; raises TracekitError for an unknown one."""
+    found = find_rebalancer(name)
+    if found is None:
+        listing = "tracekit list policies"
+        raise unknown_name("rebalance policy", name, all_rebalancers(), listing=listing)
+    return found
+
+
+def parse_rebalancer(text: str) -> RebalancePolicy:
+    """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
+    name, given = parameters.split(text)
+    return build_rebalancer(get_rebalancer(name), given)
+
+
+def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:
+    """A rebalance policy with parameters given as text."""
+    made: Any = parameters.build(kind, f"rebalance policy {kind.name()}", given)
+    if not isinstance(made, RebalancePolicy):
+        raise TypeError(kind)
+    return made

@@ -1,0 +1,160 @@
+"""Evict from nodes one after the other while others have room: the descheduler's loop.
+
+Source: evictPodsFromSourceNodes and its helpers, sigs.k8s.io/descheduler @7d2b28bf.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+#: Whether some destination and some other node would take a container: position, destinations.
+Acceptance = Callable[[int, IntArray], bool]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """Containers that run, as the descheduler sees them; shape (containers,) unless said.
+
+    Parameters
+    ----------
+    node : int64
+    used : int64, shape (containers, resources), optional
+        What an eviction takes off its node; None when the source of usage cannot tell.
+    counted : bool
+        Whether ``used`` is known; a container it is not known of is never evicted.
+    removable : bool
+        Whether the evictor may evict it at all.
+    turn : int64
+        Rank of its eviction: lowest priority first, then quality of service, then size.
+    accepted : callable
+        Asked when its turn comes.
+    """
+
+    node: IntArray
+    used: IntArray | None
+    counted: BoolArray
+    removable: BoolArray
+    turn: IntArray
+    accepted: Acceptance
+
+
+@dataclass(frozen=True, kw_only=True)
+class View:
+    """The cluster as a rebalance policy of the descheduler sees it.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    used, capacity : float64, shape (nodes, resources)
+        Whole amounts; capacity is NaN where a node lacks the resource.
+    schedulable : bool, shape (nodes,)
+    node_limit : int, optional
+        The most that the evictor itself allows per node.
+    """
+
+    resources: tuple[str, ...]
+    used: NDArray[np.float64]
+    capacity: NDArray[np.float64]
+    schedulable: BoolArray
+    containers: Candidates
+    node_limit: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Plan:
+    """Which nodes give, which take, and when to stop.
+
+    Parameters
+    ----------
+    sources, destinations : int64
+        Node positions; sources in the order of their turn.
+    target : float64, shape (nodes, resources)
+        How far destinations may be filled.
+    to_target : bool
+        Whether a source is done once it is at or below the target in every resource.
+    node_limit : int, optional
+        The most that the policy evicts per node.
+    eligible : bool, shape (containers,)
+        Containers that the policy considers.
+    """
+
+    sources: IntArray
+    destinations: IntArray
+    target: NDArray[np.float64]
+    to_target: bool
+    node_limit: int | None
+    eligible: BoolArray
+
+
+def target_amounts(
+    capacity: NDArray[np.float64], percent: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """Whole amount that a percentage of the capacity is, shape (nodes, resources).
+
+    The full capacity where there is no percentage (NaN), 0 where a node lacks the resource.
+    """
+    known = np.nan_to_num(capacity, nan=0.0)
+    share = np.trunc(np.nan_to_num(percent, nan=0.0) * 0.01 * known)
+    return np.where(np.isnan(percent), known, share)
+
+
+def evictions(view: View, plan: Plan) -> IntArray:
+    """Positions of the containers to evict, in the order of their eviction."""
+    taken = view.used[plan.destinations]
+    budget = (plan.target[plan.destinations] - taken).sum(axis=0)
+    pool = view.containers
+    may = np.flatnonzero(pool.removable & plan.eligible)
+    ordered = may[np.lexsort((pool.turn[may], pool.node[may]))]
+    first = np.searchsorted(pool.node[ordered], np.arange(len(view.used) + 1))
+    evicted: list[int] = []
+    for node in plan.sources:
+        queue = ordered[first[node] : first[node + 1]]
+        evicted += _from_node(view, plan, int(node), queue, budget)
+    return np.array(evicted, dtype=np.int64)
+
+
+def _from_node(
+    view: View, plan: Plan, node: int, queue: IntArray, budget: NDArray[np.float64]
+) -> list[int]:
+    """Evict from one node; what is evicted is taken off ``budget``."""
+    pool, used = view.containers, view.used[node].copy()
+    evicted: list[int] = []
+    if not _goes_on(plan, used, plan.target[node], budget):
+        return []
+    for index in queue.tolist():
+        if _full(len(evicted), plan.node_limit) or _full(len(evicted), view.node_limit):
+            break
+        if not pool.counted[index] or not pool.accepted(index, plan.destinations):
+            continue
+        evicted.append(index)
+        if pool.used is None:
+            if plan.node_limit is None:
+                break  # nothing says what one eviction brings, so one is all
+            continue
+        used -= pool.used[index]
+        budget -= pool.used[index]
+        if not _goes_on(plan, used, plan.target[node], budget):
+            break
+    return evicted
+
+
+def _full(count: int, limit: int | None) -> bool:
+    return limit is not None and count >= limit
+
+
+def _goes_on(
+    plan: Plan,
+    used: NDArray[np.float64],
+    target: NDArray[np.float64],
+    budget: NDArray[np.float64],
+) -> bool:
+    if plan.to_target and not (used > target).any():
+        return False
+    return bool((budget > 0).all())

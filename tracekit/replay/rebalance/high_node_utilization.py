@@ -1,0 +1,83 @@
+"""High node utilization: empty nodes under a threshold, so that fewer nodes are used."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import Reads
+from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
+from tracekit.replay.rebalance._eviction import Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._snapshot_view import view_of
+from tracekit.replay.rebalance._thresholds import Thresholds
+from tracekit.replay.snapshot import Snapshot
+
+_FULL = 100.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class HighNodeUtilization(RebalancePolicy):
+    """Drain underused nodes while the others have room; goes with a placement policy that packs.
+
+    The descheduler has no thresholds of its own; the defaults are the example of its manual.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf nodeutilization/highnodeutilization.go (HighNodeUtilization)"
+    )
+
+    thresholds: Annotated[
+        Thresholds, About("A node at or below all of these is underused, percent of allocatable.")
+    ] = (("cpu", 20.0), ("memory", 20.0), ("pods", 20.0))
+    number_of_nodes: Annotated[
+        int, About("Do nothing while no more nodes than this are underused.", minimum=0)
+    ] = 0
+    only_thresholding_resources: Annotated[
+        bool, About("Evict only containers that request a resource with a threshold.")
+    ] = False
+    node_fit: Annotated[
+        bool, About("Evict only what fits some other node by what it requests.")
+    ] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _thresholds.check("thresholds", self.thresholds)
+
+    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        """Containers to evict now, from the nodes used least first."""
+        names = _thresholds.named(self.thresholds)
+        view = view_of(snapshot, names, source="requests", node_fit=self.node_fit)
+        columns = [snapshot.column(name) for name in names]
+        asked = [snapshot.placed.request[:, at] > 0 for at in columns if at is not None]
+        requests_one = np.any(asked, axis=0) if asked else np.zeros(len(view.containers.node), bool)
+        return self.evict_from(view, requests_one)
+
+    def evict_from(self, view: View, requests_one: NDArray[np.bool_]) -> NDArray[np.int64]:
+        """Containers of the view to evict, in the order of their eviction.
+
+        Parameters
+        ----------
+        requests_one : bool, shape (containers,)
+            Whether each requests a resource with a threshold.
+        """
+        low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
+        under = _percent.below(_percent.percent_of(view.used, view.capacity), low)
+        takers = np.flatnonzero(~under & view.schedulable)
+        if int(under.sum()) <= self.number_of_nodes or under.all() or not len(takers):
+            return np.empty(0, dtype=np.int64)
+        order = _percent.by_usage(view.used, ascending=True)
+        full = np.where(np.isnan(low), np.nan, _FULL)
+        plan = Plan(
+            sources=order[under[order]],
+            destinations=takers,
+            target=target_amounts(view.capacity, full),
+            to_target=False,
+            node_limit=None,
+            eligible=requests_one | (not self.only_thresholding_resources),
+        )
+        return evictions(view, plan)

@@ -1,0 +1,123 @@
+"""Low node utilization: move containers from nodes over a target to nodes under a threshold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About, ParameterError
+from tracekit.replay.placement import Reads
+from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
+from tracekit.replay.rebalance._eviction import Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._snapshot_view import METRIC, UsageSource, view_of
+from tracekit.replay.rebalance._thresholds import Thresholds
+from tracekit.replay.resources import BASE, PODS
+from tracekit.replay.snapshot import Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class LowNodeUtilization(RebalancePolicy):
+    """Empty overused nodes into underused ones, until they are at the target or there is no room.
+
+    The descheduler has no thresholds of its own; the defaults are the example of its manual.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
+    source: ClassVar[str] = (
+        "descheduler @7d2b28bf nodeutilization/lownodeutilization.go (LowNodeUtilization)"
+    )
+
+    thresholds: Annotated[
+        Thresholds, About("A node at or below all of these is underused, percent of allocatable.")
+    ] = (("cpu", 20.0), ("memory", 20.0), ("pods", 20.0))
+    target_thresholds: Annotated[
+        Thresholds, About("A node above any of these is overused, percent of allocatable.")
+    ] = (("cpu", 50.0), ("memory", 50.0), ("pods", 50.0))
+    use_deviation_thresholds: Annotated[
+        bool, About("Take the thresholds as distances from the mean over all nodes.")
+    ] = False
+    usage_source: Annotated[
+        UsageSource,
+        About(
+            "What a node uses: requests; metrics_server: measured cpu and memory; prometheus:"
+            " measured cpu as the resource MetricResource."
+        ),
+    ] = "requests"
+    number_of_nodes: Annotated[
+        int, About("Do nothing while no more nodes than this are underused.", minimum=0)
+    ] = 0
+    eviction_limit_node: Annotated[
+        int | None, About("The most to evict from one node at a time.", minimum=0)
+    ] = None
+    node_fit: Annotated[
+        bool, About("Evict only what fits some other node by what it requests.")
+    ] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        _thresholds.check("thresholds", self.thresholds)
+        _thresholds.check("target_thresholds", self.target_thresholds)
+        relative = self.use_deviation_thresholds
+        _thresholds.check_pair(self.thresholds, self.target_thresholds, relative=relative)
+        if self.usage_source == "prometheus" and {n for n, _ in self.thresholds} != {METRIC}:
+            raise ParameterError(
+                "thresholds",
+                f"usage_source=prometheus needs thresholds of {METRIC} alone, got"
+                f" {', '.join(name for name, _ in self.thresholds)}",
+                hint=f"thresholds={METRIC}:20,target_thresholds={METRIC}:50",
+            )
+
+    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+        """Containers to evict now, from the nodes used most first."""
+        names = _thresholds.named(self.thresholds)
+        view = view_of(snapshot, names, source=self.usage_source, node_fit=self.node_fit)
+        return self.evict_from(view)
+
+    def evict_from(self, view: View) -> NDArray[np.int64]:
+        """Containers of the view to evict, in the order of their eviction.
+
+        Nothing where a threshold speaks of what the metrics server does not know: upstream stops
+        with an error there.
+        """
+        if self.usage_source == "metrics_server" and self._unmeasured():
+            return np.empty(0, dtype=np.int64)
+        percent = _percent.percent_of(view.used, view.capacity)
+        low, high = self._limits(view, percent)
+        under = view.schedulable & _percent.below(percent, low)
+        over = _percent.above(percent, high) & ~under
+        if not self._worthwhile(under, over):
+            return np.empty(0, dtype=np.int64)
+        order = _percent.by_usage(view.used, ascending=False)
+        plan = Plan(
+            sources=order[over[order]],
+            destinations=np.flatnonzero(under),
+            target=target_amounts(view.capacity, high),
+            to_target=True,
+            node_limit=self.eviction_limit_node,
+            eligible=np.ones(len(view.containers.node), dtype=np.bool_),
+        )
+        return evictions(view, plan)
+
+    def _unmeasured(self) -> set[str]:
+        """Resources with a threshold that the metrics server does not report."""
+        return set(_thresholds.named(self.thresholds)) - {*BASE, PODS}
+
+    def _limits(
+        self, view: View, percent: NDArray[np.float64]
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
+        high = _thresholds.row(_thresholds.named(self.target_thresholds), view.resources)
+        if not self.use_deviation_thresholds:
+            return low, high
+        mean = np.where(np.isnan(low), np.nan, _percent.mean_percent(percent))
+        return (
+            _percent.clamped(_percent.shifted(mean, -low)),
+            _percent.clamped(_percent.shifted(mean, high)),
+        )
+
+    def _worthwhile(self, under: NDArray[np.bool_], over: NDArray[np.bool_]) -> bool:
+        count = int(under.sum())
+        return count > self.number_of_nodes and not under.all() and bool(over.any())
