@@ -17,6 +17,20 @@ def test_every_source_is_described(name: str) -> None:
     assert source.title
     assert source.url.startswith("https://")
     assert "" in source.missing_names
+    assert bool(source.formats) != bool(source.workload_files)
+
+
+@pytest.mark.parametrize("name", all_sources())
+def test_archives_have_an_address_a_number_and_a_length(name: str) -> None:
+    source = all_sources()[name]
+    archives = [fmt.archives for fmt in source.formats if fmt.archives is not None]
+    assert bool(archives) == bool(source.download_url)
+    assert not archives or (source.download_url or "").endswith("/")
+    for archive in archives:
+        assert archive.path.count("{part}") == 1
+        assert min(archive.parts, archive.part_bytes, archive.part_ms) > 0
+    words = [fmt.word for fmt in source.formats]
+    assert len(set(words)) == len(words)
 
 
 CASES = [
@@ -58,11 +72,11 @@ def test_a_container_table_without_its_container_is_not_taken_for_a_node_table()
 
 
 def test_another_trace_is_no_table() -> None:
-    error = recognise(["sn", "cpu_milli", "memory_mib", "gpu", "model"])
+    error = recognise(["task", "machine", "start", "end"])
     assert isinstance(error, TracekitError)
     assert "not a table of a known trace" in error.what
 
 
 def test_an_unknown_release_lists_the_known() -> None:
-    with pytest.raises(TracekitError, match="no trace release named 'ctm20'; known: .*ctm21"):
+    with pytest.raises(TracekitError, match=r"no trace release named 'ctm20'; known: .*ctm21"):
         get_source("ctm20")

@@ -1,20 +1,31 @@
 """Alibaba microservices trace of 2021 (cluster-trace-microservices-v2021).
 
 The first spelling of each column is the one in the released files; the others are those of the
-release's README. Facts: alibaba/clusterdata, cluster-trace-microservices-v2021, issues 120 and
-220, and the heads of the files themselves.
+release's README. Facts: alibaba/clusterdata, cluster-trace-microservices-v2021, its fetchData.sh,
+issues 120 and 220, and the heads of the files themselves.
 """
 
-from tracekit.sources import Source, TableFormat
+from tracekit.sources import Archives, Source, TableFormat
+
+_MINUTE_MS = 60_000
+_HOUR_MS = 60 * _MINUTE_MS
+_GIB = 2**30
 
 SOURCE = Source(
     name="ctm21",
     title="Alibaba microservices trace 2021: 12 h of 13,000 nodes and 90,000 containers",
     url="https://github.com/alibaba/clusterdata/tree/master/cluster-trace-microservices-v2021",
+    download_url="http://aliopentrace.oss-cn-beijing.aliyuncs.com/v2021MicroservicesTraces/",
     missing_names=frozenset({"", "(?)", "NAN", "NaN", "nan", "None", "NULL", "null"}),
+    id_pattern="[0-9a-f]{64}",
+    notes=(
+        "HTTP_MCR repeats HTTP_RT, and consumerMQ_MCR consumerMQ_RT: neither pair can be used",
+        "MSResource covers two clusters, MSCallGraph more than ten",
+    ),
     formats=(
         TableFormat(
             table="container_usage",
+            word="resource",
             file_stem="MSResource",
             columns={
                 "time_ms": ("timestamp",),
@@ -24,9 +35,16 @@ SOURCE = Source(
                 "cpu_fraction": ("instance_cpu_usage", "cpu_utilization"),
                 "memory_fraction": ("instance_memory_usage", "memory_utilization"),
             },
+            archives=Archives(
+                path="MSResource/MSResource_{part}.tar.gz",
+                parts=12,
+                part_bytes=16 * _GIB // 12,
+                part_ms=_HOUR_MS,
+            ),
         ),
         TableFormat(
             table="service_rate",
+            word="rate",
             file_stem="MSRTQps",
             columns={
                 "time_ms": ("timestamp",),
@@ -35,9 +53,16 @@ SOURCE = Source(
                 "metric": ("metric", "metrics"),
                 "value": ("value",),
             },
+            archives=Archives(
+                path="MSRTQps/MSRTQps_{part}.tar.gz",
+                parts=25,
+                part_bytes=19 * _GIB // 25,
+                part_ms=30 * _MINUTE_MS,
+            ),
         ),
         TableFormat(
             table="call",
+            word="call",
             file_stem="MSCallGraph",
             columns={
                 "time_ms": ("timestamp",),
@@ -49,9 +74,16 @@ SOURCE = Source(
                 "interface": ("interface",),
                 "response_time_ms": ("rt",),
             },
+            archives=Archives(
+                path="MSCallGraph/MSCallGraph_{part}.tar.gz",
+                parts=145,
+                part_bytes=25 * _GIB // 145,
+                part_ms=5 * _MINUTE_MS,
+            ),
         ),
         TableFormat(
             table="node_usage",
+            word="node",
             file_stem="Node",
             columns={
                 "time_ms": ("timestamp",),
@@ -59,6 +91,12 @@ SOURCE = Source(
                 "cpu_fraction": ("node_cpu_usage", "cpu_utilization"),
                 "memory_fraction": ("node_memory_usage", "memory_utilization"),
             },
+            archives=Archives(
+                path="node/Node_{part}.tar.gz",
+                parts=1,
+                part_bytes=11 * _GIB // 10,
+                part_ms=12 * _HOUR_MS,
+            ),
         ),
     ),
 )

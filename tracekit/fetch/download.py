@@ -1,0 +1,157 @@
+"""Fetches one archive, however often the line breaks; it gets its name when it is whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from threading import Event
+
+import numpy as np
+
+from tracekit.fetch.check import DamagedError, checked
+from tracekit.fetch.http import NoHostError, RangeRefusedError, Remote, Reply, request
+from tracekit.fetch.part import Part, disk_error
+from tracekit.fetch.plan import Wanted
+from tracekit.fetch.retry import FetchError, Retries
+
+CHUNK_BYTES = 1 << 18
+
+
+@dataclass(frozen=True, kw_only=True)
+class Manner:
+    """How files are fetched.
+
+    Parameters
+    ----------
+    timeout_s : float
+        Seconds of silence after which a line counts as broken.
+    stop : Event
+        Set when everybody is to stop at the next chunk.
+    came : Event
+        Set once any byte has come: a host that was found before will be found again.
+    """
+
+    timeout_s: float
+    retries: Retries
+    stop: Event = field(default_factory=Event)
+    came: Event = field(default_factory=Event)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Got:
+    """A whole archive: ``resumed_bytes`` were there before this call, ``tries`` counts requests."""
+
+    size_bytes: int
+    sha256: str
+    resumed_bytes: int
+    tries: int
+
+
+class StoppedError(FetchError):
+    """Told to stop; what has come is kept."""
+
+
+def download(
+    wanted: Wanted,
+    target: Path,
+    manner: Manner,
+    rng: np.random.Generator,
+    on_reached: Callable[[int, int | None], None],
+) -> Got:
+    """Fetch an archive to ``target``; ``on_reached(bytes here, bytes in all)`` follows it.
+
+    Raises FetchError when it is given up; what has come is kept for another call.
+    """
+    part = Part(target)
+    resumed = furthest = part.size_bytes
+    tries = failed = 0
+    damaged: str | None = None
+    while True:
+        tries += 1
+        try:
+            _continue(wanted.url, part, manner, on_reached)
+            digest = checked(part.path, wanted.path)
+            break
+        except FetchError as error:
+            reached = part.size_bytes
+            failed = 1 if reached > furthest else failed + 1
+            furthest = max(furthest, reached)
+            damaged = _after(error, part, damaged)
+            error.passing |= isinstance(error, NoHostError) and manner.came.is_set()
+            if isinstance(error, StoppedError) or manner.retries.given_up(failed, error):
+                raise
+            manner.retries.sleep(manner.retries.wait_s(failed, error, rng))
+    size = part.size_bytes
+    part.finish()
+    return Got(size_bytes=size, sha256=digest, resumed_bytes=resumed, tries=tries)
+
+
+def _after(error: FetchError, part: Part, damaged: str | None) -> str | None:
+    """Throw away what cannot be built upon; the sha256 of the last damaged archive, if any."""
+    if isinstance(error, DamagedError):
+        part.discard()
+        if error.sha256 == damaged:
+            raise FetchError(
+                f"{error.what} (twice the same, so it is damaged on the server)",
+                hint="another mirror: --base-url URL",
+                passing=False,
+            ) from error
+        return error.sha256
+    if isinstance(error, RangeRefusedError):
+        part.discard()
+    return damaged
+
+
+def _continue(
+    url: str, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+) -> None:
+    """One request for what is missing; returns when all of it is there."""
+    start, known = part.size_bytes, part.remote
+    if known is not None and known.length is not None and start == known.length > 0:
+        on_reached(start, start)
+        return
+    with request(url, start=start, known=known, timeout_s=manner.timeout_s) as reply:
+        if reply.start != start or start == 0 or known is None or reply.remote.differs(known):
+            _start_over(url, part, reply)
+        part.check_room(reply.remote, part.size_bytes)
+        reached = _pour(reply, part, manner, on_reached)
+        _check_length(url, reply.remote, reached)
+
+
+def _start_over(url: str, part: Part, reply: Reply) -> None:
+    """The answer begins at the first byte, or is of no use."""
+    if reply.start != 0:
+        part.discard()
+        raise FetchError(f"the file changed on the server while it was fetched: {url}")
+    try:
+        part.begin(reply.remote)
+    except OSError as error:
+        raise disk_error(error, part.target) from error
+
+
+def _pour(
+    reply: Reply, part: Part, manner: Manner, on_reached: Callable[[int, int | None], None]
+) -> int:
+    reached = part.size_bytes
+    on_reached(reached, reply.remote.length)
+    try:
+        with part.open_end() as handle:
+            while chunk := reply.read(CHUNK_BYTES):
+                handle.write(chunk)
+                manner.came.set()
+                reached += len(chunk)
+                on_reached(reached, reply.remote.length)
+                if manner.stop.is_set():
+                    raise StoppedError("stopped")
+    except OSError as error:
+        raise disk_error(error, part.target) from error
+    return reached
+
+
+def _check_length(url: str, remote: Remote, reached: int) -> None:
+    if remote.length is not None and reached != remote.length:
+        raise FetchError(
+            f"the line broke after {reached:,} of {remote.length:,} bytes: {url}",
+            hint="run the same command again: it goes on where it stopped",
+        )

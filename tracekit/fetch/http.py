@@ -1,0 +1,168 @@
+"""One HTTP request for the rest of a file; everything that may go wrong becomes a FetchError."""
+
+from __future__ import annotations
+
+import http.client
+import re
+import socket
+import ssl
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from http import HTTPStatus
+from urllib.parse import urlsplit
+
+from tracekit._version import VERSION
+from tracekit.fetch.retry import FetchError
+
+_BUSY = {
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.TOO_MANY_REQUESTS,
+}
+_HINTS = {
+    HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
+    HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
+}
+_LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
+
+
+class RangeRefusedError(FetchError):
+    """The server has no byte at the place asked for: what is here is not from its file."""
+
+
+class NoHostError(FetchError):
+    """The name of the host leads nowhere."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Remote:
+    """What tells one content of a URL from another."""
+
+    length: int | None
+    etag: str | None
+    modified: str | None
+
+    @property
+    def validator(self) -> str | None:
+        """What ``If-Range`` may carry: weak tags do not promise the same bytes."""
+        if self.etag is not None and not self.etag.startswith("W/"):
+            return self.etag
+        return self.modified
+
+    def differs(self, other: Remote) -> bool:
+        """Whether anything that both know differs."""
+        pairs = zip(
+            (self.length, self.etag, self.modified),
+            (other.length, other.etag, other.modified),
+            strict=True,
+        )
+        return any(a is not None and b is not None and a != b for a, b in pairs)
+
+
+class Reply:
+    """A server's answer: bytes from ``start`` on of the content that ``remote`` describes."""
+
+    def __init__(self, response: http.client.HTTPResponse, url: str) -> None:
+        self._response, self._url = response, url
+        self.start, self.remote = 0, _remote(response, response.headers.get("Content-Length"))
+        if response.status == HTTPStatus.PARTIAL_CONTENT:
+            found = re.fullmatch(
+                r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", "")
+            )
+            self.start = int(found[1]) if found else -1
+            self.remote = _remote(response, found[2] if found else None)
+
+    def read(self, count_bytes: int) -> bytes:
+        """What has come, up to so many bytes; none at the end of the content or the line."""
+        with _as_fetch_error(self._url):
+            try:
+                return self._response.read1(count_bytes)
+            except http.client.IncompleteRead as error:
+                return error.partial
+
+
+def _remote(response: http.client.HTTPResponse, length: str | None) -> Remote:
+    return Remote(
+        length=int(length) if length is not None and length.isdigit() else None,
+        etag=response.headers.get("ETag"),
+        modified=response.headers.get("Last-Modified"),
+    )
+
+
+@contextmanager
+def request(url: str, *, start: int, known: Remote | None, timeout_s: float) -> Iterator[Reply]:
+    """Ask for a URL from byte ``start`` on, as long as the content is still the ``known`` one.
+
+    Raises FetchError for every failure, RangeRefusedError when ``start`` lies beyond the content.
+    """
+    headers = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity"}
+    if start:
+        headers["Range"] = f"bytes={start}-"
+        if known is not None and known.validator is not None:
+            headers["If-Range"] = known.validator
+    asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - plan admits http only
+    with _as_fetch_error(url):
+        response = _opener(url).open(asked, timeout=timeout_s)
+    try:
+        yield Reply(response, url)
+    finally:
+        response.close()
+
+
+def _opener(url: str) -> urllib.request.OpenerDirector:
+    """Proxies are for the world, not for a mirror on this machine."""
+    if _LOCAL.fullmatch(urlsplit(url).hostname or ""):
+        return urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return urllib.request.build_opener()
+
+
+@contextmanager
+def _as_fetch_error(url: str) -> Iterator[None]:
+    try:
+        yield
+    except urllib.error.HTTPError as error:
+        error.close()
+        raise _from_status(error, url) from error
+    except urllib.error.URLError as error:
+        reason = error.reason if isinstance(error.reason, Exception) else error
+        raise _from_line(reason, url) from error
+    except (OSError, http.client.HTTPException) as error:
+        raise _from_line(error, url) from error
+
+
+def _from_status(error: urllib.error.HTTPError, url: str) -> FetchError:
+    if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
+        return RangeRefusedError(f"HTTP 416, the file on the server is another one: {url}")
+    asked = error.headers.get("Retry-After", "") if error.headers is not None else ""
+    return FetchError(
+        f"HTTP {error.code} {error.reason}: {url}",
+        hint=_HINTS.get(HTTPStatus(error.code)) if error.code in _HINTS else None,
+        passing=error.code in _BUSY or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR,
+        wait_s=float(asked) if asked.isdigit() else None,
+    )
+
+
+def _from_line(reason: Exception, url: str) -> FetchError:
+    host = urlsplit(url).netloc
+    if isinstance(reason, socket.gaierror):
+        return NoHostError(
+            f"no host named '{host}' was found: {url}",
+            hint="check the network and the address; another mirror: --base-url URL",
+            passing=False,
+            everywhere=True,
+        )
+    if isinstance(reason, ssl.SSLCertVerificationError):
+        return FetchError(
+            f"{host} cannot prove who it is: {reason.verify_message}",
+            hint="check the address and this machine's clock and certificates",
+            passing=False,
+            everywhere=True,
+        )
+    if isinstance(reason, TimeoutError):
+        return FetchError(f"{host} fell silent: {url}", hint="a longer patience: --timeout 300")
+    if isinstance(reason, ConnectionRefusedError):
+        return FetchError(f"{host} refuses connections: {url}", hint="is the server running?")
+    return FetchError(f"the line to {host} broke ({reason or type(reason).__name__}): {url}")

@@ -1,0 +1,70 @@
+"""What has been fetched into a folder, kept in it as ``.fetch.json``; one fetch at a time."""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Lock
+
+from tracekit.errors import TracekitError
+
+NAME = ".fetch.json"
+LOCK = ".fetch.lock"
+SCHEMA = "tracekit/fetched/1"
+
+
+class Ledger:
+    """Size and sha256 of every archive that was found whole; written anew with each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._lock = Lock()
+        self._files: dict[str, dict[str, object]] = _read(self._path)
+
+    def sha256(self, path: str, size_bytes: int) -> str | None:
+        """The sha256 of an archive that has been checked at that size."""
+        entry = self._files.get(path, {})
+        return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
+
+    def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
+        """Keep that an archive is whole."""
+        with self._lock:
+            self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
+            document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
+            aside = self._path.with_name(f"{NAME}.new")
+            aside.write_text(json.dumps(document, indent=2) + "\n")
+            aside.replace(self._path)
+
+
+def _read(path: Path) -> dict[str, dict[str, object]]:
+    try:
+        document = json.loads(path.read_text())
+    except (OSError, ValueError):
+        return {}
+    known = isinstance(document, dict) and document.get("schema") == SCHEMA
+    return dict(document["files"]) if known else {}
+
+
+@contextmanager
+def alone(folder: Path) -> Iterator[None]:
+    """Hold the folder; the lock ends with the process. Raises TracekitError when it is held."""
+    with (folder / LOCK).open("a+") as handle:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            handle.seek(0)
+            raise TracekitError(
+                f"{folder} is being filled by {handle.read().strip() or 'another process'}",
+                hint="wait for it to finish, or stop it; then run the same command again",
+            ) from None
+        handle.truncate(0)
+        handle.write(f"process {os.getpid()}")
+        handle.flush()
+        try:
+            yield
+        finally:
+            (folder / LOCK).unlink(missing_ok=True)

@@ -1,0 +1,91 @@
+"""A file on its way: ``.NAME.part`` holds its first bytes, ``.NAME.part.json`` what it is of.
+
+Both are hidden, so that a folder can be ingested while it is still being filled.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import errno
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import BinaryIO
+
+from tracekit import units
+from tracekit.fetch.http import Remote
+from tracekit.fetch.retry import FetchError
+
+
+class Part:
+    """The unfinished form of ``target``."""
+
+    def __init__(self, target: Path) -> None:
+        self.target = target
+        self.path = target.with_name(f".{target.name}.part")
+        self._about = target.with_name(f".{target.name}.part.json")
+
+    @property
+    def size_bytes(self) -> int:
+        """How much of the file is here; nothing when it is not known what of."""
+        return self.path.stat().st_size if self.path.exists() and self.remote is not None else 0
+
+    @property
+    def remote(self) -> Remote | None:
+        """What the bytes are of, as the server described it when they came."""
+        try:
+            return Remote(**json.loads(self._about.read_text()))
+        except (OSError, ValueError, TypeError):
+            return None
+
+    def begin(self, remote: Remote) -> None:
+        """Start over, with the description first: bytes without one are worthless."""
+        self.discard()
+        self.target.parent.mkdir(parents=True, exist_ok=True)
+        aside = self._about.with_name(f"{self._about.name}.new")
+        aside.write_text(json.dumps(dataclasses.asdict(remote)))
+        aside.replace(self._about)
+
+    def open_end(self) -> BinaryIO:
+        """The file, to write on at its end."""
+        return self.path.open("ab", buffering=0)
+
+    def discard(self) -> None:
+        """Throw away what is here."""
+        self.path.unlink(missing_ok=True)
+        self._about.unlink(missing_ok=True)
+
+    def finish(self) -> None:
+        """Give the file its final name, now that it is whole."""
+        with self.path.open("rb") as handle:
+            os.fsync(handle.fileno())
+        self.path.replace(self.target)
+        self._about.unlink(missing_ok=True)
+
+    def check_room(self, remote: Remote, here_bytes: int) -> None:
+        """Raise FetchError unless the disk has room for the rest."""
+        free = shutil.disk_usage(self.target.parent).free
+        missing = (remote.length or 0) - here_bytes
+        if missing > free:
+            raise FetchError(
+                f"no room for {self.target.name}: {units.size(missing)} are still to come,"
+                f" {units.size(free)} are free on the disk",
+                hint="make room, or fetch fewer parts: --parts 0-3",
+                passing=False,
+                everywhere=True,
+            )
+
+
+def disk_error(error: OSError, path: Path) -> FetchError:
+    """What the operating system said about writing, as an error that stops everything."""
+    full = error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+    what = "the disk is full" if full else f"cannot write: {error.strerror}"
+    return FetchError(
+        f"{what} at {path}",
+        hint="make room, then run the same command again: it goes on where it stopped"
+        if full
+        else "name a folder you may write to",
+        passing=False,
+        everywhere=True,
+    )

@@ -1,0 +1,216 @@
+"""Fetches many archives at a time into one folder."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from threading import Lock, Thread
+from typing import Literal
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.fetch.check import DamagedError, checked
+from tracekit.fetch.download import Manner, StoppedError, download
+from tracekit.fetch.ledger import Ledger, alone
+from tracekit.fetch.meter import Meter
+from tracekit.fetch.part import disk_error
+from tracekit.fetch.plan import Wanted, plan
+from tracekit.fetch.retry import FetchError, Retries
+from tracekit.progress import SILENT, Progress
+
+Outcome = Literal["fetched", "resumed", "known"]
+_LOOK_S = 0.2
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchedFile:
+    """One archive that is whole in the folder.
+
+    Parameters
+    ----------
+    outcome : {'fetched', 'resumed', 'known'}
+        Fetched now, in part before this call, or there already.
+    tries : int
+        Requests that it took.
+    """
+
+    path: str
+    table: str
+    part: int
+    url: str
+    size_bytes: int
+    sha256: str
+    outcome: Outcome
+    tries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FetchSummary:
+    """What a fetch left in ``out``, in the order of the release."""
+
+    release: str
+    out: Path
+    files: tuple[FetchedFile, ...]
+
+
+def fetch(
+    release: str,
+    out: str | Path,
+    *,
+    tables: Sequence[str] = (),
+    parts: str | None = None,
+    base_url: str | None = None,
+    jobs: int = 4,
+    timeout_s: float = 60.0,
+    retries: Retries | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> FetchSummary:
+    """Download archives of a release, in the folders it keeps them in; run again to go on.
+
+    Parameters
+    ----------
+    tables : names or words of tables (``node``, ``resource``, ...); all when empty
+    parts : numbers and ranges of parts, ``0-3,7``; all when None
+    jobs : downloads at a time
+    timeout_s : seconds of silence after which a line counts as broken
+    seed : of the jitter in the waits before another try
+
+    Raises
+    ------
+    TracekitError
+        As ``plan`` does; when another fetch fills the folder; and, after everything else was
+        fetched, when some file could not be. What has come of it is kept for the next call.
+    """
+    if jobs < 1:
+        raise TracekitError(f"--jobs {jobs}: expected 1 or more")
+    folder = Path(out)
+    wanted = plan(release, tables=tables, parts=parts, base_url=base_url)
+    manner = Manner(timeout_s=timeout_s, retries=retries or Retries())
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise disk_error(error, folder) from error
+    total = sum(one.usual_bytes for one in wanted)
+    with alone(folder), progress.task("fetch", total, "bytes") as task:
+        crew = _Crew(folder, wanted, manner, Meter(task, len(wanted)), seed)
+        crew.work(min(jobs, len(wanted)))
+    if crew.failed:
+        raise _failure(crew)
+    files = tuple(crew.files[one.path] for one in wanted)
+    return FetchSummary(release=release, out=folder, files=files)
+
+
+class _Crew:
+    """Threads that take file after file from one queue."""
+
+    def __init__(
+        self, folder: Path, wanted: Sequence[Wanted], manner: Manner, meter: Meter, seed: int
+    ) -> None:
+        self.files: dict[str, FetchedFile] = {}
+        self.failed: list[FetchError] = []
+        self._folder, self._manner, self._meter, self._seed = folder, manner, meter, seed
+        self._ledger = Ledger(folder)
+        self._lock = Lock()
+        self._bug: BaseException | None = None
+        self._queue: SimpleQueue[tuple[int, Wanted]] = SimpleQueue()
+        for numbered in enumerate(wanted):
+            self._queue.put(numbered)
+
+    def work(self, jobs: int) -> None:
+        """Fetch everything; threads are told to stop when this one is interrupted."""
+        # daemons: a thread that waits for a silent server must not keep the program from ending
+        threads = [Thread(target=self._run, daemon=True) for _ in range(jobs)]
+        for thread in threads:
+            thread.start()
+        try:
+            for thread in threads:
+                while thread.is_alive():
+                    thread.join(_LOOK_S)
+        finally:
+            self._manner.stop.set()
+        if self._bug is not None:
+            raise self._bug
+
+    def _run(self) -> None:
+        try:
+            while not self._manner.stop.is_set():
+                self._take(*self._queue.get_nowait())
+        except Empty:
+            return
+        except BaseException as error:  # noqa: BLE001 - handed to the calling thread
+            self._bug = error
+            self._manner.stop.set()
+
+    def _take(self, number: int, wanted: Wanted) -> None:
+        try:
+            file = self._known(wanted) or self._download(number, wanted)
+        except StoppedError:
+            return
+        except FetchError as error:
+            with self._lock:
+                self.failed.append(error)
+            if error.everywhere:
+                self._manner.stop.set()
+        else:
+            self._ledger.note(
+                wanted.path, size_bytes=file.size_bytes, sha256=file.sha256, url=wanted.url
+            )
+            with self._lock:
+                self.files[wanted.path] = file
+        self._meter.finished(wanted)
+
+    def _known(self, wanted: Wanted) -> FetchedFile | None:
+        """The file, if it is there and whole; one that was checked before is not read again."""
+        target = self._folder / wanted.path
+        if not target.is_file():
+            return None
+        size = target.stat().st_size
+        try:
+            digest = self._ledger.sha256(wanted.path, size) or checked(target, wanted.path)
+        except DamagedError:
+            return None
+        return _fetched(wanted, size, digest, outcome="known", tries=0)
+
+    def _download(self, number: int, wanted: Wanted) -> FetchedFile:
+        rng = np.random.default_rng(np.random.SeedSequence(self._seed, spawn_key=(number,)))
+        got = download(
+            wanted,
+            self._folder / wanted.path,
+            self._manner,
+            rng,
+            lambda here, length: self._meter.reached(wanted, here, length),
+        )
+        outcome: Outcome = "resumed" if got.resumed_bytes else "fetched"
+        return _fetched(wanted, got.size_bytes, got.sha256, outcome=outcome, tries=got.tries)
+
+
+def _fetched(
+    wanted: Wanted, size_bytes: int, sha256: str, *, outcome: Outcome, tries: int
+) -> FetchedFile:
+    return FetchedFile(
+        path=wanted.path,
+        table=wanted.table,
+        part=wanted.part,
+        url=wanted.url,
+        size_bytes=size_bytes,
+        sha256=sha256,
+        outcome=outcome,
+        tries=tries,
+    )
+
+
+def _failure(crew: _Crew) -> TracekitError:
+    first = crew.failed[0]
+    whole = len(crew.files)
+    kept = f"; {whole} file{'s are' if whole != 1 else ' is'} complete" if whole else ""
+    again = "run the same command again: it goes on where it stopped"
+    if len(crew.failed) == 1:
+        return TracekitError(f"{first.what}{kept}", hint=first.hint or again)
+    return TracekitError(
+        f"{len(crew.failed)} files could not be fetched{kept}; the first: {first.what}",
+        hint=first.hint or again,
+    )

@@ -1,0 +1,148 @@
+"""Which release and table a file belongs to: by its header, and by its ids where headers agree."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+
+from tracekit.errors import TracekitError, nearest
+from tracekit.sources._release import Match, Source, TableFormat, WorkloadFile
+
+_NAMED = ("node", "container", "service")
+_ZIP_MAGIC = "PK\x03\x04"
+_Best = tuple[int, Source, TableFormat]
+
+
+class MissingColumnError(TracekitError):
+    """A file that is nearly a trace table: most columns are there, some are not."""
+
+
+class WorkloadFileError(TracekitError):
+    """A file of a placement trace: something to replay, nothing to put into a store."""
+
+
+def recognise_among(
+    sources: Sequence[Source], header: Sequence[str], rows: Sequence[Sequence[str]]
+) -> Match | TracekitError:
+    """The match of a header among releases, or the error that says why there is none."""
+    names = tuple(name.strip().lstrip("\ufeff") for name in header)
+    matches = list(_matches(sources, names))
+    if matches:
+        return next((match for match in matches if _ids_agree(match, rows)), matches[0])
+    placed = workload_among(sources, header)
+    if placed is not None:
+        return _is_workload(*placed)
+    if names[0].startswith(_ZIP_MAGIC):
+        return _is_zip(sources)
+    return _mismatch(names, sources)
+
+
+def workload_among(
+    sources: Iterable[Source], header: Sequence[str]
+) -> tuple[Source, WorkloadFile] | None:
+    """The placement trace, and the file of it, that a first line belongs to."""
+    line = ",".join(header).lstrip("\ufeff")
+    for source in sources:
+        for file in source.workload_files:
+            if re.match(file.first_line, line, re.DOTALL):
+                return source, file
+    return None
+
+
+def _matches(sources: Sequence[Source], header: tuple[str, ...]) -> Iterable[Match]:
+    for source in sources:
+        for fmt in source.formats:
+            positions, wide = _positions(fmt, header), _wide(fmt, header)
+            whole = len(positions) == len(fmt.columns) and bool(wide) == bool(fmt.unpivot)
+            if whole and not _left_over(source, fmt, header, positions):
+                yield Match(
+                    source=source, format=fmt, header=header, positions=positions, wide=wide
+                )
+
+
+def _positions(fmt: TableFormat, header: tuple[str, ...]) -> dict[str, int]:
+    found: dict[str, int] = {}
+    for column, spellings in fmt.columns.items():
+        at = next((header.index(name) for name in spellings if name in header), None)
+        if at is not None:
+            found[column] = at
+    return found
+
+
+def _wide(fmt: TableFormat, header: tuple[str, ...]) -> dict[str, int]:
+    names = fmt.unpivot.names if fmt.unpivot is not None else {}
+    return {measure: header.index(name) for name, measure in names.items() if name in header}
+
+
+def _left_over(
+    source: Source, fmt: TableFormat, header: tuple[str, ...], positions: Mapping[str, int]
+) -> set[str]:
+    """Columns that the format leaves unread although the release knows them: another table's."""
+    known = {name for f in source.formats for names in f.columns.values() for name in names}
+    known |= {name for f in source.formats if f.unpivot for name in f.unpivot.names}
+    known -= {*fmt.ignored, *(fmt.unpivot.names if fmt.unpivot is not None else ())}
+    return {name for at, name in enumerate(header) if at not in positions.values()} & known
+
+
+def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
+    """Whether every id of the rows is spelled as the release spells ids; no without any id."""
+    if match.source.id_pattern is None:
+        return False
+    places = [at for column, at in match.positions.items() if column in _NAMED]
+    ids = {row[at] for row in rows for at in places if at < len(row)} - match.source.missing_names
+    return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
+
+
+def _is_workload(source: Source, file: WorkloadFile) -> WorkloadFileError:
+    return WorkloadFileError(
+        f"{file.title} of the placement trace {source.name}, which has no usage over time"
+        f" to store; replay it: tracekit replay --workload {source.name}:PATH",
+        hint="a store takes usage tables; known releases: tracekit list sources",
+    )
+
+
+def _is_zip(sources: Sequence[Source]) -> WorkloadFileError:
+    """A zip's names may lie behind its first line end, so what it holds is left open."""
+    placed = [source.name for source in sources if source.workload_files]
+    shown = " or ".join(f"--workload {name}:PATH" for name in placed)
+    return WorkloadFileError(
+        "a zip, which no released table comes in"
+        + (f"; one of a placement trace is for tracekit replay {shown}" if shown else ""),
+        hint="unpack a zip of usage tables, then ingest the files",
+    )
+
+
+def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitError:
+    shown = ", ".join(name or "(unnamed)" for name in header[:12])
+    best = _best(header, sources)
+    if best is None or best[0] * 2 < len(best[2].columns):
+        known = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
+        return TracekitError(
+            f"not a table of a known trace; its first line is: {shown[:120]}",
+            hint=f"tracekit reads the tables {known}; list them: tracekit list sources",
+        )
+    _, source, fmt = best
+    present = _positions(fmt, header)
+    wanted = [names[0] for column, names in fmt.columns.items() if column not in present]
+    if fmt.unpivot is not None and not _wide(fmt, header):
+        wanted.append(next(iter(fmt.unpivot.names)))
+    spare = [name for at, name in enumerate(header) if name and at not in present.values()]
+    likely = [(want, nearest(want, spare)) for want in wanted]
+    guesses = "; ".join(f"'{near}' may be '{want}'" for want, near in likely if near)
+    return MissingColumnError(
+        f"{source.name} table {fmt.file_stem} without column {', '.join(map(repr, wanted))};"
+        f" found: {shown}",
+        hint=f"{guesses or 'the file may be cut, or from another release'};"
+        f" {fmt.file_stem} has {', '.join(names[0] for names in fmt.columns.values())}",
+    )
+
+
+def _best(header: tuple[str, ...], sources: Sequence[Source]) -> _Best | None:
+    """The format that most columns of the header belong to; the first of equals."""
+    best: _Best | None = None
+    for source in sources:
+        for fmt in source.formats:
+            found = len(_positions(fmt, header))
+            if best is None or found > best[0]:
+                best = (found, source, fmt)
+    return best
