@@ -34,6 +34,6 @@ def test_leaving_early_stops_the_thread() -> None:
 
     reader = ahead(endless())
     assert next(reader) == 0
-    reader.close()  # type: ignore[attr-defined]  # a generator, typed as an iterator
+    reader.close()
     assert threading.active_count() == before
     assert len(made) < 20

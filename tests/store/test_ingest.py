@@ -149,7 +149,7 @@ def test_the_block_size_does_not_show(
     traces: TraceFolder, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     ingest(traces.path, tmp_path / "one")
-    monkeypatch.setattr(blocks.lines_in_blocks, "__defaults__", (700,))
+    monkeypatch.setattr(blocks.lines_in_blocks, "__defaults__", (700, 0))
     ingest(traces.path, tmp_path / "two")
     assert tree(tmp_path / "one") == tree(tmp_path / "two")
 
@@ -194,9 +194,10 @@ def test_one_by_one_or_all_at_once_is_the_same(traces: TraceFolder, tmp_path: Pa
 
 KILLED_AT = """
 import os, sys
-from tracekit.store import ingest, stage, write
+from tracekit.store import coordinate, dimensions, ingest, stage, write
 
-module = {"stage": stage, "write": write}[sys.argv[3]]
+modules = {"coordinate": coordinate, "dimensions": dimensions, "stage": stage, "write": write}
+module = modules[sys.argv[3]]
 real, calls = getattr(module, sys.argv[4]), 0
 
 def killing(*args, **options):
@@ -217,11 +218,11 @@ ingest(sys.argv[1], sys.argv[2])
         ("write", "write_manifest", 1),
         ("write", "write_manifest", 3),
         ("write", "write_catalog", 1),
-        ("stage", "write_dimension", 2),
+        ("dimensions", "write_dimension", 2),
         ("stage", "write_sorted", 2),
-        ("stage", "_move", 1),
-        ("stage", "_move", 4),
-        ("stage", "_move", 9),
+        ("coordinate", "_move", 1),
+        ("coordinate", "_move", 4),
+        ("coordinate", "_move", 9),
     ],
 )
 def test_a_killed_ingest_goes_on_to_the_same_bytes(

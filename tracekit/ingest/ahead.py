@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TypeVar
 
 T = TypeVar("T")
@@ -12,7 +12,7 @@ T = TypeVar("T")
 _DEPTH = 2
 
 
-def ahead(source: Iterator[T]) -> Iterator[T]:
+def ahead(source: Iterator[T]) -> Generator[T, None, None]:
     """The items of ``source`` in order, made in a thread of its own, at most two in advance.
 
     Decompression and hashing release the interpreter's lock, so this is real work side by side.

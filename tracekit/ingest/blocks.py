@@ -6,39 +6,56 @@ from collections.abc import Iterator
 
 from tracekit.ingest.gunzip import Readable
 
-BLOCK_BYTES = 8 << 20
+BLOCK_BYTES = 2 << 20
 _BOM = b"\xef\xbb\xbf"
 
 
-def lines_in_blocks(stream: Readable, block_bytes: int = BLOCK_BYTES) -> Iterator[bytes]:
+def lines_in_blocks(
+    stream: Readable, block_bytes: int = BLOCK_BYTES, padding: int = 0
+) -> Iterator[bytes]:
     r"""Blocks of whole lines, each ending in ``\n``, of about ``block_bytes``.
 
     A byte-order mark at the start is taken off, Windows line ends become ``\n``, and a last line
-    without an end gets one, so that later stages know one kind of line only.
+    without an end gets one, so that later stages know one kind of line only. Behind each block
+    stand ``padding`` zero bytes.
     """
-    rest = b""
+    rest: list[bytes | memoryview] = []
+    behind = bytes(padding)
     first = True
-    while chunk := _read_full(stream, block_bytes):
+    while pieces := _read_full(stream, block_bytes):
         if first:
-            chunk = chunk.removeprefix(_BOM)
+            pieces[0] = b"".join(pieces).removeprefix(_BOM)
+            del pieces[1:]
             first = False
-        cut = chunk.rfind(b"\n") + 1
-        if cut == 0:
-            rest += chunk
+        kept = _cut(pieces)
+        if kept is None:
+            rest += pieces
             continue
-        yield _unix(rest + chunk[:cut])
-        rest = chunk[cut:]
-    if rest:
-        yield _unix(rest + b"\n")
+        yield _unix(b"".join([*rest, *pieces, behind]))
+        rest = kept
+    if any(rest):
+        yield _unix(b"".join([*rest, b"\n", behind]))
 
 
-def _read_full(stream: Readable, size: int) -> bytes:
+def _cut(pieces: list[bytes | memoryview]) -> list[bytes | memoryview] | None:
+    """Take what follows the last line end off the pieces; None when there is no line end."""
+    for at in range(len(pieces) - 1, -1, -1):
+        piece = pieces[at]
+        end = bytes(piece).rfind(b"\n") + 1
+        if end:
+            after: list[bytes | memoryview] = [memoryview(piece)[end:], *pieces[at + 1 :]]
+            pieces[at:] = [memoryview(piece)[:end]]
+            return after
+    return None
+
+
+def _read_full(stream: Readable, size: int) -> list[bytes | memoryview]:
     """Read ``size`` bytes unless the stream ends: archive readers hand out less at a time."""
-    parts = []
+    parts: list[bytes | memoryview] = []
     while size > 0 and (part := stream.read(size)):
         parts.append(part)
         size -= len(part)
-    return b"".join(parts)
+    return parts
 
 
 def _unix(block: bytes) -> bytes:

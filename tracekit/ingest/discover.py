@@ -12,10 +12,18 @@ import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.blocks import lines_in_blocks
-from tracekit.ingest.members import FileKind, HashingReader, damaged_as_error, file_kind, members
+from tracekit.ingest.members import (
+    FileKind,
+    HashingReader,
+    UnreadableError,
+    damaged_as_error,
+    file_kind,
+    members,
+)
 from tracekit.sources import Match, MissingColumnError, recognise
 
 _LONGEST_HEADER = 1 << 16
+_ROWS_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -35,17 +43,22 @@ class TraceFile:
 
 @dataclass(frozen=True)
 class Discovery:
-    """What a folder holds: trace tables, and files that are none, each with the reason."""
+    """What a folder holds.
+
+    ``files`` are trace tables; ``passed_over`` files that are none, each with the reason;
+    ``unreadable`` files that are damaged, each with its error.
+    """
 
     files: tuple[TraceFile, ...]
-    passed_over: tuple[tuple[str, str], ...]
+    passed_over: tuple[tuple[str, str], ...] = ()
+    unreadable: tuple[tuple[str, TracekitError], ...] = ()
 
 
 def discover(source: Path, *, release: str = "auto") -> Discovery:
     """The trace tables in a folder (searched whole) or single file, in natural order of names.
 
     Raises TracekitError when the path does not exist, when nothing in it is a trace table, and
-    when a file is nearly one but lacks a column, or is damaged.
+    when a file is nearly one but lacks a column. A damaged file raises when it is all there is.
     """
     if not source.exists():
         raise TracekitError(
@@ -53,17 +66,19 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             hint="give a trace file, a folder of them, or synth:small to try without data",
         )
     if source.is_file():
-        return Discovery((_identify(source, source.name, release),), ())
-    found, passed_over = [], []
+        return Discovery((identify(source, source.name, release),))
+    found, passed_over, unreadable = [], [], []
     for path in sorted(_visible_files(source), key=lambda p: natural(str(p.relative_to(source)))):
         name = path.relative_to(source).as_posix()
         try:
-            found.append(_identify(path, name, release))
+            found.append(identify(path, name, release))
         except _NotATableError as error:
             passed_over.append((name, error.what.removeprefix(f"{name}: ")))
+        except UnreadableError as error:
+            unreadable.append((name, error))
     if not found:
-        raise _nothing_found(source, passed_over)
-    return Discovery(tuple(found), tuple(passed_over))
+        raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
+    return Discovery(tuple(found), tuple(passed_over), tuple(unreadable))
 
 
 def natural(name: str) -> list[tuple[int, str]]:
@@ -97,11 +112,12 @@ def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> Tracekit
     )
 
 
-def _identify(path: Path, name: str, release: str) -> TraceFile:
+def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
+    """The trace table in a file, called ``name`` in messages; raises as ``discover`` does."""
     kind = file_kind(path)
     problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
-    for header in _headers(path, kind):
-        match = recognise(header, release=release)
+    for header, *rows in _heads(path, kind):
+        match = recognise(header, rows=rows, release=release)
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match
@@ -109,21 +125,26 @@ def _identify(path: Path, name: str, release: str) -> TraceFile:
     raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
 
 
-def _headers(path: Path, kind: FileKind) -> Iterator[list[str]]:
-    """The first line of each member, as fields."""
+def _heads(path: Path, kind: FileKind) -> Iterator[list[list[str]]]:
+    """The first lines of each member, as fields: the header, and rows that show how ids look."""
     if kind == "parquet":
-        yield _parquet_header(path)
+        yield _parquet_head(path)
         return
     with path.open("rb") as raw, damaged_as_error(path):
         for member in members(path, kind, HashingReader(raw)):
             first = next(lines_in_blocks(member.stream, _LONGEST_HEADER), b"")
-            yield first.split(b"\n", 1)[0].decode(errors="replace").split(",")
+            lines = first.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
+            yield [line.decode(errors="replace").split(",") for line in lines]
 
 
-def _parquet_header(path: Path) -> list[str]:
+def _parquet_head(path: Path) -> list[list[str]]:
     try:
-        return list(pq.read_schema(path).names)
+        with pq.ParquetFile(path) as file:
+            names = list(file.schema_arrow.names)
+            batch = next(file.iter_batches(_ROWS_SHOWN), None)
     except (pa.ArrowInvalid, OSError) as error:
-        raise TracekitError(
+        raise UnreadableError(
             f"{path.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
+    rows = batch.to_pylist() if batch is not None else []
+    return [names, *([str(row[name]) for name in names] for row in rows)]

@@ -17,6 +17,11 @@ from tracekit.errors import TracekitError
 from tracekit.ingest.gunzip import GunzipStream, Readable
 from tracekit.ingest.untar import tar_members
 
+
+class UnreadableError(TracekitError):
+    """A file that is damaged: empty, cut or corrupt."""
+
+
 FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
 
 _GZIP_MAGIC = b"\x1f\x8b"
@@ -78,7 +83,7 @@ def file_kind(path: Path) -> FileKind:
     with path.open("rb") as raw:
         head = raw.read(_HEAD_BYTES)
     if not head:
-        raise TracekitError(
+        raise UnreadableError(
             f"{path.name} is empty (0 bytes), expected a trace table",
             hint="the download may have failed; fetch it again",
         )
@@ -104,13 +109,13 @@ def damaged_as_error(path: Path) -> Iterator[None]:
     try:
         yield
     except EOFError as error:
-        raise TracekitError(
+        raise UnreadableError(
             f"{path.name} is truncated: the archive ends before its content does"
             f" ({path.stat().st_size:,} bytes on disk)",
             hint="nothing of it was ingested; fetch the file again",
         ) from error
     except (igzip_lib.IsalError, tarfile.TarError) as error:  # type: ignore[misc]  # untyped
-        raise TracekitError(
+        raise UnreadableError(
             f"{path.name} is corrupt: {error}",
             hint="nothing of it was ingested; fetch the file again",
         ) from error

@@ -12,15 +12,17 @@ from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.parse import TYPES, Parsed, no_rejects
 from tracekit.ingest.validate import CleanBlock, Counts, validate
-from tracekit.tables import Table, all_tables
+from tracekit.ingest.wide import layout_of
+from tracekit.tables import Table
 
 _BATCH_ROWS = 200_000
 
 
 def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
     """Clean blocks of a Parquet file; ``line`` is the row number, the first row being 1."""
-    table = all_tables()[file.match.format.table]
-    names = {file.match.header[at]: column for column, at in file.match.positions.items()}
+    layout = layout_of(file.match)
+    table = layout.table
+    names = {file.match.header[at]: column for column, at in layout.positions.items()}
     line = 1
     for batch in _batches(file, list(names)):
         parsed = _parsed(batch.rename(names), table, line)

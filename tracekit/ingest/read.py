@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import TypeVar
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.ahead import ahead
 from tracekit.ingest.blocks import lines_in_blocks
+from tracekit.ingest.coded import CodedRows, code
 from tracekit.ingest.discover import TraceFile
+from tracekit.ingest.keys import Keys, PlainKeys
 from tracekit.ingest.members import (
     ContentReader,
     HashingReader,
@@ -18,9 +22,17 @@ from tracekit.ingest.members import (
 )
 from tracekit.ingest.parquet import parquet_blocks
 from tracekit.ingest.parse import parse_block
+from tracekit.ingest.plan import key_kinds, make_plan
 from tracekit.ingest.validate import CleanBlock, Counts, validate
+from tracekit.ingest.wide import layout_of, table_of, unpivot
 from tracekit.sources import Match, recognise
-from tracekit.tables import Table, all_tables
+
+#: Files from this size on are worth loading, and on a new machine compiling, the quick way.
+COMPILED_FROM_BYTES = 4 << 20
+
+#: Turns a block, and the number of its first line, into rows and the next line's number.
+T = TypeVar("T")
+BlockReader = Callable[[bytes, int], tuple[T, int]]
 
 
 @dataclass
@@ -44,30 +56,105 @@ def read_file(
     Raises TracekitError when the file turns out truncated or corrupt; what was yielded before
     that must then be thrown away.
     """
+
+    def reader(match: Match) -> BlockReader[CleanBlock]:
+        return lambda block, line: (
+            _clean(block, match, line, reading.counts),
+            line + block.count(b"\n"),
+        )
+
+    with _reading(file, reading, on_read) as raw:
+        if file.kind == "parquet":
+            yield from parquet_blocks(file, reading.counts)
+        else:
+            yield from _csv_blocks(file, raw, reading, reader)
+
+
+@dataclass
+class CodedFile:
+    """A trace file as coded rows; ``keys`` knows the names once they are all consumed."""
+
+    file: TraceFile
+    reading: Reading
+    keys: Keys
+    padding: int
+
+    def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
+        """The rows of the base table; raises as ``read_file`` does."""
+        with _reading(self.file, self.reading, on_read) as raw:
+            if self.file.kind == "parquet":
+                table = layout_of(self.file.match).table
+                for clean in parquet_blocks(self.file, self.reading.counts):
+                    yield unpivot(code(clean, table, self.keys), self.file.match, self.keys)
+            else:
+                for rows in _csv_blocks(self.file, raw, self.reading, self._reader, self.padding):
+                    yield unpivot(rows, self.file.match, self.keys)
+
+    def _reader(self, match: Match) -> BlockReader[CodedRows]:
+        counts, table = self.reading.counts, layout_of(match).table
+        if self.padding:
+            return _scanner(match, self.keys, counts)
+        return lambda block, line: (
+            code(_clean(block, match, line, counts), table, self.keys),
+            line + block.count(b"\n"),
+        )
+
+
+def open_coded(file: TraceFile) -> CodedFile:
+    """The file, to be read the compiled way if that pays."""
+    kinds = len(key_kinds(table_of(file.match)))
+    if file.kind == "parquet" or file.size_bytes < COMPILED_FROM_BYTES:
+        return CodedFile(file, Reading(), PlainKeys(kinds), 0)
+    from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time to load
+    from tracekit.ingest.keytable import PADDING  # noqa: PLC0415
+
+    unknown = tuple(sorted(file.match.source.missing_names | {""}))
+    return CodedFile(file, Reading(), HashKeys(kinds, unknown), PADDING)
+
+
+def _scanner(match: Match, keys: Keys, counts: Counts) -> BlockReader[CodedRows]:
+    from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - as in open_coded
+    from tracekit.ingest.scanner import Scanner  # noqa: PLC0415
+
+    assert isinstance(keys, HashKeys)  # noqa: S101 - open_coded gives no other with padding
+    layout = layout_of(match)
+    plan = make_plan(layout.table, layout.positions, len(match.header), match.source.missing_names)
+    return Scanner(plan, keys, counts, lambda lines, at: _clean(lines, match, at, counts)).read
+
+
+@contextmanager
+def _reading(
+    file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None
+) -> Iterator[HashingReader]:
+    """The opened file; at the end ``reading`` knows what was read."""
     with file.path.open("rb") as handle:
         raw = HashingReader(handle, on_read)
         with damaged_as_error(file.path):
-            if file.kind == "parquet":
-                yield from parquet_blocks(file, reading.counts)
-            else:
-                yield from _csv_blocks(file, raw, reading)
+            yield raw
         reading.sha256 = raw.finish()
     reading.content = reading.content or f"sha256:{reading.sha256}"
 
 
-def _csv_blocks(file: TraceFile, raw: HashingReader, reading: Reading) -> Iterator[CleanBlock]:
+def _csv_blocks(
+    file: TraceFile,
+    raw: HashingReader,
+    reading: Reading,
+    reader: Callable[[Match], BlockReader[T]],
+    padding: int = 0,
+) -> Iterator[T]:
     for member in members(file.path, file.kind, raw):
         content = ContentReader(member.stream)
-        blocks = ahead(lines_in_blocks(content))
+        blocks = ahead(lines_in_blocks(content, padding=padding))
         header, body = _split_header(next(blocks, b""))
         match = recognise(header, release=file.match.source.name)
         if not isinstance(match, Match) or match.format is not file.match.format:
+            blocks.close()
             _other_member(file, member, header, reading)
             continue
-        line = 2
+        read, line = reader(match), 2
         for block in _chain(body, blocks):
-            yield _clean(block, match, line, reading.counts)
-            line += block.count(b"\n")
+            rows, line = read(block, line)
+            yield rows
         reading.content += f"crc32:{content.crc:08x}:{content.count_bytes}"
 
 
@@ -89,18 +176,13 @@ def _split_header(first: bytes) -> tuple[list[str], bytes]:
 
 
 def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
-    if first:
+    if b"\n" in first:
         yield first
     yield from rest
 
 
 def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> CleanBlock:
-    table = table_of(match)
-    positions = [match.positions[column.name] for column in table.columns]
-    parsed = parse_block(block, table, positions, len(match.header), first_line)
-    return validate(parsed, table, match.source.missing_names, counts)
-
-
-def table_of(match: Match) -> Table:
-    """The base table a recognised header belongs to."""
-    return all_tables()[match.format.table]
+    layout = layout_of(match)
+    positions = [layout.positions[column.name] for column in layout.table.columns]
+    parsed = parse_block(block, layout.table, positions, len(match.header), first_line)
+    return validate(parsed, layout.table, match.source.missing_names, counts)

@@ -119,7 +119,8 @@ def _is_below(value: str, minimum: float) -> bool:
 
 def _count(frame: pl.DataFrame, named: pl.DataFrame, table: Table, counts: Counts) -> None:
     for column in table.columns:
-        if column.kind == "number" and not column.required and named[column.name].null_count():
+        absent = named[column.name].null_count() if column.kind == "number" else 0
+        if absent and not column.required and not column.often_absent:
             counts.missing[column.name, ""] += named[column.name].null_count()
         if column.kind in {"id", "text"} and not column.often_absent:
             unknown = named[column.name].is_null()

@@ -55,8 +55,17 @@ def write_catalog(store: Store) -> None:
     _write_quality(store)
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
+    try:
+        _write_views(store, temporary)
+        temporary.replace(store.path / CATALOG)
+    finally:
+        for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
+            left.unlink(missing_ok=True)
+
+
+def _write_views(store: Store, target: Path) -> None:
     with duckdb.connect() as con:
-        con.execute(f"ATTACH '{_quoted(temporary)}' AS made (STORAGE_VERSION '{STORAGE_VERSION}')")
+        con.execute(f"ATTACH '{_quoted(target)}' AS made (STORAGE_VERSION '{STORAGE_VERSION}')")
         con.execute("USE made")
         # DuckDB checks a view's files when it makes the view, so it must find the relative paths
         con.execute(f"SET file_search_path = '{_quoted(store.path.resolve())}'")
@@ -64,7 +73,6 @@ def write_catalog(store: Store) -> None:
             con.execute(statement)
         con.execute("USE memory")
         con.execute("DETACH made")
-    temporary.replace(store.path / CATALOG)
 
 
 def query_views() -> Iterator[str]:

@@ -1,74 +1,116 @@
-"""Integer keys for the trace's 64-digit ids; a key, once given, never changes."""
+"""Integer keys for the trace's 64-digit ids; a key, once given, never changes.
+
+A dimension may hold many millions of ids, so it is only ever walked over, a row group at a time.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
+from numpy.typing import NDArray
 
 from tracekit.store.folder import dimension_path
 from tracekit.store.manifest import Manifest
 
 SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string())])
+GROUP_ROWS = 122_880
 
 
-class LocalKeys:
-    """Keys of one entity within one source file, handed out as ids are first seen."""
+@dataclass(frozen=True)
+class Dimension:
+    """The ids of one entity: the first ``count`` rows of a Parquet file; no file when there are none.
 
-    def __init__(self) -> None:
-        self._type = pl.Categorical(pl.Categories.random())
-        # polars forgets the codes of a category set when no column of it is alive: keep one
-        self._alive = pl.Series([""]).cast(self._type)
-        self._known: list[pl.DataFrame] = []
-        self._next = self._alive.len()
+    Rows beyond ``count`` belong to an ingest that was interrupted.
+    """
 
-    def encode(self, ids: pl.Series) -> pl.Series:
-        """The ids as int32 local keys; NULL stays NULL."""
-        keys = ids.cast(self._type).to_physical().cast(pl.Int32).rename("local")
-        fresh = keys >= self._next
-        if fresh.any():
-            pairs = pl.DataFrame({"local": keys.filter(fresh), "id": ids.filter(fresh)})
-            self._known.append(pairs.unique("local", keep="any"))
-            self._next = int(pairs["local"].max()) + 1  # type: ignore[arg-type]
-        return keys
+    path: Path | None = None
+    count: int = 0
 
-    def ids(self) -> pl.DataFrame:
-        """Every id seen, with its local key."""
-        empty = pl.DataFrame(schema={"local": pl.Int32, "id": pl.String})
-        return pl.concat([empty, *self._known])
+    def groups(self) -> Iterator[pa.Table]:
+        """The ids, ``key`` and ``id``, in the order of keys, a row group at a time."""
+        left = self.count
+        if self.path is None or not left:
+            return
+        with pq.ParquetFile(self.path) as file:
+            for group in range(file.num_row_groups):
+                rows = file.read_row_group(group).slice(0, left)
+                left -= rows.num_rows
+                yield rows
+                if not left:
+                    return
 
 
-def read_dimension(folder: Path, entity: str, manifest: Manifest) -> pl.DataFrame:
-    """An entity's committed ids: ``key`` int32, ``id`` text."""
-    path = folder / dimension_path(entity)
-    committed = manifest.dimensions.get(entity, 0)
-    if not committed:
-        return pl.DataFrame(schema={"key": pl.Int32, "id": pl.String})
-    return pl.read_parquet(path).head(committed)
+def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
+    """An entity's ids as the manifest counts them."""
+    count = manifest.dimensions.get(entity, 0)
+    return Dimension(folder / dimension_path(entity), count) if count else Dimension()
 
 
-def extend(dimension: pl.DataFrame, seen: pl.DataFrame) -> tuple[pl.DataFrame, pl.Series]:
+def extend(
+    dimension: Dimension, seen: pl.Series, aside: Path
+) -> tuple[Dimension, NDArray[np.int32]]:
     """Give new ids the next keys, in the order of their text so that any reading order agrees.
 
-    Returns the dimension with the new ids, and the key of each local one (int32, NULL where the
-    local key was never handed out).
+    Parameters
+    ----------
+    seen : the ids of a file, each once, in the order of the file's keys
+    aside : where the longer dimension is written, when there are new ids
+
+    Returns the dimension with the new ids, and the store's key of each of the file's keys.
     """
-    fresh = seen.join(dimension, on="id", how="anti").select("id").unique().sort("id")
-    start = dimension.height
-    keyed = fresh.select(pl.int_range(start, start + pl.len(), dtype=pl.Int32).alias("key"), "id")
-    whole = pl.concat([dimension, keyed])
-    every = pl.DataFrame({"local": pl.int_range(_count(seen), dtype=pl.Int32, eager=True)})
-    mapping = seen.join(whole, on="id", how="inner").select("local", "key")
-    return whole, every.join(mapping, on="local", how="left", maintain_order="left")["key"]
+    keys = _known_keys(dimension, seen)
+    places = np.flatnonzero(keys < 0)
+    if not places.size:
+        return dimension, keys
+    fresh = pl.DataFrame({"at": places, "id": seen.gather(places)}).sort("id")
+    fresh_keys = np.arange(dimension.count, dimension.count + places.size, dtype=np.int32)
+    keys[fresh["at"].to_numpy()] = fresh_keys
+    new = pa.table([pa.array(fresh_keys), fresh["id"].to_arrow()], names=["key", "id"]).cast(SCHEMA)
+    write_dimension(aside, _chain(dimension.groups(), new))
+    return Dimension(aside, dimension.count + places.size), keys
 
 
-def _count(seen: pl.DataFrame) -> int:
-    return 1 + int(seen["local"].to_numpy().max()) if seen.height else 0
+def _known_keys(dimension: Dimension, seen: pl.Series) -> NDArray[np.int32]:
+    """The key of each id that the dimension has, -1 for the others, shape (ids,)."""
+    keys = np.full(seen.len(), -1, dtype=np.int32)
+    wanted = pl.DataFrame({"id": seen, "at": pl.int_range(seen.len(), eager=True)})
+    for group in dimension.groups():
+        found = pl.DataFrame(group).join(wanted, on="id", how="inner")
+        keys[found["at"].to_numpy()] = found["key"].to_numpy()
+    return keys
 
 
-def write_dimension(path: Path, dimension: pl.DataFrame) -> None:
-    """Write an entity's ids; not yet in place, see ``tracekit.store.write``."""
+def _chain(groups: Iterator[pa.Table], new: pa.Table) -> Iterator[pa.Table]:
+    yield from groups
+    yield new
+
+
+def write_dimension(path: Path, groups: Iterator[pa.Table]) -> None:
+    """Write an entity's ids in row groups of one size; not yet in place, see ``write``."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    pq.write_table(dimension.to_arrow().cast(SCHEMA), path, compression="zstd")
+    with pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=False) as out:
+        for group in in_groups(groups, GROUP_ROWS):
+            out.write_table(group, row_group_size=GROUP_ROWS)
+
+
+def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:
+    """Tables of exactly ``group_rows`` rows, the last one shorter."""
+    pending: list[pa.Table] = []
+    rows = 0
+    for piece in pieces:
+        rest = piece
+        while rows + rest.num_rows >= group_rows:
+            missing = group_rows - rows
+            yield pa.concat_tables([*pending, rest.slice(0, missing)]).combine_chunks()
+            rest, pending, rows = rest.slice(missing), [], 0
+        if rest.num_rows:
+            pending.append(rest)
+            rows += rest.num_rows
+    if pending:
+        yield pa.concat_tables(pending).combine_chunks()

@@ -1,13 +1,12 @@
 """Puts a source file's rows into the store's order, out of core, and drops its duplicates.
 
-The staged blocks are walked once per range of the leading key. A range is as many rows as the
+The staged columns are walked once per range of the sort key. A range is about as many rows as the
 memory budget lets be sorted at once, so the file's size does not matter; a file that fits is sorted
 in one go.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -18,12 +17,20 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tracekit.tables import Table
+from tracekit.ingest.coded import LINE
+from tracekit.ingest.plan import kind_of
+from tracekit.store.columns import Columns
+from tracekit.store.dimensions import in_groups
+from tracekit.store.duplicates import Duplicates, find_duplicates
+from tracekit.store.words import Packing, order_of, pack, sorted_columns, words_of
+from tracekit.tables import Column, Table
 
 ROW_GROUP_ROWS = 122_880
-#: Sorting holds the rows, their sorted copy and the order at once.
-_COPIES = 3
-_BYTES = {"time": 8, "id": 4, "text": 40, "number": 8}
+_CHUNK_ROWS = 1 << 19
+_SAMPLES = 1 << 16
+#: Sorting holds the words twice and the order; writing the columns and the order.
+_BYTES_PER_ROW = 64
+_WORD = "word"
 
 
 @dataclass
@@ -39,6 +46,22 @@ class Written:
     conflict_line: int | None = None
 
 
+@dataclass(frozen=True)
+class Names:
+    """What the file's keys of one kind become.
+
+    Attributes
+    ----------
+    keys : the store's key (or, for text, the rank) of each of the file's keys, int32
+    count : how many keys there are in the store, or how many texts
+    texts : for text columns, the texts in the order of their rank
+    """
+
+    keys: NDArray[np.int32]
+    count: int
+    texts: pl.Series | None = None
+
+
 def parquet_schema(table: Table) -> pa.Schema:
     """The Arrow schema of a table part."""
     types = {"time": pa.int64(), "id": pa.int32(), "text": pa.string(), "number": pa.float64()}
@@ -46,11 +69,7 @@ def parquet_schema(table: Table) -> pa.Schema:
 
 
 def write_sorted(
-    staged: list[Path],
-    keys: Mapping[str, pl.Series],
-    table: Table,
-    target: Path,
-    memory_bytes: int,
+    staged: Columns, names: Mapping[str, Names], table: Table, target: Path, memory_bytes: int
 ) -> Written:
     """Write the staged rows of one source file as one sorted Parquet file.
 
@@ -59,163 +78,196 @@ def write_sorted(
 
     Parameters
     ----------
-    staged : Arrow files with local keys, in file order
-    keys : for each entity the global key of each local one, int32
+    names : by kind of name
     """
     target.parent.mkdir(parents=True, exist_ok=True)
-    written = Written()
-    schema = parquet_schema(table)
+    rows = _Rows(staged, names, table, max(ROW_GROUP_ROWS, memory_bytes // _BYTES_PER_ROW))
     dictionary = [column.stored_name for column in table.columns if column.kind != "number"]
+    schema = parquet_schema(table)
     with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary) as out:
-        rows = _sorted_ranges(staged, keys, table, memory_bytes)
-        for frame in _row_groups(rows, table, written):
-            out.write_table(frame.to_arrow().cast(schema), row_group_size=ROW_GROUP_ROWS)
-    return written
+        for group in in_groups(rows.pieces(), ROW_GROUP_ROWS):
+            out.write_table(group, row_group_size=ROW_GROUP_ROWS)
+    return rows.written
 
 
-def _sorted_ranges(
-    staged: list[Path], keys: Mapping[str, pl.Series], table: Table, memory_bytes: int
-) -> Iterator[pl.DataFrame]:
-    """The rows in the store's order, range by range of the leading key."""
-    row_bytes = sum(_BYTES[column.kind] for column in table.columns) + _BYTES["time"]
-    most_rows = max(ROW_GROUP_ROWS, memory_bytes // (_COPIES * row_bytes))
-    order = _order(table)
-    edges = _range_edges([_leading(path, keys, table) for path in staged], most_rows)
-    for low, high in itertools.pairwise(edges):
-        parts = [_mapped(path, keys, table, low, high) for path in staged]
-        whole = pl.concat([part for part in parts if part.height] or parts[:1])
-        # stable, so rows with one key stay in file order
-        yield whole.sort(order, nulls_last=False, maintain_order=True)
+class _Rows:
+    """The rows of one file, in order, as Arrow tables of at most a row group."""
+
+    def __init__(
+        self, staged: Columns, names: Mapping[str, Names], table: Table, most_rows: int
+    ) -> None:
+        self._staged = staged
+        self._names = names
+        self._table = table
+        self._most_rows = most_rows
+        self._order = sorted_columns(table)
+        self._schema = parquet_schema(table)
+        self.written = Written()
+
+    def pieces(self) -> Iterator[pa.Table]:
+        """The rows, range by range of the sort key."""
+        low, high = self._time_range()
+        if self._staged.rows == 0:
+            return
+        self.written.time_min_ms, self.written.time_max_ms = low, high
+        packing = pack(self._order, self._ranges(low, high))
+        edges = self._edges(packing)
+        for first, last in zip([None, *edges], [*edges, None], strict=True):
+            yield from self._range(packing, first, last)
+
+    def _range(
+        self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
+    ) -> Iterator[pa.Table]:
+        """The rows whose first word is in ``[first, last)``."""
+        inside = None if first is None and last is None else self._inside(packing, first, last)
+        words = self._words(packing, inside)
+        order = order_of(words)
+        found = find_duplicates(words, order)
+        del words
+        kept = order[found.kept]
+        self.written.rows += kept.size
+        if found.gone.size:
+            self._note(found, order, inside)
+        del order, found
+        columns = {c.name: self._column(c, inside) for c in self._table.columns}
+        for at in range(0, kept.size, ROW_GROUP_ROWS):
+            yield self._piece(columns, kept[at : at + ROW_GROUP_ROWS])
+
+    def _piece(
+        self, columns: Mapping[str, NDArray[np.generic]], rows: NDArray[np.int32]
+    ) -> pa.Table:
+        arrays = [self._arrow(column, columns[column.name][rows]) for column in self._table.columns]
+        return pa.Table.from_arrays(arrays, schema=self._schema)
+
+    def _arrow(self, column: Column, values: NDArray[np.generic]) -> pa.Array:
+        if column.kind == "time":
+            return pa.array(values)
+        if column.kind == "number":
+            return pa.array(values, mask=None if column.required else np.isnan(values))
+        absent = values < 0
+        if column.kind == "id":
+            return pa.array(values, mask=absent if absent.any() else None)
+        texts = self._names[kind_of(column)].texts
+        places = pl.Series(np.where(absent, 0, values)).set(pl.Series(absent), None)
+        assert texts is not None  # noqa: S101 - given for every text column
+        return texts.gather(places).to_arrow().cast(pa.string())
+
+    def _chunks(self) -> Iterator[tuple[int, int]]:
+        for start in range(0, self._staged.rows, _CHUNK_ROWS):
+            yield start, min(self._staged.rows, start + _CHUNK_ROWS)
+
+    def _time_range(self) -> tuple[int, int]:
+        low, high = 2**63 - 1, 0
+        for start, stop in self._chunks():
+            times = self._staged.read("time_ms", start, stop)
+            low, high = min(low, int(times.min())), max(high, int(times.max()))
+        return low, high
+
+    def _ranges(self, low: int, high: int) -> dict[str, tuple[int, int]]:
+        ranges = {"time_ms": (low, high)}
+        for column in self._order:
+            if column.kind in {"id", "text"}:
+                ranges[column.name] = (-1, self._names[kind_of(column)].count)
+        return ranges
+
+    def _mapped(self, column: Column, start: int, stop: int) -> NDArray[np.generic]:
+        """A chunk of a column, keys being the store's."""
+        values = self._staged.read(column.name, start, stop)
+        if column.kind not in {"id", "text"}:
+            return values
+        # the last place is for NULL, whose key -1 counts from the end
+        known = np.append(self._names[kind_of(column)].keys, np.int32(-1))
+        return known[values]
+
+    def _chunk_words(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
+        columns = {digit.column.name: digit.column for digit in packing.digits}
+        return words_of(
+            packing, {name: self._mapped(c, start, stop) for name, c in columns.items()}
+        )
+
+    def _first_word(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
+        digits = tuple(digit for digit in packing.digits if digit.word == 0)
+        return self._chunk_words(Packing(digits, 1), start, stop)[0]
+
+    def _edges(self, packing: Packing) -> list[np.uint64]:
+        """First words that part the rows into ranges of about ``most_rows``, by a sample."""
+        ranges = -(-self._staged.rows // self._most_rows)
+        if ranges == 1:
+            return []
+        step = max(1, self._staged.rows // _SAMPLES)
+        sample = [self._first_word(packing, a, b)[::step] for a, b in self._chunks()]
+        words = np.sort(np.concatenate(sample))
+        places = np.arange(1, ranges) * words.size // ranges
+        return list(np.unique(words[places]))
+
+    def _inside(
+        self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
+    ) -> list[NDArray[np.int64]]:
+        """For each chunk the places of the rows whose first word is in the range."""
+        places = []
+        for start, stop in self._chunks():
+            word = self._first_word(packing, start, stop)
+            inside = np.ones(word.size, dtype=np.bool_) if first is None else word >= first
+            places.append(np.flatnonzero(inside if last is None else inside & (word < last)))
+        return places
+
+    def _words(
+        self, packing: Packing, inside: list[NDArray[np.int64]] | None
+    ) -> NDArray[np.uint64]:
+        rows = self._staged.rows if inside is None else sum(part.size for part in inside)
+        words = np.empty((packing.words, rows), dtype=np.uint64)
+        at = 0
+        for number, (start, stop) in enumerate(self._chunks()):
+            chunk = self._chunk_words(packing, start, stop)
+            chunk = chunk if inside is None else chunk[:, inside[number]]
+            words[:, at : at + chunk.shape[1]] = chunk
+            at += chunk.shape[1]
+        return words
+
+    def _column(
+        self, column: Column, inside: list[NDArray[np.int64]] | None
+    ) -> NDArray[np.generic]:
+        parts = []
+        for number, (start, stop) in enumerate(self._chunks()):
+            chunk = self._mapped(column, start, stop)
+            parts.append(chunk if inside is None else chunk[inside[number]])
+        return np.concatenate(parts)
+
+    def _note(
+        self,
+        found: Duplicates,
+        order: NDArray[np.int32],
+        inside: list[NDArray[np.int64]] | None,
+    ) -> None:
+        """Count the rows that go, apart by whether they equal the row that is kept."""
+        gone, first = order[found.gone], order[found.first]
+        exact = np.ones(gone.size, dtype=np.bool_)
+        for column in self._table.columns:
+            values = self._column(column, inside)
+            exact &= _equal(values[gone], values[first])
+        lines = self._lines(inside)[gone]
+        self.written.exact_duplicates += int(exact.sum())
+        self.written.key_duplicates += int((~exact).sum())
+        self.written.duplicate_line = _least(self.written.duplicate_line, lines[exact])
+        self.written.conflict_line = _least(self.written.conflict_line, lines[~exact])
+
+    def _lines(self, inside: list[NDArray[np.int64]] | None) -> NDArray[np.generic]:
+        parts = []
+        for number, (start, stop) in enumerate(self._chunks()):
+            chunk = self._staged.read(LINE, start, stop)
+            parts.append(chunk if inside is None else chunk[inside[number]])
+        return np.concatenate(parts)
 
 
-def _order(table: Table) -> list[str]:
-    """The columns to sort by: all of them where rows are duplicates only if equal in all."""
-    named = [table.column(name).stored_name for name in table.order]
-    rest = [] if table.key else [c.stored_name for c in table.columns if c.stored_name not in named]
-    return [*named, *rest]
+def _equal(left: NDArray[np.generic], right: NDArray[np.generic]) -> NDArray[np.bool_]:
+    same = left == right
+    if left.dtype.kind == "f":
+        same |= np.isnan(left) & np.isnan(right)
+    return np.asarray(same)
 
 
-def _leading(path: Path, keys: Mapping[str, pl.Series], table: Table) -> NDArray[np.int64]:
-    """The leading key of each staged row, NULL as -1, shape (rows,)."""
-    column = table.column(table.order[0])
-    local = pl.read_ipc(path, columns=[column.name])[column.name]
-    return _global(local, keys, column.entity).fill_null(-1).to_numpy().astype(np.int64)
-
-
-def _global(local: pl.Series, keys: Mapping[str, pl.Series], entity: str | None) -> pl.Series:
-    known = keys[entity or ""]
-    return known.gather(local) if known.len() else pl.Series(local.name, local, dtype=pl.Int32)
-
-
-def _range_edges(leading: list[NDArray[np.int64]], most_rows: int) -> list[int]:
-    """Edges that cut the leading keys into ranges of at most ``most_rows`` rows.
-
-    A key with more rows than that is a range of its own.
-    """
-    highest = max((int(block.max()) for block in leading if block.size), default=-1)
-    counts = np.zeros(highest + 2, dtype=np.int64)
-    for block in leading:
-        counts += np.bincount(block + 1, minlength=counts.size)
-    edges, rows = [-1], 0
-    for key, count in enumerate(counts.tolist(), start=-1):
-        if rows and rows + count > most_rows:
-            edges.append(key)
-            rows = 0
-        rows += count
-    return [*edges, highest + 1]
-
-
-def _mapped(
-    path: Path, keys: Mapping[str, pl.Series], table: Table, low: int, high: int
-) -> pl.DataFrame:
-    """The rows of one block whose leading key is in ``[low, high)``, with global keys."""
-    block = pl.read_ipc(path)
-    leading = _leading(path, keys, table)
-    inside = (leading >= low) & (leading < high)
-    if not inside.all():
-        block = block.filter(pl.Series(inside))
-    columns = [
-        _global(block[column.name], keys, column.entity).alias(column.stored_name)
-        if column.kind == "id"
-        else block[column.name]
-        for column in table.columns
-    ]
-    return pl.DataFrame([*columns, block["line"]])
-
-
-def _row_groups(
-    batches: Iterator[pl.DataFrame], table: Table, written: Written
-) -> Iterator[pl.DataFrame]:
-    """Deduplicated frames of exactly ROW_GROUP_ROWS rows, the last one shorter."""
-    pending = pl.DataFrame()
-    kept_before: pl.DataFrame | None = None
-    for batch in batches:
-        kept, kept_before = _drop_duplicates(batch, kept_before, table, written)
-        _note(kept, written)
-        pending = pl.concat([pending, kept.drop("line")]) if pending.height else kept.drop("line")
-        whole = pending.height // ROW_GROUP_ROWS * ROW_GROUP_ROWS
-        for start in range(0, whole, ROW_GROUP_ROWS):
-            yield pending.slice(start, ROW_GROUP_ROWS)
-        pending = pending.slice(whole)
-    if pending.height:
-        yield pending
-
-
-def _drop_duplicates(
-    batch: pl.DataFrame, carried: pl.DataFrame | None, table: Table, written: Written
-) -> tuple[pl.DataFrame, pl.DataFrame]:
-    """The first row of each run of equal keys; and that of the last run, for the next batch.
-
-    ``carried`` is the kept row that the batch's first rows may repeat.
-    """
-    joined = batch if carried is None else pl.concat([carried, batch])
-    values = [column.stored_name for column in table.columns]
-    same = _same_as_previous(joined, [table.column(n).stored_name for n in table.key] or values)
-    if same.any():
-        _note_duplicates(joined, same, values, written)
-        kept = joined.filter(pl.Series(~same))
-    else:
-        kept = joined
-    return (kept if carried is None else kept.slice(1)), kept.tail(1)
-
-
-def _same_as_previous(frame: pl.DataFrame, columns: list[str]) -> NDArray[np.bool_]:
-    """Whether each row equals the one before it in the columns, shape (rows,)."""
-    equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(c).shift(1)) for c in columns)
-    flags = frame.select(equal.alias("same"))["same"].to_numpy().copy()
-    flags[:1] = False
-    return flags
-
-
-def _note_duplicates(
-    joined: pl.DataFrame, same: NDArray[np.bool_], values: list[str], written: Written
-) -> None:
-    """Count the rows that go, apart by whether they equal the row that is kept."""
-    first_of_run = np.maximum.accumulate(np.where(same, 0, np.arange(same.size)))
-    gone = np.flatnonzero(same)
-    left, right = joined[gone].select(values), joined[first_of_run[gone]].select(values)
-    pairs = pl.concat([left, right.select(pl.all().name.suffix("_kept"))], how="horizontal")
-    equal = pl.all_horizontal(pl.col(c).eq_missing(pl.col(f"{c}_kept")) for c in values)
-    exact = pairs.select(equal.alias("exact"))["exact"].to_numpy()
-    lines = joined["line"].to_numpy()[gone]
-    written.exact_duplicates += int(exact.sum())
-    written.key_duplicates += int((~exact).sum())
-    written.duplicate_line = _least(written.duplicate_line, lines[exact])
-    written.conflict_line = _least(written.conflict_line, lines[~exact])
-
-
-def _least(so_far: int | None, lines: NDArray[np.int64]) -> int | None:
+def _least(so_far: int | None, lines: NDArray[np.generic]) -> int | None:
     if not lines.size:
         return so_far
     least = int(lines.min())
     return least if so_far is None else min(so_far, least)
-
-
-def _note(kept: pl.DataFrame, written: Written) -> None:
-    if not kept.height:
-        return
-    written.rows += kept.height
-    times = kept["time_ms"].to_numpy()
-    low, high = int(times.min()), int(times.max())
-    written.time_min_ms = low if written.time_min_ms is None else min(written.time_min_ms, low)
-    written.time_max_ms = high if written.time_max_ms is None else max(written.time_max_ms, high)

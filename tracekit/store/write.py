@@ -9,10 +9,11 @@ from __future__ import annotations
 
 import errno
 import hashlib
+import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import duckdb
@@ -22,14 +23,22 @@ from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
 from tracekit.progress import SILENT, Progress
 from tracekit.store.catalog import write_catalog
+from tracekit.store.coordinate import Advance, Coordinator, Events
+from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import STAGING, open_store
 from tracekit.store.lock import exclusive
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
-from tracekit.store.stage import commit, stage
+from tracekit.store.stage import Staged
 from tracekit.units import percent
 
 DEFAULT_MEMORY_BYTES = 2**30
-_SORT_SHARE = 0.5
+#: Less than this is done before a second process has started.
+_PARALLEL_FROM_BYTES = 64 << 20
+#: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
+#: a worker needs in all to be worth having.
+_COORDINATOR_BYTES = 200 << 20
+_PROCESS_BYTES = 300 << 20
+_WORKER_BYTES = 400 << 20
 
 
 @dataclass
@@ -48,6 +57,7 @@ def ingest(
     store: str | Path,
     *,
     release: str = "auto",
+    jobs: int | None = None,
     memory_limit_bytes: int = DEFAULT_MEMORY_BYTES,
     max_rejects_fraction: float | None = None,
     progress: Progress = SILENT,
@@ -58,7 +68,9 @@ def ingest(
     ----------
     source : a trace file or a folder of them, searched whole
     release : the trace release, or ``auto`` to tell by content
-    memory_limit_bytes : for sorting; parsing needs about 200 MB besides
+    jobs : files to work at at once, each in a process of its own; as many as there are cores if
+        not given. The store's bytes do not depend on it
+    memory_limit_bytes : for everything together; fewer files are read at once where it is small
     max_rejects_fraction : a file with a larger share of broken rows is refused
 
     Raises
@@ -73,14 +85,19 @@ def ingest(
     found = discover(Path(source), release=release)
     folder = Path(store)
     with _opened_for_writing(folder) as manifest:
-        summary = IngestSummary(folder, passed_over=list(found.passed_over))
-        writer = _Writer(folder, manifest, summary, int(memory_limit_bytes * _SORT_SHARE))
+        summary = IngestSummary(
+            folder, passed_over=list(found.passed_over), failed=list(found.unreadable)
+        )
+        writer = _Writer(folder, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
+        crew = _crew(jobs, found.files, memory_limit_bytes)
+        sort_memory = _sort_memory(crew, memory_limit_bytes)
+        coordinator = Coordinator(folder, manifest, crew, sort_memory, writer.events())
         try:
             with progress.task("ingest", total, "bytes") as task:
-                for file in found.files:
-                    writer.take(file, max_rejects_fraction, task.advance)
+                coordinator.take(writer.unknown(found.files, task.advance), task.advance)
         finally:
+            crew.close()
             write_catalog(open_store(folder))
     if summary.failed:
         raise _failure(summary)
@@ -147,50 +164,48 @@ def _disk_full(folder: Path) -> TracekitError:
 
 
 class _Writer:
-    """Takes files into one store, in order."""
+    """Notes what happens to files, and which of them need not be looked at."""
 
     def __init__(
-        self, folder: Path, manifest: Manifest, summary: IngestSummary, sort_memory_bytes: int
+        self,
+        folder: Path,
+        manifest: Manifest,
+        summary: IngestSummary,
+        max_rejects: float | None,
     ) -> None:
         self._folder = folder
         self._manifest = manifest
         self._summary = summary
-        self._sort_memory_bytes = sort_memory_bytes
+        self._max_rejects = max_rejects
 
-    def take(
-        self, file: TraceFile, max_rejects: float | None, advance: Callable[[float, str], None]
-    ) -> None:
-        """Ingest one file unless its content is in the store already; note what came of it."""
-        same = self._known_file(file)
-        if same is not None:
-            self._summary.known.append((file.name, same.file))
-            advance(file.size_bytes, file.name)
-            return
-        try:
-            self._ingest(file, max_rejects, lambda count: advance(count, file.name))
-        except CheckFailedError:
-            raise
-        except TracekitError as error:
-            self._summary.failed.append((file.name, error))
-
-    def _ingest(
-        self, file: TraceFile, max_rejects: float | None, on_read: Callable[[int], None]
-    ) -> None:
-        staged = stage(file, self._folder / STAGING, on_read)
-        same = next((e for e in self._manifest.sources if e.content == staged.content), None)
-        if same is not None:
-            self._summary.known.append((file.name, same.file))
-            shutil.rmtree(self._folder / STAGING)
-            return
-        if max_rejects is not None and staged.rejected > max_rejects * max(1, staged.rows_read):
-            raise _too_many_rejects(file, staged.rejected, staged.rows_read, max_rejects)
-        entry, dimensions = commit(staged, self._folder, self._manifest, self._sort_memory_bytes)
-        self._manifest = replace(
-            self._manifest, sources=(*self._manifest.sources, entry), dimensions=dimensions
+    def events(self) -> Events:
+        """What to call when something happens to a file."""
+        return Events(
+            committed=self._committed,
+            known=lambda name, same: self._summary.known.append((name, same)),
+            failed=lambda name, error: self._summary.failed.append((name, error)),
+            check=self._check,
         )
-        write_manifest(self._folder, self._manifest)
+
+    def _committed(self, entry: SourceEntry, manifest: Manifest) -> None:
+        write_manifest(self._folder, manifest)
+        self._manifest = manifest
         self._summary.ingested.append(entry)
-        shutil.rmtree(self._folder / STAGING)
+
+    def _check(self, file: TraceFile, staged: Staged) -> None:
+        limit = self._max_rejects
+        if limit is not None and staged.rejected > limit * max(1, staged.rows_read):
+            raise _too_many_rejects(file, staged.rejected, staged.rows_read, limit)
+
+    def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
+        """The files whose very bytes are not in the store yet, looked at when they are due."""
+        for file in files:
+            same = self._known_file(file)
+            if same is None:
+                yield file
+            else:
+                self._summary.known.append((file.name, same.file))
+                advance(file.size_bytes, file.name)
 
     def _known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""
@@ -199,6 +214,21 @@ class _Writer:
             return None
         digest = _sha256(file.path)
         return next((entry for entry in alike if entry.sha256 == digest), None)
+
+
+def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
+    """As many workers as files, cores and memory allow; none beside this process for little work."""
+    total = sum(file.size_bytes for file in files)
+    wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
+    size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))
+    return Workers(size) if size > 1 else Alone()
+
+
+def _sort_memory(crew: Crew, memory_bytes: int) -> int:
+    """What each sort may take of the memory, the processes themselves and reading left aside."""
+    if crew.size == 1:
+        return memory_bytes - _PROCESS_BYTES
+    return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES
 
 
 def _sha256(path: Path) -> str:

@@ -1,0 +1,47 @@
+"""Keys by compiled hash table, shared with the compiled walk over lines."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from tracekit.ingest.keys import coded
+from tracekit.ingest.keytable import (
+    KeyTable,
+    add_all,
+    add_unknown,
+    gathered,
+    grown,
+    new_table,
+    padded,
+)
+
+_MORE_IDS, _MORE_BYTES = 256, 1 << 16
+
+
+class HashKeys:
+    """Keys for ``kinds`` kinds of names; ``unknown`` are the spellings that stand for no name."""
+
+    def __init__(self, kinds: int, unknown: tuple[str, ...]) -> None:
+        self.table: KeyTable = add_unknown(new_table(kinds), list(unknown))
+
+    def make_room(self, names_bytes: int = 0) -> None:
+        """Room for at least the names of one more line."""
+        self.table = grown(self.table, _MORE_IDS, _MORE_BYTES + names_bytes)
+
+    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+        """The key of each name, -1 for NULL, shape (names,)."""
+        distinct = names.drop_nulls().unique(maintain_order=True)
+        texts = [name.encode() for name in distinct]
+        starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
+        self.table = grown(self.table, len(texts), int(starts[-1]))
+        return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
+
+    def texts(self, kind: int) -> pl.Series:
+        """The names of a kind in the order of their keys."""
+        text, offsets = gathered(self.table, kind)
+        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+        array = pa.Array.from_buffers(pa.large_string(), offsets.size - 1, buffers)
+        return pl.Series("id", array, dtype=pl.String)

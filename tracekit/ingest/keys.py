@@ -1,0 +1,47 @@
+"""Keys for names within one file: handed out as names are first seen, by kind of name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+
+class Keys(Protocol):
+    """Gives int32 keys, 0, 1, 2, ... within each kind."""
+
+    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+        """The key of each name, -1 for NULL, shape (names,)."""
+
+    def texts(self, kind: int) -> pl.Series:
+        """The names of a kind in the order of their keys."""
+
+
+class PlainKeys:
+    """Keys by dictionary: no start-up, for files that are small."""
+
+    def __init__(self, kinds: int) -> None:
+        self._known: list[dict[str, int]] = [{} for _ in range(kinds)]
+
+    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+        """The key of each name, -1 for NULL, shape (names,)."""
+        known = self._known[kind]
+        distinct = names.drop_nulls().unique(maintain_order=True)
+        return coded(names, distinct, [known.setdefault(name, len(known)) for name in distinct])
+
+    def texts(self, kind: int) -> pl.Series:
+        """The names of a kind in the order of their keys."""
+        return pl.Series("id", list(self._known[kind]), dtype=pl.String)
+
+
+def coded(
+    names: pl.Series, distinct: pl.Series, keys: Sequence[int] | NDArray[np.int32]
+) -> NDArray[np.int32]:
+    """Each name's key, given those of the distinct names; -1 for NULL."""
+    pairs = pl.DataFrame({"name": distinct, "key": pl.Series(keys, dtype=pl.Int32)})
+    wanted = pl.DataFrame({"name": names})
+    found = wanted.join(pairs, on="name", how="left", maintain_order="left")
+    return found["key"].fill_null(-1).to_numpy()

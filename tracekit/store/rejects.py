@@ -1,0 +1,84 @@
+"""The broken rows of one source file: written as they come, counted by kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracekit.store.manifest import Defect
+
+SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("line", pa.int64()),
+        ("column", pa.string()),
+        ("reason", pa.string()),
+        ("text", pa.string()),
+    ]
+)
+_GROUP_ROWS = 1 << 15
+
+
+class RejectsWriter:
+    """Writes rejects to ``path``; without any there is no file. Close it at the end."""
+
+    def __init__(self, path: Path, source_file: str) -> None:
+        self.rows = 0
+        self._path = path
+        self._source_file = source_file
+        self._kinds: dict[tuple[str, str], tuple[int, int]] = {}
+        self._pending = pl.DataFrame()
+        self._out: pq.ParquetWriter | None = None
+
+    def append(self, rejects: pl.DataFrame) -> None:
+        """Add rejects: ``line, column, reason, text``."""
+        if not rejects.height:
+            return
+        self.rows += rejects.height
+        self._count(rejects)
+        self._pending = pl.concat([self._pending, rejects]) if self._pending.height else rejects
+        while self._pending.height >= _GROUP_ROWS:
+            self._write(self._pending.head(_GROUP_ROWS))
+            self._pending = self._pending.slice(_GROUP_ROWS)
+
+    def close(self) -> None:
+        """Write what is left."""
+        if self._pending.height:
+            self._write(self._pending)
+        if self._out is not None:
+            self._out.close()
+
+    def defects(self) -> Iterator[Defect]:
+        """The kinds of broken rows, with the first line of each as an example."""
+        for (column, reason), (rows, line) in sorted(self._kinds.items()):
+            yield Defect(
+                defect=reason, column=column, rows=rows, action="rejected", example=f"line {line}"
+            )
+
+    def _write(self, rejects: pl.DataFrame) -> None:
+        named = rejects.select(
+            pl.lit(self._source_file).alias("source_file"), "line", "column", "reason", "text"
+        )
+        if self._out is None:
+            self._out = pq.ParquetWriter(self._path, SCHEMA, compression="zstd")
+        self._out.write_table(named.to_arrow().cast(SCHEMA))
+
+    def _count(self, rejects: pl.DataFrame) -> None:
+        for line, column, reason in rejects.select("line", "column", "reason").iter_rows():
+            key = (column or "", _kind(reason))
+            rows, first = self._kinds.get(key, (0, line))
+            self._kinds[key] = (rows + 1, first)
+
+
+def _kind(reason: str) -> str:
+    if "at least" in reason:
+        return "out_of_range"
+    if "is empty, expected" in reason:
+        return "empty_value"
+    if "expected" in reason and "fields" not in reason and "NUL" not in reason:
+        return "unparsable_value"
+    return "malformed_row"

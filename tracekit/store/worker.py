@@ -1,0 +1,55 @@
+"""A worker process: takes tasks from its standard input, gives answers on its standard output.
+
+It ends when its input does, whatever it is at, and so never outlives the process that started it.
+Started as a program of its own rather than by ``multiprocessing``, which would run the caller's
+script a second time.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pickle
+import queue
+import sys
+import threading
+from typing import IO, Any
+
+
+def main() -> None:
+    """Answer tasks until the input ends."""
+    replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    # what a library may print must not get between the answers
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    tasks: queue.Queue[Any] = queue.Queue()
+    threading.Thread(target=_receive, args=(sys.stdin.buffer, tasks), daemon=True).start()
+    while True:
+        _answer(tasks.get(), replies)
+
+
+def _receive(requests: IO[bytes], tasks: queue.Queue[Any]) -> None:
+    with contextlib.suppress(Exception):
+        while True:
+            tasks.put(pickle.load(requests))  # noqa: S301 - from the process that started this one
+    os._exit(0)
+
+
+def _answer(task: Any, replies: IO[bytes]) -> None:
+    def on_progress(size: int, rows: int, rejected: int) -> None:
+        _send(replies, ("progress", (size, rows, rejected)))
+
+    try:
+        result = task.run(on_progress)
+    except Exception as error:  # noqa: BLE001 - raised again where the task came from
+        _send(replies, ("error", error))
+    else:
+        _send(replies, ("result", result))
+
+
+def _send(replies: IO[bytes], message: tuple[str, Any]) -> None:
+    pickle.dump(message, replies)
+    replies.flush()
+
+
+if __name__ == "__main__":
+    main()
