@@ -49,3 +49,15 @@ def test_mistakes_are_answered(
     assert run(["synth", str(tmp_path / "out"), *arguments]) == 2
 
     assert says in capsys.readouterr().err
+
+
+def test_some_archives_only(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    call = ["synth", str(tmp_path), "--preset", "tiny", "--tables", "rate,resource", "--parts", "0"]
+    assert run([*call, "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["rows"].keys() == {"container_usage", "service_rate"}
+    assert sorted(path.name for path in tmp_path.glob("*/*.tar.gz")) == [
+        "MSRTQps_0.tar.gz",
+        "MSResource_0.tar.gz",
+    ]

@@ -6,13 +6,14 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT
-from tracekit.synth import write
+from tracekit.synth import generate, tasks, write
 
 
 def fingerprints(folder: Path) -> dict[str, str]:
@@ -40,6 +41,61 @@ def test_bytes_do_not_depend_on_the_number_of_threads(tiny: Path, tmp_path: Path
     )
 
     assert fingerprints(tmp_path / "one") == fingerprints(tiny)
+
+
+def test_bytes_do_not_depend_on_the_number_of_processes(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "CALL_FILES_PER_TASK", 1)
+    write(tmp_path / "two", preset="tiny", seed=7, jobs=2)
+
+    assert fingerprints(tmp_path / "two") == fingerprints(tiny)
+
+
+SELECTIONS: list[tuple[list[str], list[int] | None, set[str]]] = [
+    (["node"], None, {"node/Node_0"}),
+    (["MSRTQps"], [0, 3], {"MSRTQps/MSRTQps_0", "MSRTQps/MSRTQps_3"}),
+    (["container_usage", "node"], [1], {"MSResource/MSResource_1", "node/Node_0"}),
+    (["call"], [1], {"MSCallGraph/MSCallGraph_1"}),
+    (
+        [],
+        [0],
+        {
+            "MSCallGraph/MSCallGraph_0",
+            "MSRTQps/MSRTQps_0",
+            "MSResource/MSResource_0",
+            "node/Node_0",
+        },
+    ),
+]
+
+
+@pytest.mark.parametrize(("tables", "parts", "archives"), SELECTIONS)
+def test_an_archive_is_the_same_whichever_others_are_written(
+    tiny: Path, tmp_path: Path, tables: list[str], parts: list[int] | None, archives: set[str]
+) -> None:
+    summary = write(tmp_path, preset="tiny", seed=7, tables=tables, parts=parts)
+
+    whole, some = fingerprints(tiny), fingerprints(tmp_path)
+    packed = {name for name in some if name.endswith(".tar.gz")}
+    assert packed == {f"{name}.tar.gz" for name in archives}
+    assert {name: some[name] for name in packed} == {name: whole[name] for name in packed}
+    assert summary.files == len(archives)
+    # what is told about nodes is the whole truth; about what was not made nothing is told
+    assert ("truth/node.parquet" in some) == ("node/Node_0" in archives)
+    assert some.get("truth/node.parquet") in {None, whole["truth/node.parquet"]}
+
+
+def test_a_process_that_fails_ends_all_and_leaves_nothing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def failing(*_args: object) -> object:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(tasks, "rate_blocks", failing)
+    with pytest.raises(OSError, match="No space left"):
+        write(tmp_path / "out", preset="tiny", seed=7)
+    assert list((tmp_path / "out").iterdir()) == []
 
 
 def test_another_seed_gives_another_trace(tiny: Path, tmp_path: Path) -> None:
@@ -96,14 +152,17 @@ def test_an_earlier_made_up_trace_is_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("preset", "seed", "says"),
+    ("asked", "says"),
     [
-        ("tyni", 0, "no preset named 'tyni'"),
-        ("tiny", -1, "the seed is -1, expected 0 or more"),
+        ({"preset": "tyni"}, "no preset named 'tyni'"),
+        ({"seed": -1}, "the seed is -1, expected 0 or more"),
+        ({"jobs": -1}, "--jobs -1: expected 0 or more"),
+        ({"tables": ["nods"]}, "no table 'nods'; tables: node, resource, rate, call"),
+        ({"tables": ["resource"], "parts": [2]}, "MSResource has parts 0 to 1, none of those"),
     ],
 )
-def test_wrong_calls_are_refused(tmp_path: Path, preset: str, seed: int, says: str) -> None:
+def test_wrong_calls_are_refused(tmp_path: Path, asked: dict[str, Any], says: str) -> None:
     with pytest.raises(TracekitError, match=says):
-        write(tmp_path / "out", preset=preset, seed=seed)
+        write(tmp_path / "out", **{"preset": "tiny", **asked})
 
     assert not (tmp_path / "out").exists()

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from tracekit.synth.container_usage import usage_hours
 from tracekit.synth.node_usage import node_blocks, plan_nodes
-from tracekit.synth.truth import ContainerSums
+from tracekit.synth.truth import ContainerSums, hour_sums
 from tracekit.synth.world import World
 
 Floats = NDArray[np.float64]
@@ -22,7 +22,7 @@ def usage(small_world: World) -> dict[str, Floats]:
     sums = ContainerSums(small_world)
     hours = []
     for hour in usage_hours(small_world):
-        sums.add(hour)
+        sums.add(hour_sums(small_world, hour))
         hours.append(hour)
     plan = plan_nodes(small_world.preset, small_world.seeds)
     below = sums.node_cpu_fraction, sums.node_memory_peak_fraction

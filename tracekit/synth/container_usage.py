@@ -46,27 +46,60 @@ class UsageHour:
         return self.number * STEPS_PER_HOUR
 
 
+@dataclass(frozen=True, kw_only=True)
+class NoiseState:
+    """Where the noise of CPU and memory stands, arrays of shape (containers,)."""
+
+    cpu: Floats
+    memory: Floats
+
+
 def usage_hours(world: World) -> Iterator[UsageHour]:
     """The trace hour by hour; noise runs on across the hours."""
+    for number, state in enumerate(noise_states(world)):
+        yield usage_hour(world, number, state)
+
+
+def noise_states(world: World) -> Iterator[NoiseState]:
+    """The noise at the start of every hour: with it, hours can be made in any order."""
     count = world.preset.containers
-    start = world.seeds.stream("container start").standard_normal((2, count))
-    cpu_state, memory_state = start
-    fine = world.seeds.stream("cpu grid").random(world.preset.services) < FINE_GRID_SHARE
-    grid = np.where(fine[world.containers.service], CPU_GRIDS[1], CPU_GRIDS[0])
+    cpu, memory = world.seeds.stream("container start").standard_normal((2, count))
     for hour in range(world.preset.hours):
+        yield NoiseState(cpu=cpu, memory=memory)
         rng = world.seeds.stream("container noise", hour)
-        cpu_state, cpu_noise = _noise(rng, cpu_state, NOISE_KEEP)
-        memory_state, memory_noise = _noise(rng, memory_state, MEMORY_NOISE_KEEP)
-        steps = hour * STEPS_PER_HOUR + np.arange(STEPS_PER_HOUR)
-        cpu = _cpu_demand(world, steps) * (1 + NOISE_SD * cpu_noise)
-        cpu *= 1 + _spikes(rng, cpu.shape) * np.clip(1 - cpu, 0, 1)
-        memory = world.containers.memory_level[:, None] * (1 + MEMORY_NOISE_SD * memory_noise)
-        yield UsageHour(
-            number=hour,
-            cpu_fraction=_on_grid(rng, cpu, grid[:, None]),
-            memory_fraction=np.rint(memory * MEMORY_GRID) / MEMORY_GRID,
-            present=steps >= world.containers.first_step[:, None],
-        )
+        cpu = _walk(rng, cpu, NOISE_KEEP)[-1].copy()
+        memory = _walk(rng, memory, MEMORY_NOISE_KEEP)[-1].copy()
+
+
+def usage_hour(world: World, number: int, state: NoiseState) -> UsageHour:
+    """One hour, from the noise at its start.
+
+    At 96,000 containers an array takes 93 MB, so everything that can be is done in place.
+    """
+    rng = world.seeds.stream("container noise", number)
+    cpu_factor = _factor(_walk(rng, state.cpu, NOISE_KEEP), NOISE_SD)
+    memory = _factor(_walk(rng, state.memory, MEMORY_NOISE_KEEP), MEMORY_NOISE_SD)
+    steps = number * STEPS_PER_HOUR + np.arange(STEPS_PER_HOUR)
+    cpu = _cpu_demand(world, steps)
+    cpu *= cpu_factor
+    del cpu_factor
+    _add_spikes(rng, cpu)
+    _put_on_grid(rng, cpu, _grid(world)[:, None])
+    memory *= world.containers.memory_level[:, None]
+    memory *= MEMORY_GRID
+    np.rint(memory, out=memory)
+    memory /= MEMORY_GRID
+    return UsageHour(
+        number=number,
+        cpu_fraction=cpu,
+        memory_fraction=memory,
+        present=steps >= world.containers.first_step[:, None],
+    )
+
+
+def _grid(world: World) -> Floats:
+    fine = world.seeds.stream("cpu grid").random(world.preset.services) < FINE_GRID_SHARE
+    return np.where(fine[world.containers.service], CPU_GRIDS[1], CPU_GRIDS[0])
 
 
 def _cpu_demand(world: World, steps: Ints) -> Floats:
@@ -76,32 +109,54 @@ def _cpu_demand(world: World, steps: Ints) -> Floats:
     """
     minutes = -(-steps // STEPS_PER_MINUTE)
     calls = {m: calls_in_minute(world, m) for m in range(int(minutes[0]), int(minutes[-1]) + 1)}
-    rate = np.stack([calls[int(minute)] for minute in minutes], axis=1) / 60
+    demand = np.stack([calls[int(minute)] for minute in minutes], axis=1)
     service = world.containers.service
     idle = world.containers.cpu_level * (1 - world.cpu_signal[service])
-    return np.asarray(idle[:, None] + world.cpu_per_call_s[service][:, None] * rate)
+    demand /= 60
+    demand *= world.cpu_per_call_s[service][:, None]
+    demand += idle[:, None]
+    return demand
 
 
-def _noise(rng: np.random.Generator, state: Floats, keep: float) -> tuple[Floats, Floats]:
-    fresh = np.sqrt(1 - keep**2) * rng.standard_normal((STEPS_PER_HOUR, len(state)))
-    out = np.empty_like(fresh)
+def _walk(rng: np.random.Generator, state: Floats, keep: float) -> Floats:
+    """An hour of AR(1) noise that goes on from ``state``, shape (steps, containers)."""
+    out = rng.standard_normal((STEPS_PER_HOUR, len(state)))
+    out *= np.sqrt(1 - keep**2)
     for at in range(STEPS_PER_HOUR):
-        state = keep * state + fresh[at]
-        out[at] = state
-    return state, np.ascontiguousarray(shapes.bounded(out).T)
+        out[at] += keep * state
+        state = out[at]
+    return out
 
 
-def _spikes(rng: np.random.Generator, shape: tuple[int, ...]) -> Floats:
-    spikes = np.zeros(shape)
-    count = rng.binomial(spikes.size, SPIKE_SHARE)
-    at = rng.integers(spikes.size, size=count)
-    spikes.ravel()[at] = np.minimum(rng.exponential(SPIKE_SIZE, size=count), 2.0)
-    return spikes
+def _factor(walk: Floats, sd: float) -> Floats:
+    """1 plus bounded noise of a standard deviation, shape (containers, steps)."""
+    limit = shapes.BOUND
+    walk /= limit
+    np.tanh(walk, out=walk)
+    walk *= limit
+    factor = np.ascontiguousarray(walk.T)
+    factor *= sd
+    factor += 1
+    return factor
 
 
-def _on_grid(rng: np.random.Generator, cpu: Floats, grid: Floats) -> Floats:
-    noise = rng.uniform(-FLOAT_NOISE, FLOAT_NOISE, cpu.shape)
-    return np.asarray(np.maximum(np.rint(cpu * grid), 1) / grid + noise)
+def _add_spikes(rng: np.random.Generator, cpu: Floats) -> None:
+    """Raise a few samples, the less the closer they are to 1."""
+    count = rng.binomial(cpu.size, SPIKE_SHARE)
+    at = rng.integers(cpu.size, size=count)
+    sizes = np.minimum(rng.exponential(SPIKE_SIZE, size=count), 2.0)
+    # of spikes at one place the last counts
+    at, last = np.unique(at[::-1], return_index=True)
+    values = cpu.ravel()
+    values[at] *= 1 + sizes[::-1][last] * np.clip(1 - values[at], 0, 1)
+
+
+def _put_on_grid(rng: np.random.Generator, cpu: Floats, grid: Floats) -> None:
+    cpu *= grid
+    np.rint(cpu, out=cpu)
+    np.maximum(cpu, 1, out=cpu)
+    cpu /= grid
+    cpu += rng.uniform(-FLOAT_NOISE, FLOAT_NOISE, cpu.shape)
 
 
 def usage_blocks(world: World, hour: UsageHour) -> Iterator[pl.DataFrame]:

@@ -3,30 +3,49 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import Counter
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Collection, Container, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from tracekit.progress import SILENT, Progress, Task
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.progress import Task as Shown
 from tracekit.synth import layout
-from tracekit.synth.calls.directory import make_directory
-from tracekit.synth.calls.records import call_files
-from tracekit.synth.container_usage import usage_blocks, usage_hours
-from tracekit.synth.faults import plan_faults
-from tracekit.synth.layout import Layout, file_shape
+from tracekit.synth.calls.records import trace_starts
+from tracekit.synth.container_usage import noise_states
+from tracekit.synth.crew import run_all
 from tracekit.synth.node_file import write_nodes
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.presets import Preset, get_preset
-from tracekit.synth.rates import rate_blocks, rate_files, row_count
+from tracekit.synth.rates import row_count
 from tracekit.synth.seeds import Seeds
+from tracekit.synth.selection import Selection, select
 from tracekit.synth.staging import MANIFEST, SCHEMA, TRUTH, staged
-from tracekit.synth.table_file import Receipt, TableFile
-from tracekit.synth.truth import ContainerSums, defect_table, node_rows, service_table
+from tracekit.synth.table_file import Receipt
+from tracekit.synth.tasks import (
+    CallTask,
+    FileRows,
+    RateTask,
+    Task,
+    UsageTask,
+    file_count,
+    table_file,
+)
+from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_rows, service_table
+from tracekit.synth.truth_files import join_pieces, write_truth
 from tracekit.synth.world import World, make_world
+
+#: Fewer container rows are not worth a second process.
+FEW_ROWS = 3_000_000
+#: What a process takes, and how much of it an hour of one container; all of them may take so much.
+JOB_BYTES, JOB_BYTES_PER_CONTAINER = 250 << 20, 4500
+ALL_JOBS_BYTES = 1500 << 20
+#: Call files that one task writes, with one more to be made before them.
+CALL_FILES_PER_TASK = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,122 +71,163 @@ class SynthSummary:
 
 
 def write(
-    out: Path, *, preset: str = "small", seed: int = 0, progress: Progress = SILENT
+    out: Path,
+    *,
+    preset: str = "small",
+    seed: int = 0,
+    jobs: int = 1,
+    tables: Collection[str] = (),
+    parts: Container[int] | None = None,
+    progress: Progress = SILENT,
 ) -> SynthSummary:
     """Write a made-up trace into the folder ``out``; same preset and seed, same bytes.
 
-    An earlier made-up trace in ``out`` is replaced. Raises TracekitError for an unknown preset, a
-    negative seed, and a folder that holds anything else.
+    An earlier made-up trace in ``out`` is replaced.
+
+    Parameters
+    ----------
+    jobs : processes that write side by side; what they write does not depend on it. 0: as many as
+        there are cores, 2 GiB of memory bear, and the size of the trace is worth
+    tables : words or names of tables (``node``, ``resource``, ``rate``, ``call``); all when empty
+    parts : numbers of archives of each table; all when None. An archive is the same whether or not
+        the others are written. The truth is then told about what was made only.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown preset or table, parts that no table has, a negative seed, no job, and a
+        folder that holds anything else.
     """
     plan, seeds = get_preset(preset), Seeds(seed)
-    folders = [kind.folder for kind in (layout.NODE, layout.CONTAINER, layout.RATE, layout.CALL)]
+    selection = select(tables, parts)
+    if jobs < 0:
+        raise TracekitError(f"--jobs {jobs}: expected 0 or more")
+    _check_parts(plan, selection)
+    folders = [kind.folder for kind in selection.layouts]
     with staged(out, [*folders, TRUTH]) as folder:
-        receipts = _Writer(folder, make_world(plan, seeds), progress).write()
+        receipts = _Writer(
+            folder, make_world(plan, seeds), selection, jobs or _fitting_jobs(plan)
+        ).write(progress)
         summary = _summary(out, preset, seed, receipts)
         _write_manifest(folder / TRUTH, summary, plan)
     return summary
 
 
+def _fitting_jobs(preset: Preset) -> int:
+    """As many as pay; a small trace is done before another process has begun."""
+    if preset.containers * preset.steps < FEW_ROWS:
+        return 1
+    job_bytes = JOB_BYTES + JOB_BYTES_PER_CONTAINER * preset.containers
+    return max(1, min(os.cpu_count() or 1, ALL_JOBS_BYTES // job_bytes))
+
+
+def _check_parts(preset: Preset, selection: Selection) -> None:
+    for kind in selection.layouts:
+        files = file_count(preset, kind)
+        if not selection.numbers(kind, files):
+            raise TracekitError(
+                f"{kind.stem} has parts 0 to {files - 1}, none of those asked for",
+                hint="for example --parts 0-1",
+            )
+
+
 class _Writer:
-    """Writes the files of one trace, one archive after another."""
+    """Writes the files of one trace: tasks side by side, then what needs the sums of all hours."""
 
-    def __init__(self, folder: Path, world: World, progress: Progress) -> None:
-        self._folder, self._world, self._progress = folder, world, progress
+    def __init__(self, folder: Path, world: World, selection: Selection, jobs: int) -> None:
+        self._folder, self._world, self._selection, self._jobs = folder, world, selection, jobs
         self._receipts: list[Receipt] = []
+        self._sums: dict[int, HourSums] = {}
         (folder / TRUTH).mkdir()
+        for kind in selection.layouts:
+            (folder / kind.folder).mkdir()
 
-    def write(self) -> list[Receipt]:
-        preset = self._world.preset
-        call_archives = preset.horizon_ms // preset.call_file_ms
-        total = preset.hours + 1 + rate_files(self._world) + call_archives
-        with self._progress.task("write trace", total, "archives") as task:
-            self._write_usage(task)
-            self._write_rates(task)
-            self._write_calls(task)
-        self._write_truth("service", service_table(self._world))
+    def write(self, progress: Progress) -> list[Receipt]:
+        """Write everything; the receipts of all archives."""
+        tasks = [*self._usage_tasks(), *self._rate_tasks(), *self._call_tasks()]
+        nodes = layout.NODE in self._selection.layouts
+        total = sum(task.archives for task in tasks) + nodes
+        with progress.task("write trace", total, "archives") as shown:
+            hours = sum(isinstance(task, UsageTask) for task in tasks)
+            for task, done in run_all(tasks, self._folder, self._world, self._jobs):
+                self._receipts += done.receipts
+                if done.sums is not None:
+                    self._sums[done.sums.first_step] = done.sums
+                    if len(self._sums) == hours:
+                        self._write_usage_truth(shown, nodes=nodes)
+                shown.advance(task.archives, task.name)
+        join_pieces(self._folder)
+        write_truth(self._folder, "service", service_table(self._world))
         defects = (defect for receipt in self._receipts for defect in receipt.defects)
-        self._write_truth("defect", defect_table(defects))
+        write_truth(self._folder, "defect", defect_table(defects))
         return self._receipts
 
-    def _write_usage(self, task: Task) -> None:
+    def _numbers(self, kind: layout.Layout) -> list[int]:
+        return self._selection.numbers(kind, file_count(self._world.preset, kind))
+
+    def _usage_tasks(self) -> Iterator[Task]:
+        """All hours when the nodes, or the whole truth, need their sums."""
+        wanted = self._numbers(layout.CONTAINER)
+        every = self._selection.whole or layout.NODE in self._selection.layouts
+        if not (every or wanted):
+            return
+        for number, state in enumerate(noise_states(self._world)):
+            if every or number in wanted:
+                yield UsageTask(number=number, state=state, written=number in wanted)
+
+    def _rate_tasks(self) -> Iterator[Task]:
+        wanted = self._numbers(layout.RATE)
+        rows = [row_count(self._world, number) for number in range(self._world.preset.rate_files)]
+        for number in wanted:
+            yield RateTask(number=number, rows=FileRows(rows[number], sum(rows)))
+
+    def _call_tasks(self) -> Iterator[Task]:
+        """Runs of neighbouring files; with one job as long as they can be."""
+        wanted = self._numbers(layout.CALL)
+        if not wanted:
+            return
+        starts = trace_starts(self._world.preset, self._world.seeds)
+        longest = len(wanted) if self._jobs == 1 else CALL_FILES_PER_TASK
+        for first, last in _runs(wanted, longest):
+            before = max(first - 1, 0)
+            yield CallTask(first=first, archives=last - first + 1, starts=starts[before : last + 1])
+
+    def _write_usage_truth(self, shown: Shown, *, nodes: bool) -> None:
         """Containers first: a node's use is at least that of its containers."""
-        world, preset = self._world, self._world.preset
+        world = self._world
+        if len(self._sums) < world.preset.hours:
+            return
         sums = ContainerSums(world)
-        table_rows = preset.containers * preset.steps
-        for hour in usage_hours(world):
-            with self._file(
-                layout.CONTAINER, hour.number, preset.hours, hour.rows, table_rows
-            ) as f:
-                self._add_all(f, usage_blocks(world, hour))
-            sums.add(hour)
-            task.advance(1, f"MSResource_{hour.number}")
-        self._write_truth("container", sums.table(world))
-        plan = plan_nodes(preset, world.seeds)
-        rows = preset.nodes * preset.steps
+        for first_step in sorted(self._sums):
+            sums.add(self._sums.pop(first_step))
+        write_truth(self._folder, "container", sums.table(world))
+        if not nodes:
+            return
+        plan = plan_nodes(world.preset, world.seeds)
+        rows = FileRows(*2 * [world.preset.nodes * world.preset.steps])
         below = sums.node_cpu_fraction, sums.node_memory_peak_fraction
-        with self._file(layout.NODE, 0, 1, rows, rows) as file:
+        with table_file(self._folder, world, layout.NODE, 0, rows) as file:
             blocks = write_nodes(file, world, plan, node_blocks(world, plan, *below))
-            nodes = pl.concat([node_rows(world, plan, block) for block in blocks])
-        self._write_truth("node", nodes)
-        task.advance(1, "Node_0")
+            table = pl.concat([node_rows(world, plan, block) for block in blocks])
+        write_truth(self._folder, "node", table)
+        self._receipts += [file.receipt] if file.receipt else []
+        shown.advance(1, "Node_0")
 
-    def _write_rates(self, task: Task) -> None:
-        files = rate_files(self._world)
-        rows = [row_count(self._world, number) for number in range(files)]
-        for number in range(files):
-            with self._file(layout.RATE, number, files, rows[number], sum(rows)) as file:
-                self._add_all(file, rate_blocks(self._world, number))
-            task.advance(1, f"MSRTQps_{number}")
 
-    def _write_calls(self, task: Task) -> None:
-        preset, seeds = self._world.preset, self._world.seeds
-        directory = make_directory(seeds, self._world.services.ids)
-        files = preset.horizon_ms // preset.call_file_ms
-        traces, calls = [], []
-        for number, part in enumerate(call_files(preset, seeds, directory)):
-            rows = part.rows.height
-            with self._file(layout.CALL, number, files, rows, files * rows) as file:
-                file.add(part.rows)
-            traces.append(part.traces)
-            calls.append(part.calls)
-            task.advance(1, f"MSCallGraph_{number}")
-        self._write_truth("trace", pl.concat(traces))
-        self._write_truth("call", pl.concat(calls))
-
-    @contextmanager
-    def _file(
-        self, kind: Layout, number: int, files: int, file_rows: int, table_rows: int
-    ) -> Iterator[TableFile]:
-        preset, rng = self._world.preset, self._world.seeds.stream(f"faults {kind.stem}", number)
-        planned = plan_faults(
-            kind,
-            rng,
-            number=number,
-            files=files,
-            file_rows=file_rows,
-            table_rows=table_rows,
-            share=preset.fault_share,
-            minimum=preset.fault_minimum,
-        )
-        shape = file_shape(kind, number)
-        with TableFile(self._folder, kind, shape, planned=planned, rng=rng) as file:
-            yield file
-        if file.receipt is not None:
-            self._receipts.append(file.receipt)
-
-    @staticmethod
-    def _add_all(file: TableFile, blocks: Iterable[pl.DataFrame]) -> None:
-        for block in blocks:
-            file.add(block)
-
-    def _write_truth(self, name: str, table: pl.DataFrame) -> None:
-        table.write_parquet(self._folder / TRUTH / f"{name}.parquet", statistics=False)
+def _runs(numbers: list[int], longest: int) -> Iterator[tuple[int, int]]:
+    """Neighbouring numbers as (first, last), at most so many at a time."""
+    start = 0
+    for at in range(1, len(numbers) + 1):
+        ends = at == len(numbers) or numbers[at] != numbers[at - 1] + 1 or at - start == longest
+        if ends:
+            yield numbers[start], numbers[at - 1]
+            start = at
 
 
 def _summary(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> SynthSummary:
     rows: Counter[str] = Counter()
     defects: Counter[str] = Counter()
-    for receipt in receipts:
+    for receipt in sorted(receipts, key=lambda receipt: receipt.path):
         rows[receipt.table] += receipt.rows
         defects.update(defect.action for defect in receipt.defects)
     return SynthSummary(
@@ -175,7 +235,7 @@ def _summary(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> Synt
         preset=preset,
         seed=seed,
         files=len(receipts),
-        rows=dict(rows),
+        rows=dict(sorted(rows.items())),
         defects=dict(sorted(defects.items())),
         size_bytes=sum(receipt.size_bytes for receipt in receipts),
         truth=out / TRUTH,

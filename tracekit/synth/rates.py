@@ -39,11 +39,6 @@ def rate_minutes(world: World, number: int) -> range:
     return range(first, min(first + MINUTES_PER_RATE_FILE, world.preset.minutes))
 
 
-def rate_files(world: World) -> int:
-    """Number of MSRTQps files."""
-    return -(-world.preset.minutes // MINUTES_PER_RATE_FILE)
-
-
 def rate_blocks(world: World, number: int) -> Iterator[pl.DataFrame]:
     """Rows of MSRTQps file ``number``, in no order at all, a group of containers at a time."""
     minutes = rate_minutes(world, number)

@@ -26,6 +26,8 @@ CONTAINER_MEMORY_BETA = (7.89, 4.13)
 BETWEEN_SERVICES_SHARE = 0.95
 #: exp(sigma^2) is services / effective number of services: 1300 / 214.
 SERVICE_SIZE_SIGMA = 1.343
+#: Noise stays within so many standard deviations.
+BOUND = 2.5
 
 
 def strata(rng: np.random.Generator, count: int) -> Floats:
@@ -43,7 +45,7 @@ def beta(probability: Floats, a: float, b: float) -> Floats:
     return np.asarray(special.betaincinv(a, b, probability))
 
 
-def bounded(noise: Floats, limit: float = 2.5) -> Floats:
+def bounded(noise: Floats, limit: float = BOUND) -> Floats:
     """Noise bent so that it stays within ``limit`` standard deviations."""
     return limit * np.tanh(noise / limit)
 

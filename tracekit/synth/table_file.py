@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import heapq
 import io
-import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,11 +13,10 @@ from typing import Self
 import numpy as np
 import polars as pl
 
-from tracekit.synth.archive import pack
+from tracekit.synth.archive import Archive
 from tracekit.synth.faults import Action, Fault, Planned, Row
 from tracekit.synth.layout import FileShape, Layout
 
-MEMORY_BYTES = 256 << 20
 #: How many rows after the good one a repeated row may stand.
 LATER_ROWS = (5, 400)
 
@@ -77,8 +75,9 @@ class TableFile:
         rng: np.random.Generator,
     ) -> None:
         self.receipt: Receipt | None = None
-        self._path, self._layout, self._shape, self._rng = path, layout, shape, rng
-        self._text = tempfile.SpooledTemporaryFile(max_size=MEMORY_BYTES)  # noqa: SIM115
+        self._path = path / layout.folder / f"{shape.name}.tar.gz"
+        self._layout, self._shape, self._rng = layout, shape, rng
+        self._text = Archive(self._path, name=shape.name, in_folder=shape.in_folder)
         self._good_rows = 0
         self._lines = 0
         self._defects: list[Defect] = []
@@ -101,9 +100,14 @@ class TableFile:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        with self._text:
+        try:
             if kind is None:
-                self._finish()
+                self._plant_the_rest()
+                self._text.finish()
+        finally:
+            self._text.close()
+        if kind is None:
+            self.receipt = self._receipt()
 
     def add(self, rows: pl.DataFrame, *, kept: Mapping[int, str] | None = None) -> None:
         """Write good rows; ``kept`` names what is odd about some of them, by place in ``rows``."""
@@ -181,23 +185,19 @@ class TableFile:
         self._text.write((",".join(fields) + "\n").encode())
         self._lines += 1
 
-    def _finish(self) -> None:
+    def _plant_the_rest(self) -> None:
+        """Repeat what was to be repeated after the last row; rows that never came stay good."""
         while self._events:
-            self._apply(heapq.heappop(self._events), {})
-        size = self._text.tell()
-        self._text.seek(0)
-        packed = pack(
-            self._text,
-            size,
-            self._path / self._layout.folder / f"{self._shape.name}.tar.gz",
-            name=self._shape.name,
-            in_folder=self._shape.in_folder,
-        )
-        self.receipt = Receipt(
-            path=self._path / self._layout.folder / f"{self._shape.name}.tar.gz",
+            event = heapq.heappop(self._events)
+            if event.good is not None:
+                self._apply(event, {})
+
+    def _receipt(self) -> Receipt:
+        return Receipt(
+            path=self._path,
             table=self._layout.table,
             member=f"{self._shape.name}.csv",
             rows=self._lines - 1,
-            size_bytes=packed,
+            size_bytes=self._path.stat().st_size,
             defects=self._defects,
         )

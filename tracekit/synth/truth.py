@@ -22,6 +22,51 @@ from tracekit.synth.world import (
 )
 
 
+@dataclass(frozen=True, kw_only=True)
+class HourSums:
+    """Sums over one hour of printed container usage, as fractions.
+
+    Attributes
+    ----------
+    first_step : the step of the trace at which the hour starts
+    sums : float64, shape (3, containers): samples, CPU, memory
+    peaks : float64, shape (2, containers): CPU, memory
+    node_cpu_fraction : float64, shape (nodes, steps of the hour)
+    node_memory_peak_fraction : float64, shape (nodes,)
+    """
+
+    first_step: int
+    sums: Floats
+    peaks: Floats
+    node_cpu_fraction: Floats
+    node_memory_peak_fraction: Floats
+
+
+def hour_sums(world: World, hour: UsageHour) -> HourSums:
+    """Sum up one hour."""
+    present, nodes = hour.present, world.preset.nodes
+    cpu = np.where(present, hour.cpu_fraction, 0.0)
+    cpu_sums, cpu_peaks = cpu.sum(axis=1), cpu.max(axis=1)
+    node_cpu = CONTAINER_CPU_CORES / NODE_CPU_CORES * _by_node(world.containers.node, nodes, cpu)
+    del cpu
+    memory = np.where(present, hour.memory_fraction, 0.0)
+    share = CONTAINER_MEMORY_GIB / NODE_MEMORY_GIB
+    return HourSums(
+        first_step=hour.first_step,
+        sums=np.stack([present.sum(axis=1), cpu_sums, memory.sum(axis=1)]),
+        peaks=np.stack([cpu_peaks, memory.max(axis=1)]),
+        node_cpu_fraction=node_cpu,
+        node_memory_peak_fraction=share
+        * _by_node(world.containers.node, nodes, memory).max(axis=1),
+    )
+
+
+def _by_node(node: Ints, nodes: int, usage: Floats) -> Floats:
+    total = np.zeros((nodes, usage.shape[1]))
+    np.add.at(total, node, usage)
+    return total
+
+
 class ContainerSums:
     """Sums over time of the printed container usage, by container and by node.
 
@@ -35,35 +80,24 @@ class ContainerSums:
 
     def __init__(self, world: World) -> None:
         preset = world.preset
-        self._node = world.containers.node
-        self._sums = np.zeros((4, preset.containers))
+        self._sums = np.zeros((3, preset.containers))
         self._peaks = np.zeros((2, preset.containers))
         self.node_cpu_fraction = np.zeros((preset.nodes, preset.steps))
         self.node_memory_peak_fraction = np.zeros(preset.nodes)
 
-    def add(self, hour: UsageHour) -> None:
-        """Add one hour."""
-        cpu = np.where(hour.present, hour.cpu_fraction, 0.0)
-        memory = np.where(hour.present, hour.memory_fraction, 0.0)
-        self._sums[0] += hour.present.sum(axis=1)
-        self._sums[1] += cpu.sum(axis=1)
-        self._sums[2] += memory.sum(axis=1)
-        self._peaks = np.maximum(self._peaks, [cpu.max(axis=1), memory.max(axis=1)])
-        steps = slice(hour.first_step, hour.first_step + cpu.shape[1])
-        share = CONTAINER_CPU_CORES / NODE_CPU_CORES
-        self.node_cpu_fraction[:, steps] = share * self._by_node(cpu)
-        memory_share = CONTAINER_MEMORY_GIB / NODE_MEMORY_GIB
-        peak = memory_share * self._by_node(memory).max(axis=1)
-        self.node_memory_peak_fraction = np.maximum(self.node_memory_peak_fraction, peak)
-
-    def _by_node(self, usage: Floats) -> Floats:
-        total = np.zeros((len(self.node_memory_peak_fraction), usage.shape[1]))
-        np.add.at(total, self._node, usage)
-        return total
+    def add(self, hour: HourSums) -> None:
+        """Add one hour; sums of floats depend on their order, so hours come in theirs."""
+        self._sums += hour.sums
+        np.maximum(self._peaks, hour.peaks, out=self._peaks)
+        steps = slice(hour.first_step, hour.first_step + hour.node_cpu_fraction.shape[1])
+        self.node_cpu_fraction[:, steps] = hour.node_cpu_fraction
+        self.node_memory_peak_fraction = np.maximum(
+            self.node_memory_peak_fraction, hour.node_memory_peak_fraction
+        )
 
     def table(self, world: World) -> pl.DataFrame:
         """One row per container."""
-        samples, cpu, memory, _ = self._sums
+        samples, cpu, memory = self._sums
         containers = world.containers
         return pl.DataFrame(
             {

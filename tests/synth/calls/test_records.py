@@ -1,25 +1,32 @@
 from __future__ import annotations
 
-from collections.abc import Callable
+import dataclasses
+from collections.abc import Callable, Iterator
 
 import numpy as np
 import polars as pl
 import pytest
 
-from tracekit.synth.calls.directory import make_directory
-from tracekit.synth.calls.records import call_files
-from tracekit.synth.presets import get_preset
+from tracekit.synth.calls.directory import Directory, make_directory
+from tracekit.synth.calls.records import CallPart, CallWorld, call_parts, trace_starts
+from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
 
 EPOCH_MS = 1_591_923_600_000
 
 
+def parts(preset: Preset, seeds: Seeds, directory: Directory) -> Iterator[CallPart]:
+    world = CallWorld(preset=preset, seeds=seeds, directory=directory)
+    return call_parts(world, trace_starts(preset, seeds))
+
+
 @pytest.fixture(scope="module")
 def small_calls(small_world: World) -> pl.DataFrame:
     directory = make_directory(small_world.seeds, small_world.services.ids)
-    files = list(call_files(small_world.preset, small_world.seeds, directory))
-    return pl.concat([file.rows for file in files])
+    return pl.concat(
+        [part.rows for part in parts(small_world.preset, small_world.seeds, directory)]
+    )
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +37,7 @@ def tiny_calls(good_rows: Callable[[str], pl.DataFrame]) -> pl.DataFrame:
 def test_rows_are_in_the_file_of_their_time(small_world: World) -> None:
     preset = small_world.preset
     directory = make_directory(small_world.seeds, small_world.services.ids)
-    files = call_files(preset, small_world.seeds, directory)
+    files = parts(preset, small_world.seeds, directory)
     for number, file in zip(range(3), files, strict=False):
         times = file.rows["timestamp"] // preset.call_file_ms
         assert times.unique().to_list() == [number]
@@ -130,6 +137,46 @@ def test_another_seed_gives_other_traces() -> None:
     ids = []
     for seed in (0, 1):
         directory = make_directory(Seeds(seed), pl.Series(["a" * 64, "b" * 64]))
-        ids.append(next(call_files(preset, Seeds(seed), directory)).traces["trace_id"])
+        ids.append(next(parts(preset, Seeds(seed), directory)).traces["trace_id"])
 
     assert not set(ids[0]) & set(ids[1])
+
+
+def test_files_can_be_made_from_the_one_before_their_first() -> None:
+    preset, seeds = get_preset("tiny"), Seeds(3)
+    preset = dataclasses.replace(preset, call_minutes_per_file=10, traces=4_000, batch_traces=150)
+    directory = make_directory(seeds, pl.Series(["a" * 64, "b" * 64]))
+    starts = trace_starts(preset, seeds)
+    world = CallWorld(preset=preset, seeds=seeds, directory=directory)
+    whole = list(call_parts(world, starts))
+    assert {part.number for part in whole} == set(range(12))
+    assert len(whole) > 24
+    middle = list(call_parts(world, starts[4:8], first=5))
+    expected = [part for part in whole if part.number in {5, 6, 7}]
+    assert len(middle) == len(expected)
+    for one, other in zip(middle, expected, strict=True):
+        assert one.number == other.number
+        assert one.rows.equals(other.rows)
+        assert one.traces.equals(other.traces)
+    spilled = [part.rows.filter(pl.col("timestamp") < 600_000 * part.number) for part in whole]
+    assert sum(rows.height for rows in spilled) == 0
+    born = pl.concat([part.rows for part in whole])["traceid"].str.slice(8, 13).cast(pl.Int64)
+    file_of_birth = (born - EPOCH_MS) // 600_000
+    file_of_row = pl.concat([part.rows for part in whole])["timestamp"] // 600_000
+    assert (file_of_row - file_of_birth).unique().sort().to_list() == [0, 1]
+
+
+def test_batches_cover_the_time_of_their_file_and_tell_about_one_trace_in_so_many() -> None:
+    preset, seeds = get_preset("tiny"), Seeds(3)
+    preset = dataclasses.replace(preset, traces=2_000, batch_traces=300, truth_traces=7)
+    directory = make_directory(seeds, pl.Series(["a" * 64, "b" * 64]))
+    found = list(parts(preset, seeds, directory))
+    assert sum(part.traces.height for part in found) == 2_000
+    rows = {n: sum(p.rows.height for p in found if p.number == n) for n in (0, 1)}
+    for part in found:
+        starts = part.traces["start_ms"].to_numpy()
+        span = starts.max() - starts.min()
+        assert span > 0.9 * (preset.call_file_ms - 120_000)
+        told = part.calls["trace_id"].n_unique()
+        assert told == -(-part.traces.height // 7)
+        assert 0.5 * rows[part.number] < part.file_rows < 1.3 * rows[part.number]

@@ -20,7 +20,7 @@ def directory(small_world: World) -> Directory:
 
 @pytest.fixture(scope="module")
 def calls(directory: Directory) -> Calls:
-    return grow(Seeds(5).stream("test"), directory, 3000)
+    return grow(Seeds(5).stream("test"), directory, 3000, calls_on=(0.68, 0.5))
 
 
 def test_a_path_extends_its_parents(calls: Calls) -> None:

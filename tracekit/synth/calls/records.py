@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,49 +39,114 @@ RUNS_PER_FILE = 40
 
 
 @dataclass(frozen=True, kw_only=True)
-class CallFile:
-    """One MSCallGraph file: its rows, and the truth about the traces that start in it."""
+class CallPart:
+    """Some rows of MSCallGraph file ``number``, and the truth about traces that start in it.
 
+    Parameters
+    ----------
+    file_rows : int
+        About how many rows the whole file will have, rather fewer than more; exact for one part.
+    """
+
+    number: int
+    file_rows: int
     rows: pl.DataFrame
     traces: pl.DataFrame
     calls: pl.DataFrame
 
 
-def call_files(preset: Preset, seeds: Seeds, directory: Directory) -> Iterator[CallFile]:
-    """The MSCallGraph files in order; rows that are later than a file's end go to the next."""
-    starts = _trace_starts(preset, seeds)
-    files = preset.horizon_ms // preset.call_file_ms
-    rest: pl.DataFrame | None = None
-    for number in range(files):
-        end_ms = (number + 1) * preset.call_file_ms
-        inside = (starts >= end_ms - preset.call_file_ms) & (starts < end_ms)
-        rng = seeds.stream("calls", number)
-        calls = grow(rng, directory, int(inside.sum()))
-        batch = Batch(
-            calls=calls,
-            ends=_ends(rng, calls),
-            start_ms=starts[inside],
-            ids=trace_ids(seeds.stream("trace ids", number), starts[inside]),
-        )
-        rows = _printed(rng, directory, batch)
-        rows = rows if rest is None else pl.concat([rest, rows])
-        later = rows["timestamp"] >= end_ms if number + 1 < files else rows["timestamp"] < 0
-        rest = rows.filter(later)
-        yield CallFile(
-            rows=_in_file_order(rng, rows.filter(~later)),
+@dataclass(frozen=True, kw_only=True)
+class CallWorld:
+    """What call files are made from."""
+
+    preset: Preset
+    seeds: Seeds
+    directory: Directory
+
+
+def call_parts(world: CallWorld, starts: Sequence[Ints], first: int = 0) -> Iterator[CallPart]:
+    """The MSCallGraph files from number ``first`` on, each in one or more parts, in order.
+
+    Rows that are later than a file's end go to the next file. No trace is so long that its rows
+    reach further, so files can be made from the one before their first.
+
+    Parameters
+    ----------
+    starts : for each file, from the one before ``first`` on if there is one, the ms at which its
+        traces start, sorted
+    """
+    before = first > 0
+    rest: list[pl.DataFrame] = []
+    for number, file_starts in enumerate(starts, start=first - before):
+        later: list[pl.DataFrame] = []
+        for part in _parts(world, file_starts, number, rest):
+            later.append(part.later)
+            if number >= first:
+                yield part.kept
+        rest = later
+
+
+@dataclass(frozen=True)
+class _Split:
+    kept: CallPart
+    later: pl.DataFrame
+
+
+def _parts(
+    world: CallWorld, starts: Ints, number: int, rest: list[pl.DataFrame]
+) -> Iterator[_Split]:
+    """One file's batches of traces, each spread over the whole time of the file."""
+    preset, seeds, directory = world.preset, world.seeds, world.directory
+    rng, id_rng = seeds.stream("calls", number), seeds.stream("trace ids", number)
+    batches = max(1, -(-len(starts) // preset.batch_traces))
+    end_ms = (number + 1) * preset.call_file_ms
+    last = number + 1 == preset.call_files
+    for at in range(batches):
+        batch = _batch(world, rng, id_rng, starts[at::batches])
+        rows = pl.concat([*(rest if at == 0 else []), _printed(rng, directory, batch)])
+        later = rows["timestamp"] >= end_ms if not last else rows["timestamp"] < 0
+        kept = _in_file_order(rng, rows.filter(~later))
+        part = CallPart(
+            number=number,
+            file_rows=_fewest(kept.height, batches),
+            rows=kept,
             traces=trace_truth(batch),
-            calls=call_truth(directory, batch),
+            calls=call_truth(directory, batch, preset.truth_traces),
         )
+        yield _Split(part, _apart(rows.filter(later)))
 
 
-def _trace_starts(preset: Preset, seeds: Seeds) -> Ints:
-    """When traces start, following the daily curve; ms, sorted, shape (traces,)."""
+def _apart(rows: pl.DataFrame) -> pl.DataFrame:
+    """A copy of few rows of a large frame that does not keep all its text in memory."""
+    copied = pl.from_arrow(rows.to_arrow(compat_level=pl.CompatLevel.oldest()))
+    return copied if isinstance(copied, pl.DataFrame) else rows
+
+
+def _fewest(rows: int, batches: int) -> int:
+    """Rows that a file of several batches will hardly have fewer of, judged by one of them."""
+    return rows if batches == 1 else int(0.8 * rows * batches)
+
+
+def _batch(
+    world: CallWorld, rng: np.random.Generator, id_rng: np.random.Generator, starts: Ints
+) -> Batch:
+    calls_on = world.preset.entry_calls_on, world.preset.calls_on
+    calls = grow(rng, world.directory, len(starts), calls_on)
+    return Batch(
+        calls=calls, ends=_ends(rng, calls), start_ms=starts, ids=trace_ids(id_rng, starts)
+    )
+
+
+def trace_starts(preset: Preset, seeds: Seeds) -> list[Ints]:
+    """When the traces of each file start, following the daily curve; ms, sorted."""
     rng = seeds.stream("trace starts")
     grid_ms = np.linspace(0, preset.horizon_ms - LAST_START_MS, 2000)
     load = 1 + 0.3 * shapes.daily(shapes.START_HOUR + grid_ms / MS_PER_HOUR)
     reached = np.concatenate([[0.0], np.cumsum((load[1:] + load[:-1]) / 2)])
-    drawn = np.interp(rng.random(preset.traces) * reached[-1], reached, grid_ms)
-    return np.sort(drawn.astype(np.int64))
+    drawn = np.interp(rng.random(preset.traces) * reached[-1], reached, grid_ms).astype(np.int64)
+    drawn.sort()
+    ends = np.arange(1, preset.call_files) * preset.call_file_ms
+    return np.split(drawn, np.searchsorted(drawn, ends))
 
 
 def _ends(rng: np.random.Generator, calls: Calls) -> tuple[Bools, Bools]:

@@ -18,7 +18,6 @@ TYPE_SHARES = {"rpc": 0.375, "http": 0.030, "mc": 0.450, "db": 0.065, "mq": 0.05
 CHILDREN = (0.222, 0.479, 0.177, 0.025, 0.010)
 TAIL_MEAN = 14.0
 MOST_CHILDREN = 60
-CALLS_ON_AT_ENTRY, CALLS_ON = 0.68, 0.50
 MOST_DOTS = 14
 SELF_CALL_SHARE = 0.16
 #: The entry of a trace is not always 0 or 0.1 (alibaba/clusterdata issue 157).
@@ -71,13 +70,19 @@ class _Level:
     kind: Ints
 
 
-def grow(rng: np.random.Generator, directory: Directory, traces: int) -> Calls:
-    """Grow the call trees of ``traces`` traces."""
+def grow(
+    rng: np.random.Generator, directory: Directory, traces: int, calls_on: tuple[float, float]
+) -> Calls:
+    """Grow the call trees of ``traces`` traces.
+
+    ``calls_on`` is how likely the entry of a trace, and a call below it, makes calls of its own.
+    """
     levels = [_entries(rng, directory, traces)]
     first = 0
     while len(levels[-1].trace):
         size = len(levels[-1].trace)
-        levels.append(_children(rng, directory, levels[-1], first, entry=first == 0))
+        likely = calls_on[int(first > 0)]
+        levels.append(_children(rng, directory, levels[-1], first, likely))
         first += size
     kind = np.concatenate([level.kind for level in levels])
     parent = np.concatenate([level.parent for level in levels])
@@ -110,11 +115,11 @@ def _entries(rng: np.random.Generator, directory: Directory, traces: int) -> _Le
 
 
 def _children(
-    rng: np.random.Generator, directory: Directory, above: _Level, first: int, *, entry: bool
+    rng: np.random.Generator, directory: Directory, above: _Level, first: int, likely: float
 ) -> _Level:
     """The calls made by the calls of one level, of which the first has number ``first``."""
     dots = above.rpc_id.str.count_matches(".", literal=True).to_numpy()
-    calls_on = rng.random(len(above.kind)) < (CALLS_ON_AT_ENTRY if entry else CALLS_ON)
+    calls_on = rng.random(len(above.kind)) < likely
     calls_on &= (above.kind < _CALLING) & (dots < MOST_DOTS)
     count = np.where(calls_on, _fan_out(rng, len(above.kind)), 0)
     up = np.repeat(np.arange(len(count)), count)

@@ -42,20 +42,25 @@ def trace_truth(batch: Batch) -> pl.DataFrame:
     )
 
 
-def call_truth(directory: Directory, batch: Batch) -> pl.DataFrame:
-    """One row per call with the true names, whoever recorded it; no caller for entries."""
+def call_truth(directory: Directory, batch: Batch, one_in: int) -> pl.DataFrame:
+    """One row per call with the true names, whoever recorded it; no caller for entries.
+
+    Of the traces only one in ``one_in`` is told about.
+    """
     calls, start_ms, ends = batch.calls, batch.start_ms, batch.ends
+    kept = np.flatnonzero(calls.trace % one_in == 0)
+    trace, caller = calls.trace[kept], calls.caller[kept]
     names = pl.concat([directory.services, pl.Series([None], dtype=pl.String)])
     return pl.DataFrame(
         {
-            "trace_id": batch.ids.gather(calls.trace),
-            "path": calls.rpc_id,
-            "caller_id": names.gather(np.where(calls.parent < 0, len(names) - 1, calls.caller)),
-            "callee_id": directory.services.gather(calls.callee),
-            "kind": pl.Series(RPC_TYPES).gather(calls.kind),
-            "start_ms": start_ms[calls.trace] + calls.offset_ms.astype(np.int64),
-            "duration_ms": calls.duration_ms.astype(np.int64),
-            "by_caller": ends[0],
-            "by_callee": ends[1],
+            "trace_id": batch.ids.gather(trace),
+            "path": calls.rpc_id.gather(kept),
+            "caller_id": names.gather(np.where(calls.parent[kept] < 0, len(names) - 1, caller)),
+            "callee_id": directory.services.gather(calls.callee[kept]),
+            "kind": pl.Series(RPC_TYPES).gather(calls.kind[kept]),
+            "start_ms": start_ms[trace] + calls.offset_ms[kept].astype(np.int64),
+            "duration_ms": calls.duration_ms[kept].astype(np.int64),
+            "by_caller": ends[0][kept],
+            "by_callee": ends[1][kept],
         }
     )

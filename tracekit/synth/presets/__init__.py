@@ -33,6 +33,15 @@ class Preset:
         Rows of each kind of defect, as a share of a table's rows.
     fault_minimum : int
         Rows of each kind of defect that every table has at least.
+    kind_shares : tuple of float
+        Shares of services of each kind of ``METRIC_PAIRS``; they make the rows of MSRTQps.
+    entry_calls_on, calls_on : float, 0..1
+        How likely the service at the entry of a trace, and one below it, makes calls of its own;
+        they make the size of the traces.
+    batch_traces : int
+        Traces that are made at a time, which bounds the memory.
+    truth_traces : int
+        The truth about single calls is kept for one trace in so many.
     """
 
     title: str
@@ -45,6 +54,11 @@ class Preset:
     block_entities: int = 64
     fault_share: float = 3e-5
     fault_minimum: int = 3
+    kind_shares: tuple[float, ...] = (0.60, 0.18, 0.15, 0.07)
+    entry_calls_on: float = 0.68
+    calls_on: float = 0.50
+    batch_traces: int = 8_000
+    truth_traces: int = 1
 
     @property
     def steps(self) -> int:
@@ -60,6 +74,16 @@ class Preset:
     def horizon_ms(self) -> int:
         """Length of the trace."""
         return self.hours * MS_PER_HOUR
+
+    @property
+    def rate_files(self) -> int:
+        """Number of MSRTQps archives: half an hour each, the last holding only the end."""
+        return -(-self.minutes // MINUTES_PER_RATE_FILE)
+
+    @property
+    def call_files(self) -> int:
+        """Number of MSCallGraph archives."""
+        return self.horizon_ms // self.call_file_ms
 
     @property
     def call_file_ms(self) -> int:

@@ -1,0 +1,195 @@
+"""What is written independently of everything else: an hour, half an hour, some call files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+import polars as pl
+
+from tracekit.synth import layout
+from tracekit.synth.arrays import Ints
+from tracekit.synth.calls.directory import make_directory
+from tracekit.synth.calls.records import CallPart, CallWorld, call_parts
+from tracekit.synth.container_usage import NoiseState, usage_blocks, usage_hour
+from tracekit.synth.faults import plan_faults
+from tracekit.synth.layout import Layout, file_shape
+from tracekit.synth.presets import Preset
+from tracekit.synth.rates import rate_blocks
+from tracekit.synth.table_file import Receipt, TableFile
+from tracekit.synth.truth import HourSums, hour_sums
+from tracekit.synth.truth_files import write_piece
+from tracekit.synth.world import World
+
+
+@dataclass(frozen=True, kw_only=True)
+class Done:
+    """What a task wrote: receipts of its archives, and for an hour its sums."""
+
+    receipts: list[Receipt] = field(default_factory=list)
+    sums: HourSums | None = None
+
+
+@dataclass(frozen=True)
+class FileRows:
+    """Rows of a file, and of all files of its table; faults are dealt out by them."""
+
+    here: int
+    table: int
+
+
+class Task(Protocol):
+    """A piece of the trace that may be written by another process."""
+
+    @property
+    def name(self) -> str:
+        """What it writes, for progress."""
+
+    @property
+    def archives(self) -> int:
+        """How many archives it writes."""
+
+    def run(self, folder: Path, world: World) -> Done:
+        """Write it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UsageTask:
+    """An hour of container usage; ``written`` is no where only its sums are asked for."""
+
+    number: int
+    state: NoiseState
+    written: bool
+
+    @property
+    def name(self) -> str:
+        """The archive."""
+        return f"MSResource_{self.number}"
+
+    @property
+    def archives(self) -> int:
+        """One, or none."""
+        return int(self.written)
+
+    def run(self, folder: Path, world: World) -> Done:
+        """Write the MSResource archive."""
+        hour = usage_hour(world, self.number, self.state)
+        receipts = []
+        if self.written:
+            preset = world.preset
+            rows = FileRows(hour.rows, preset.containers * preset.steps)
+            with table_file(folder, world, layout.CONTAINER, self.number, rows) as file:
+                add_all(file, usage_blocks(world, hour))
+            receipts = [file.receipt] if file.receipt else []
+        return Done(receipts=receipts, sums=hour_sums(world, hour))
+
+
+@dataclass(frozen=True, kw_only=True)
+class RateTask:
+    """Half an hour of call rates."""
+
+    number: int
+    rows: FileRows
+
+    @property
+    def name(self) -> str:
+        """The archive."""
+        return f"MSRTQps_{self.number}"
+
+    @property
+    def archives(self) -> int:
+        """One."""
+        return 1
+
+    def run(self, folder: Path, world: World) -> Done:
+        """Write the MSRTQps archive."""
+        with table_file(folder, world, layout.RATE, self.number, self.rows) as file:
+            add_all(file, rate_blocks(world, self.number))
+        return Done(receipts=[file.receipt] if file.receipt else [])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallTask:
+    """Call files from number ``first`` on; ``starts`` is what ``call_parts`` wants."""
+
+    first: int
+    archives: int
+    starts: Sequence[Ints]
+
+    @property
+    def name(self) -> str:
+        """The first archive."""
+        return f"MSCallGraph_{self.first}"
+
+    def run(self, folder: Path, world: World) -> Done:
+        """Write the MSCallGraph archives, and pieces of the truth about their traces."""
+        directory = make_directory(world.seeds, world.services.ids)
+        calls_from = CallWorld(preset=world.preset, seeds=world.seeds, directory=directory)
+        parts = call_parts(calls_from, self.starts, self.first)
+        receipts: list[Receipt] = []
+        for number, first, rest in _by_file(parts):
+            rows = FileRows(first.file_rows, first.file_rows * world.preset.call_files)
+            traces, calls = [], []
+            with table_file(folder, world, layout.CALL, number, rows) as file:
+                for part in rest:
+                    file.add(part.rows)
+                    traces.append(part.traces)
+                    calls.append(part.calls)
+            receipts += [file.receipt] if file.receipt else []
+            write_piece(folder, "trace", number, pl.concat(traces))
+            write_piece(folder, "call", number, pl.concat(calls))
+        return Done(receipts=receipts)
+
+
+def _by_file(parts: Iterator[CallPart]) -> Iterator[tuple[int, CallPart, Iterator[CallPart]]]:
+    """The parts of each file: its number, the first of them, and all of them, to be used up."""
+    ahead = next(parts, None)
+
+    def same(number: int) -> Iterator[CallPart]:
+        nonlocal ahead
+        while ahead is not None and ahead.number == number:
+            part = ahead
+            yield part
+            ahead = next(parts, None)
+
+    while ahead is not None:
+        yield ahead.number, ahead, same(ahead.number)
+
+
+@contextmanager
+def table_file(
+    folder: Path, world: World, kind: Layout, number: int, rows: FileRows
+) -> Iterator[TableFile]:
+    """The file of that number of a table, with the faults that fall to it."""
+    preset, rng = world.preset, world.seeds.stream(f"faults {kind.stem}", number)
+    planned = plan_faults(
+        kind,
+        rng,
+        number=number,
+        files=file_count(preset, kind),
+        file_rows=rows.here,
+        table_rows=rows.table,
+        share=preset.fault_share,
+        minimum=preset.fault_minimum,
+    )
+    with TableFile(folder, kind, file_shape(kind, number), planned=planned, rng=rng) as file:
+        yield file
+
+
+def file_count(preset: Preset, kind: Layout) -> int:
+    """The number of archives of a table."""
+    return {
+        layout.NODE: 1,
+        layout.CONTAINER: preset.hours,
+        layout.RATE: preset.rate_files,
+        layout.CALL: preset.call_files,
+    }[kind]
+
+
+def add_all(file: TableFile, blocks: Iterable[pl.DataFrame]) -> None:
+    """Write blocks of rows as they are made."""
+    for block in blocks:
+        file.add(block)
