@@ -14,7 +14,7 @@ def test_is_documented(name: str) -> None:
     metric = METRICS[name]
     assert metric.title
     assert metric.source
-    assert metric.unit in {"0..1", "-1..1", "count", "label"}
+    assert metric.unit in {"0..1", "-1..1", "1/h", "count", "label", "as given"}
     assert "shape" in (metric.function.__doc__ or "")
 
 

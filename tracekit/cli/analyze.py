@@ -7,38 +7,42 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli._options import JsonOption, StoreArgument
-from tracekit.cli._output import print_frame, print_json, progress
+from tracekit.cli._options import JsonOption, SeedOption, StoreArgument
+from tracekit.cli._output import print_json, print_sentence, print_table, progress
+
+JSON_ROWS = 1000
 
 
 def command(
     store: StoreArgument,
     out: Annotated[Path | None, typer.Option(help="Write every result there, as Parquet.")] = None,
+    seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
-    """Run all analytics of a store and show the zones.
+    """Run all analytics of a store: zones, cohorts, causes, demand and sizes, with intervals.
 
-    Every result is also a query of its own: tracekit list queries.
+    Every query among the results can be asked for alone: tracekit list queries. With --json,
+    results of more than 1,000 rows are left out; --out writes them all.
 
     Example: tracekit analyze mystore --out analysis
     """
     import tracekit
+    from tracekit.analysis.summary import summary, verdicts
 
     with progress() as shown:
-        frames = tracekit.analyze(store, out, progress=shown)
+        analysis = tracekit.analyze(store, out, seed=seed, progress=shown)
     if json:
-        results = {name: frame.to_dicts() for name, frame in frames.items() if frame.height <= 1000}
-        print_json({"schema": "tracekit/analyze/1", "store": str(store), "results": results})
+        small = {n: f.to_dicts() for n, f in analysis.frames.items() if f.height <= JSON_ROWS}
+        missing = {name: list(tables) for name, tables in analysis.missing.items()}
+        document = {"schema": "tracekit/analyze/1", "store": str(store), "seed": seed}
+        print_json({**document, "results": small, "missing": missing})
         return
-    zones = frames["usage/zone_summary"]
-    print_frame(
-        zones.select(
-            "zone", "nodes", "node_share", "cpu_mean", "memory_mean", "util_diff", "debris"
-        ),
-        "table",
-        title="Zones of the nodes (by correlation of CPU and memory)",
-    )
+    for table in summary(analysis):
+        print_table(table.title, table.columns, table.rows, note=table.note)
+        print()
+    for sentence in verdicts(analysis):
+        print_sentence(sentence)
     print(
-        f"{len(frames)} results{f' in {out}' if out else ''};"
-        f" one alone: tracekit query {store} NAME"
+        f"{len(analysis.frames)} results{f' in {out}' if out else ''};"
+        f" a query alone: tracekit query {store} NAME"
     )

@@ -20,7 +20,8 @@ class Metric:
     title : str
         What it is called in tables and figures.
     unit : str
-        Unit of the value: ``0..1`` for fractions, ``-1..1``, ``count``, or ``label``.
+        Unit of the value: ``0..1`` for fractions, ``-1..1``, ``1/h``, ``count``, ``label``, or
+        ``as given`` where it is that of the input.
     source : str
         Where the formula comes from: document and equation.
     function : callable

@@ -1,0 +1,150 @@
+"""Intervals and effective sample sizes, on series whose truth is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.metrics.correlation_error import correlation_error
+from tracekit.metrics.effective_samples import effective_samples
+from tracekit.metrics.zone import zone
+from tracekit.metrics.zone_doubt import zone_doubt
+
+Floats = NDArray[np.float64]
+
+
+def generator(seed: int) -> np.random.Generator:
+    return np.random.Generator(np.random.PCG64(seed))
+
+
+def autoregressive(rng: np.random.Generator, series: int, steps: int, keep: float) -> Floats:
+    noise = rng.standard_normal((series, steps))
+    noise[:, 1:] *= np.sqrt(1 - keep**2)
+    for at in range(1, steps):
+        noise[:, at] += keep * noise[:, at - 1]
+    return noise
+
+
+def cut(series: Floats, blocks: int) -> Floats:
+    return series.reshape(len(series), blocks, -1)
+
+
+def correlated(
+    rng: np.random.Generator, count: int, r: float, keep: float
+) -> tuple[Floats, Floats]:
+    first = autoregressive(rng, count, 1440, keep)
+    other = autoregressive(rng, count, 1440, keep)
+    return first, r * first + np.sqrt(1 - r**2) * other
+
+
+def error_of(first: Floats, second: Floats, blocks: int = 24) -> Floats:
+    x, y = cut(first, blocks), cut(second, blocks)
+    both = (x * y).mean(axis=2) - x.mean(axis=2) * y.mean(axis=2)
+    samples = np.full(x.shape[:2], x.shape[2])
+    means, variances = (x.mean(axis=2), y.mean(axis=2)), (x.var(axis=2), y.var(axis=2))
+    return correlation_error(samples, means, variances, both)
+
+
+def test_every_draw_has_as_many_units() -> None:
+    drawn = resampling_matrix(generator(0), 7, 50)
+    assert drawn.shape == (50, 7)
+    assert set(drawn.sum(axis=1)) == {7}
+    assert (drawn == resampling_matrix(generator(0), 7, 50)).all()
+
+
+def test_interval_equals_one_draw_at_a_time() -> None:
+    rng = generator(1)
+    totals, weights = rng.uniform(size=(40, 3)), rng.uniform(size=(40, 3))
+    drawn = resampling_matrix(rng, 40, 200)
+    means = [
+        [
+            sum(n * t for n, t in zip(row, totals[:, at], strict=True))
+            / sum(n * w for n, w in zip(row, weights[:, at], strict=True))
+            for at in range(3)
+        ]
+        for row in drawn
+    ]
+    found = bootstrap_interval(totals, weights, drawn)
+    assert found[:2] == pytest.approx(np.quantile(means, [0.025, 0.975], axis=0))
+    assert found[2] == pytest.approx(np.std(means, axis=0))
+
+
+def test_interval_holds_the_mean_as_often_as_it_says() -> None:
+    rng = generator(2)
+    samples = rng.exponential(size=(60, 400))
+    low, high, error = bootstrap_interval(
+        samples, np.ones_like(samples), resampling_matrix(rng, 60, 400)
+    )
+    assert ((low < 1) & (high > 1)).mean() == pytest.approx(0.95, abs=0.05)
+    assert error.mean() == pytest.approx(1 / np.sqrt(60), rel=0.1)
+
+
+def test_one_unit_has_no_interval() -> None:
+    totals = np.array([[2.0, 1.0], [0.0, 1.0]])
+    found = bootstrap_interval(totals, totals > 0, resampling_matrix(generator(0), 2, 50))
+    assert np.isnan(found[:, 0]).all()
+    assert found[:, 1].tolist() == [1.0, 1.0, 0.0]
+
+
+@pytest.mark.parametrize("keep", [0.0, 0.5, 0.8])
+def test_effective_samples_of_a_known_process(keep: float) -> None:
+    series = cut(autoregressive(generator(3), 300, 2400, keep), 24)
+    found = effective_samples(series.mean(axis=2), series.var(axis=2), np.full((300, 24), 100))
+    # the scatter of 24 block means is known to about 30 %, that of its inverse is skewed
+    assert np.median(found) == pytest.approx(2400 * (1 - keep) / (1 + keep), rel=0.12)
+
+
+def test_effective_samples_at_their_edges() -> None:
+    assert np.isnan(effective_samples([0.5] * 8, [0.0] * 8, [10] * 8))
+    assert np.isnan(effective_samples([0.1, 0.2, 0.3], [0.1] * 3, [10] * 3))
+    assert np.isnan(effective_samples([0.1, 0.2, np.nan, 0.3], [0.1] * 4, [10, 10, 0, 10]))
+    # a series that only drifts is as good as a few samples
+    assert float(effective_samples(np.arange(8.0), np.zeros(8), [10] * 8)) < 8
+
+
+@pytest.mark.parametrize(("r", "keep"), [(0.25, 0.0), (0.25, 0.7), (-0.6, 0.7)])
+def test_error_of_a_correlation_is_the_scatter_of_repeats(r: float, keep: float) -> None:
+    first, second = correlated(generator(4), 400, r, keep)
+    found = [float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)]
+    scatter = float(np.std(np.arctanh(found)))
+    assert float(np.median(error_of(first, second))) == pytest.approx(scatter, rel=0.12)
+
+
+def test_error_of_a_constant_series_is_unknown() -> None:
+    first, second = correlated(generator(5), 2, 0.5, 0.0)
+    second[1] = 0.7
+    found = error_of(first, second)
+    assert np.isfinite(found[0])
+    assert np.isnan(found[1])
+
+
+@pytest.mark.parametrize("truth", [0.2, 0.28, 0.36])
+def test_doubt_is_how_often_the_zone_is_wrong(truth: float) -> None:
+    """Over nodes whose true r is spread around an edge, the doubts add up to the errors."""
+    rng = generator(6)
+    truths = truth + rng.uniform(-0.1, 0.1, 300)
+    first = autoregressive(rng, 300, 1440, 0.6)
+    other = autoregressive(rng, 300, 1440, 0.6)
+    second = truths[:, None] * first + np.sqrt(1 - truths[:, None] ** 2) * other
+    found = np.array([float(np.corrcoef(a, b)[0, 1]) for a, b in zip(first, second, strict=True)])
+    doubt = zone_doubt(found, error_of(first, second), 23)
+    wrong = int((zone(found) != zone(truths)).sum())
+    assert float(doubt.sum()) == pytest.approx(wrong, abs=4 * np.sqrt(wrong) + 2)
+
+
+@given(r=st.floats(-0.99, 0.99), error=st.floats(1e-6, 2), freedom=st.integers(1, 50))
+def test_doubt_is_a_probability_and_grows_with_the_error(
+    r: float, error: float, freedom: int
+) -> None:
+    doubt, more = (float(zone_doubt(r, e, freedom)) for e in (error, 2 * error))
+    assert 0 <= doubt <= more + 1e-9 <= 1 + 1e-9
+
+
+def test_doubt_of_what_is_unknown() -> None:
+    assert np.isnan(zone_doubt([np.nan, 0.5], [0.1, np.nan], [5, 5])).all()
+    assert zone_doubt([0.0, 0.9], [0.0, 0.0], [5, 5]).tolist() == pytest.approx([0, 0])
+    assert float(zone_doubt(0.3, 0.1, 23)) == pytest.approx(0.5)

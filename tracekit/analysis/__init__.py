@@ -1,0 +1,5 @@
+"""All analytics of a store in one go: the queries, and what numpy computes from their rows."""
+
+from tracekit.analysis.run import Analysis, analyze
+
+__all__ = ["Analysis", "analyze"]

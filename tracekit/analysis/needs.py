@@ -1,0 +1,38 @@
+"""Which base tables a query cannot do without."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from tracekit.sqlfiles import SqlFile
+from tracekit.store.folder import Store
+from tracekit.tables import all_tables
+
+#: Queries of this subject speak about whatever tables there are.
+ABOUT_ANY_TABLE = "quality/"
+
+
+def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, ...]:
+    """Base tables a query reads, itself or through the views it builds on, sorted."""
+    by_view = {other.view_name: other for other in queries.values()}
+    needed: set[str] = set()
+    waiting = [query]
+    while waiting:
+        one = waiting.pop()
+        if one.name.startswith(ABOUT_ANY_TABLE):
+            continue
+        waiting += [by_view[name] for name in one.reads if name in by_view]
+        needed |= {name.removesuffix("_keyed") for name in one.reads} & all_tables().keys()
+    return tuple(sorted(needed))
+
+
+def tables_missing(store: Store, needed: tuple[str, ...]) -> tuple[str, ...]:
+    """Of these base tables those that the store has no row of."""
+    return tuple(
+        name for name in needed if not any(part.rows for part in store.manifest.parts(name))
+    )
+
+
+def needs_a_choice(query: SqlFile) -> bool:
+    """Whether the query is about one entity that the user names."""
+    return any(param.type == "VARCHAR" and param.default == "''" for param in query.params)

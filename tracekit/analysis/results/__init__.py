@@ -1,0 +1,70 @@
+"""Results that SQL alone does not give: one file each, computed from the rows of queries."""
+
+from __future__ import annotations
+
+import functools
+import sys
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import numpy as np
+import polars as pl
+
+from tracekit import registry
+from tracekit.query.database import Database
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Inputs:
+    """What a result is computed from: the rows of queries, and the store where they do not do.
+
+    ``seed`` and a result's own label give its random numbers, so that no result changes another.
+    """
+
+    database: Database
+    frames: dict[str, pl.DataFrame]
+    seed: int = 0
+    _done: dict[Any, Any] = field(default_factory=dict)
+
+    def rng(self, label: str) -> np.random.Generator:
+        """The random numbers of that label."""
+        return np.random.Generator(np.random.PCG64([self.seed, zlib.crc32(label.encode())]))
+
+    def once(self, function: Callable[[Inputs], T]) -> T:
+        """What the function makes of these inputs, computed once for all results that ask."""
+        if function not in self._done:
+            self._done[function] = function(self)
+        found: T = self._done[function]
+        return found
+
+
+@dataclass(frozen=True, kw_only=True)
+class Result:
+    """A result; its name is its file's name.
+
+    Parameters
+    ----------
+    title : str
+        What the rows tell.
+    queries : tuple of str
+        The queries whose rows it is computed from.
+    tables : tuple of str
+        Base tables it reads itself.
+    function : callable
+        Inputs in, frame out; its docstring names the columns.
+    """
+
+    title: str
+    queries: tuple[str, ...]
+    tables: tuple[str, ...] = ()
+    function: Callable[[Inputs], pl.DataFrame]
+
+
+@functools.cache
+def all_results() -> dict[str, Result]:
+    """Every computed result, by name."""
+    return registry.instances(sys.modules[__name__], Result)

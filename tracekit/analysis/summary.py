@@ -1,0 +1,162 @@
+"""What ``tracekit analyze`` shows of its results: a few small tables and sentences."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracekit.analysis.run import Analysis
+from tracekit.units import percent
+
+
+@dataclass(frozen=True, kw_only=True)
+class SummaryTable:
+    """A table that fits 80 columns."""
+
+    title: str
+    columns: Sequence[str]
+    rows: Sequence[Sequence[object]]
+    note: str = ""
+
+
+def summary(analysis: Analysis) -> Iterator[SummaryTable]:
+    """The tables whose results are there, in the order a reader wants them."""
+    for name, build in (
+        ("zone_summary_confidence", _zones),
+        ("node_cohorts_confidence", _cohorts),
+        ("node_vs_container_confidence", _levels),
+        ("change_causes_confidence", _causes),
+    ):
+        if name in analysis.frames:
+            yield build(analysis.frames[name], analysis)
+
+
+def _zones(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
+    measures = ("node_share", "cpu_mean", "memory_mean", "util_diff")
+    nodes = dict(analysis.frames["usage/zone_summary"].select("zone", "nodes").rows())
+    rows = [
+        [zone, nodes[zone], *_cells(frame.filter(zone=zone), measures)]
+        for zone in frame["zone"].unique().sort()
+    ]
+    return SummaryTable(
+        title="Zones of the nodes, by correlation of CPU and memory",
+        columns=["zone", "nodes", "share", "CPU mean", "memory mean", "difference G"],
+        rows=rows,
+        note="% ± half of the 95 % interval, over nodes; the tables below in the same way",
+    )
+
+
+def _cohorts(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
+    cohorts = analysis.frames["usage/node_cohorts"]
+    rows = [
+        [cohort, nodes, f"{count:.1f}", *_cells(frame.filter(cohort=cohort), _COHORT_CELLS)]
+        for cohort, nodes, count in cohorts.select("cohort", "nodes", "containers_per_node").rows()
+    ]
+    columns = ["cohort", "nodes", "containers", "node CPU", "container CPU", "its std"]
+    return SummaryTable(title="Busy, idle and memory-skewed nodes", columns=columns, rows=rows)
+
+
+_COHORT_CELLS = ("cpu_mean", "container_cpu_mean", "container_cpu_std")
+
+
+def _levels(frame: pl.DataFrame, _: Analysis) -> SummaryTable:
+    rows = [
+        [level, resource, *_cells(frame.filter(level=level, resource=resource), _LEVEL_CELLS)]
+        for level, resource in frame.select("level", "resource").unique().sort(pl.all()).rows()
+    ]
+    columns = ["level", "resource", "mean", "peak", "std"]
+    return SummaryTable(title="Nodes against containers", columns=columns, rows=rows)
+
+
+_LEVEL_CELLS = ("mean", "peak", "std")
+
+
+def _causes(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
+    causes = analysis.frames["usage/change_causes"].select("cause", "events")
+    rows = [
+        [cause, events, *_cells(frame.filter(cause=cause), _CAUSE_CELLS, digits=2)]
+        for cause, events in causes.rows()
+    ]
+    columns = ["cause", "events", "CPU change", "memory change"]
+    return SummaryTable(title="Causes of utilization change", columns=columns, rows=rows)
+
+
+_CAUSE_CELLS = ("cpu_change_mean", "memory_change_mean")
+
+
+def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> list[str]:
+    """``45.4 ±8.3`` for each measure, in percent."""
+    cells = []
+    for measure in measures:
+        row = frame.filter(measure=measure).row(0, named=True)
+        mean, low, high = (row[name] for name in ("mean", "low", "high"))
+        text = "-" if mean is None else f"{round(100 * mean, digits) + 0.0:.{digits}f}"
+        reach = "" if low is None else f" ±{50 * (high - low):.{digits}f}"
+        cells.append(text + reach)
+    return cells
+
+
+def verdicts(analysis: Analysis) -> Iterator[str]:
+    """What cannot be put into a table: doubts, tails, trends, sizes, and what is missing."""
+    for name, say in (
+        ("zones_confidence", _doubt),
+        ("util_diff_tail", _tail),
+        ("zone_trends", _trends),
+        ("services/demand", _demand),
+        ("service_sizes_fit", _sizes),
+    ):
+        if name in analysis.frames:
+            yield from say(analysis.frames[name])
+    for tables in sorted(set(analysis.missing.values())):
+        names = [name for name, lacking in analysis.missing.items() if lacking == tables]
+        yield f"without {' and '.join(tables)} there is no {', '.join(names)}"
+
+
+def _doubt(frame: pl.DataFrame) -> Iterator[str]:
+    doubt = frame["other_zone_probability"].drop_nulls()
+    if doubt.len():
+        yield (
+            f"of {doubt.len():,} nodes with a zone, {doubt.sum():.1f} are expected to be in another"
+            f" one, and {(doubt > 0.05).sum():,} have a chance of more than 5 %"
+        )
+
+
+def _tail(frame: pl.DataFrame) -> Iterator[str]:
+    row = frame.filter(zone="all").row(0, named=True)
+    if row["hill_index"] is not None:
+        yield (
+            f"the upper {row['tail_nodes']} nodes by G (from {percent(row['tail_start'])}) have a"
+            f" Hill index of {row['hill_index']:.2f} ({row['hill_index_low']:.2f}.."
+            f"{row['hill_index_high']:.2f}), log-log slope {row['ccdf_slope']:.2f}"
+        )
+
+
+def _trends(frame: pl.DataFrame) -> Iterator[str]:
+    for zone, share in frame.select("zone", "falling_share").rows():
+        if zone == "A" and share is not None:
+            yield f"CPU falls while memory stands on {percent(share, 0)} of the nodes of zone A"
+
+
+def _demand(frame: pl.DataFrame) -> Iterator[str]:
+    fits = frame["r_squared"].drop_nulls()
+    if fits.len():
+        falling = (frame["cpu_per_call"].drop_nulls() < 0).sum()
+        yield (
+            f"calls explain {percent(float(fits.median() or 0), 0)} of the CPU of the middle one of"  # type: ignore[arg-type]
+            f" {fits.len():,} services; CPU falls with calls for {falling:,}"
+        )
+
+
+def _sizes(frame: pl.DataFrame) -> Iterator[str]:
+    for row in frame.iter_rows(named=True):
+        size, low, high = (row[f"node_share{end}"] for end in ("", "_low", "_high"))
+        found = "the data cannot tell it" if size is None else f"{percent(size, 2)} of a node"
+        interval = (
+            "" if low is None else f" (95 % interval {percent(low, 2)} to {percent(high, 2)})"
+        )
+        yield (
+            f"{row['resource']} size of a container: {found}{interval};"
+            f" told for {row['services_told']} of {row['services']} services by themselves"
+        )

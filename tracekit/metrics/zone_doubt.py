@@ -1,0 +1,51 @@
+"""Zone doubt: how likely a node's true correlation lies in another zone than the one found."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import stdtr
+
+from tracekit.metrics import Metric
+from tracekit.metrics.zone import HIGH_R, LOW_R
+
+
+def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
+    """Probability that the true correlation lies in another zone than ``r`` does.
+
+    Fisher's z of the true correlation is taken to be Student-t around that of ``r``.
+
+    Parameters
+    ----------
+    r : array, shape (...)
+        Correlation found, -1..1 or NaN.
+    error : array, shape (...)
+        Standard error of ``atanh r``.
+    freedom : array, shape (...)
+        Degrees of freedom of that error: blocks less one.
+
+    Returns
+    -------
+    array, shape (...)
+        0..1; 0 for an error of 0 inside a zone, NaN where r or the error is.
+    """
+    value = np.asarray(r, dtype=np.float64)
+    z = np.arctanh(np.clip(value, -1 + 1e-9, 1 - 1e-9))
+    spread = np.maximum(np.asarray(error, dtype=np.float64), 1e-12)
+    degrees = np.maximum(np.asarray(freedom, dtype=np.float64), 1)
+    below_low, below_high = (
+        stdtr(degrees, (np.arctanh(edge) - z) / spread) for edge in (LOW_R, HIGH_R)
+    )
+    inside = np.select(
+        [value < LOW_R, value < HIGH_R], [below_low, below_high - below_low], 1 - below_high
+    )
+    doubt = np.clip(1 - inside, 0.0, 1.0)
+    return np.asarray(np.where(np.isnan(value) | np.isnan(spread), np.nan, doubt))
+
+
+METRIC = Metric(
+    title="Probability of another zone",
+    unit="0..1",
+    source="this project: Fisher's z with a block jackknife error",
+    function=zone_doubt,
+)
