@@ -1,0 +1,125 @@
+"""The call graphs agree, call by call, with the slow and obvious way of rebuilding them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from callgraph_support import Call, Rebuilt, Record, rebuild_plainly, records_of, rows_of
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tracekit.callgraph.frames import calls_frame, ledger_frame
+from tracekit.callgraph.graph import MODES, Mode, rebuild
+from tracekit.callgraph.parts import open_parts, read
+from tracekit.store import ingest, open_store
+from tracekit.synth import write
+
+NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
+
+
+def described(rows: list[dict[str, Any]], row: dict[str, Any] | None) -> tuple[Any, ...] | None:
+    """A call with those above it, in values that both ways have."""
+    if row is None:
+        return None
+    parent = None if row["parent"] is None else rows[row["parent"]]
+    own = (row["rpc_id"], *(row[name] for name in NAMES), row["repeats"], row["time_ms"])
+    inserted = not (row["by_caller"] or row["by_callee"])
+    return *own, row["response_time_ms"], inserted, described(rows, parent)
+
+
+def described_plainly(call: Call | None) -> tuple[Any, ...] | None:
+    if call is None:
+        return None
+    names = (call.upstream, call.rpc_type, call.downstream, call.interface)
+    own = (call.rpc_id, *names, call.repeats, call.time_ms, call.duration_ms, call.inserted)
+    return *own, described_plainly(call.parent)
+
+
+def agree(rows: pl.DataFrame, mode: Mode, *, move: bool = True) -> Counter[tuple[str, str]]:
+    """Compare every trace of the rows; returns the ledger's totals."""
+    graph = rebuild(rows, mode=mode, move=move)
+    calls = calls_frame(graph).partition_by("trace_key", as_dict=True)
+    ledgers = ledger_frame(graph).partition_by("trace_key", as_dict=True)
+    totals: Counter[tuple[str, str]] = Counter()
+    for trace, records in records_of(rows).items():
+        plain = rebuild_plainly(records, mode, move=move)
+        assert noted(ledgers.get((trace,))) == plain.ledger
+        found = calls[trace,].to_dicts() if plain.calls else []
+        assert_same_calls(found, plain)
+        totals += plain.ledger
+    return totals
+
+
+def noted(ledger: pl.DataFrame | None) -> Counter[tuple[str, str]]:
+    rows = [] if ledger is None else ledger.rows(named=True)
+    return Counter({(row["defect"], row["action"]): row["count"] for row in rows})
+
+
+def assert_same_calls(found: list[dict[str, Any]], plain: Rebuilt) -> None:
+    assert [row["call"] for row in found] == list(range(len(found)))
+    ours = Counter(described(found, row) for row in found)
+    assert ours == Counter(described_plainly(call) for call in plain.calls)
+
+
+@pytest.mark.parametrize("mode", MODES)
+@pytest.mark.parametrize(
+    ("name", "traces"), [("MSCallGraph_0.csv", 21), ("MSCallGraph_shuffled_sample.csv", 17)]
+)
+def test_the_real_rows(real_rows: Path, tmp_path: Path, name: str, traces: int, mode: Mode) -> None:
+    (tmp_path / "MSCallGraph_0.csv").write_bytes((real_rows / name).read_bytes())
+    ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
+    rows = read(open_parts(open_store(tmp_path / "store")), 0, 2**31 - 1)
+    assert rows["trace_key"].n_unique() == traces
+    ledger = agree(rows, mode)
+    assert ledger["contradicts_parent", "moved up" if mode == "repair" else "kept"] > 50
+    agree(rows, mode, move=False)
+
+
+@pytest.fixture(scope="module")
+def tiny_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    folder = tmp_path_factory.mktemp("tiny")
+    write(folder / "traces", preset="tiny", seed=3)
+    ingest(folder / "traces" / "MSCallGraph", folder / "store")
+    return read(open_parts(open_store(folder / "store")), 0, 2**31 - 1)
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_made_up_traces(tiny_rows: pl.DataFrame, mode: Mode) -> None:
+    assert tiny_rows["trace_key"].n_unique() == 300
+    agree(tiny_rows, mode)
+
+
+names = st.one_of(st.none(), st.integers(0, 2))
+rpc_ids = st.one_of(
+    st.lists(st.sampled_from("01"), min_size=1, max_size=4).map(".".join),
+    st.lists(st.sampled_from("0123"), min_size=1, max_size=6).map(".".join),
+    st.sampled_from(["", "0.", "a.1", "0..1", "-1", "0.1 "]),
+)
+records = st.builds(
+    Record,
+    time_ms=st.integers(0, 3),
+    rpc_id=rpc_ids,
+    upstream=names,
+    rpc_type=st.sampled_from(["rpc", "rpc", "http", "mq", "mc", "db", "userDefined", None]),
+    downstream=names,
+    interface=st.one_of(st.none(), st.integers(0, 1)),
+    response_time_ms=st.sampled_from([-2.0, -1.0, 0.0, 1.0, 2.0, None]),
+)
+
+
+traces_of_records = st.dictionaries(
+    st.integers(0, 9), st.lists(records, min_size=1, max_size=16), min_size=1, max_size=8
+)
+
+
+@given(traces_of_records)
+def test_any_records_at_all(traces: dict[int, list[Record]]) -> None:
+    rows = rows_of(traces)
+    split = rows.with_columns(part=pl.Series(range(rows.height), dtype=pl.Int32) % 2)
+    for mode in MODES:
+        agree(split, mode)
+    agree(split, "repair", move=False)

@@ -1,0 +1,206 @@
+"""The simulation set of the sizing study: call chains with the usage of the containers on them.
+
+Yao et al., C.S.A. 2023 32(4), section 3.1: a call table (timestamp, UM, DM, calls) and container
+states (timestamp, containerID, cpuNeed, memNeed). Where the study leaves a choice, what is chosen
+here is said in the functions below.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.callgraph.chains import Chain, ChainCounter, choose, signature, signatures
+from tracekit.callgraph.frames import calls_frame
+from tracekit.callgraph.graph import rebuild
+from tracekit.callgraph.names import Names
+from tracekit.callgraph.parts import Part, chunks, open_parts
+from tracekit.callgraph.totals import Tally
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress, Task
+from tracekit.query.database import Database
+from tracekit.store.folder import Store
+
+CHAINS = 330
+PERIOD_MS = 30_000
+#: Usage 1.0 of a container's own size is taken to be this many cores, or GB.
+NEED_AT_FULL_USE = 4.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Exported:
+    """How much was written: chains, containers, rows of the two tables."""
+
+    chains: int
+    containers: int
+    call_rows: int
+    state_rows: int
+    files: tuple[str, ...]
+
+
+def export(
+    store: Store, out: Path, *, chains: int = CHAINS, progress: Progress = SILENT
+) -> Exported:
+    """Write ``calltable.csv``, ``containerState.csv`` and ``chains.csv`` to a folder.
+
+    Chains are edge sets between services that have containers in the store, rebuilt in repair
+    mode; ``chains`` of them are chosen by ``chains.choose``. Every chain has containers of its
+    own, one for each service on it: those with the most samples first. Calls are counted per
+    period and edge over all traces of the chain, under the period's end, since a usage sample at t
+    is of the time before t (alibaba/clusterdata issue 144). Needs are
+    ``min(4 x fraction, 4)``, in cores and GB.
+
+    Raises TracekitError when the store lacks calls or container usage, or no call goes between
+    two services with containers.
+    """
+    parts = open_parts(store)
+    hosts = _containers(store)
+    with progress.task("export", None, "pieces") as task:
+        counter = ChainCounter(hosts["service_key"].unique())
+        for calls in _graphs(parts, task):
+            counter.add(calls)
+        spare = dict(hosts.group_by("service_key").len().rows())
+        chosen = choose(counter.chains(), chains, spare)
+        if not chosen:
+            raise TracekitError(
+                f"{store.path}: no call goes from one service with containers to another",
+                hint="the export needs MSCallGraph and MSResource files of the same cluster",
+            )
+        members = _members(chosen, hosts)
+        table = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
+    return _write(store, out, chosen, members, table)
+
+
+def _graphs(parts: list[Part], task: Task) -> Iterator[pl.DataFrame]:
+    for rows in chunks(parts):
+        yield calls_frame(rebuild(rows))
+        task.advance(1)
+
+
+def _containers(store: Store) -> pl.DataFrame:
+    """service_key, container_key; of each service the containers with the most samples first."""
+    with Database(store) as database:
+        found = database.frame(
+            "SELECT service_key, container_key, count(*) AS samples FROM container_usage_keyed"
+            " GROUP BY service_key, container_key"
+            " ORDER BY service_key, samples DESC, container_key"
+        )
+    if not found.height:
+        raise TracekitError(
+            f"{store.path} has no container usage, so no chain can be exported",
+            hint="ingest the MSResource files too: tracekit ingest SRC STORE",
+        )
+    return found
+
+
+def _members(chosen: list[Chain], hosts: pl.DataFrame) -> pl.DataFrame:
+    """Who is on each chain: chain (numbered from 0), trace_key, traces, service_key, container_key.
+
+    No container stands in two chains.
+    """
+    lists = hosts.group_by("service_key").agg("container_key")
+    waiting = {service: list(containers) for service, containers in lists.rows()}
+    rows = [
+        (number, chain.member, chain.traces, service, waiting[service].pop(0))
+        for number, chain in enumerate(chosen)
+        for service in chain.services
+    ]
+    names = ["chain", "trace_key", "traces", "service_key", "container_key"]
+    columns = pl.DataFrame(rows, schema=names, orient="row")
+    return columns.with_columns(pl.col("service_key", "container_key").cast(pl.Int32))
+
+
+def _call_table(
+    parts: list[Part], chosen: list[Chain], members: pl.DataFrame, services: pl.Series, task: Task
+) -> pl.DataFrame:
+    """timestamp, upstream and downstream container_key, calls; sorted."""
+    numbers = pl.DataFrame(
+        {"edges": [signature(c) for c in chosen], "chain": range(len(chosen))},
+        schema={"edges": pl.String, "chain": pl.Int64},
+    )
+    tally = Tally(["timestamp", "um", "dm"])
+    for calls in _graphs(parts, task):
+        chain_of = (
+            signatures(calls, services).join(numbers, on="edges").select("trace_key", "chain")
+        )
+        hosted = calls.join(chain_of, on="trace_key")
+        for end, name in (("upstream_key", "um"), ("downstream_key", "dm")):
+            host = members.select(
+                "chain", pl.col("service_key").alias(end), pl.col("container_key").alias(name)
+            )
+            hosted = hosted.join(host, on=["chain", end])
+        ends_ms = -(-pl.col("time_ms") // PERIOD_MS) * PERIOD_MS
+        tally.add(
+            hosted.filter(pl.col("um") != pl.col("dm"))
+            .group_by(ends_ms.alias("timestamp"), "um", "dm")
+            .agg(pl.col("repeats").sum().alias("calls"))
+        )
+    return tally.frame().sort("timestamp", "um", "dm")
+
+
+def _write(
+    store: Store, out: Path, chosen: list[Chain], members: pl.DataFrame, table: pl.DataFrame
+) -> Exported:
+    states = _states(store, members["container_key"])
+    frames = _printed(Names(store), table, states, members)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, frame in frames.items():
+        frame.write_csv(out / name)
+    return Exported(
+        chains=len(chosen),
+        containers=members.height,
+        call_rows=table.height,
+        state_rows=states.height,
+        files=tuple(frames),
+    )
+
+
+def _printed(
+    names: Names, table: pl.DataFrame, states: pl.DataFrame, members: pl.DataFrame
+) -> dict[str, pl.DataFrame]:
+    """The files, with original ids and the column names of the study."""
+    containers, services = names.of("container"), names.of("service")
+    return {
+        "calltable.csv": table.select(
+            "timestamp",
+            containers.gather(table["um"]).alias("UM"),
+            containers.gather(table["dm"]).alias("DM"),
+            "calls",
+        ),
+        "containerState.csv": states.select(
+            "timestamp",
+            containers.gather(states["container_key"]).alias("containerID"),
+            "cpuNeed",
+            "memNeed",
+        ),
+        "chains.csv": members.select(
+            "chain",
+            "traces",
+            names.traces(members["trace_key"]).alias("member"),
+            services.gather(members["service_key"]).alias("service"),
+            containers.gather(members["container_key"]).alias("containerID"),
+        ),
+    }
+
+
+def _states(store: Store, containers: pl.Series) -> pl.DataFrame:
+    """timestamp, container_key, cpuNeed, memNeed; sorted."""
+    files = [pl.scan_parquet(path) for path in store.table_files("container_usage")]
+    needs = {"cpu_fraction": "cpuNeed", "memory_fraction": "memNeed"}
+    return (
+        pl.concat(files)
+        .filter(pl.col("container_key").is_in(containers.implode()))
+        .select(
+            pl.col("time_ms").alias("timestamp"),
+            "container_key",
+            *(
+                (pl.col(name) * NEED_AT_FULL_USE).clip(upper_bound=NEED_AT_FULL_USE).alias(need)
+                for name, need in needs.items()
+            ),
+        )
+        .sort("timestamp", "container_key")
+        .collect()
+    )

@@ -1,0 +1,127 @@
+"""The records of whole traces as arrays, ready to be compared by position."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.callgraph import kinds
+from tracekit.callgraph.arrays import UNKNOWN, Bools, Codes, Floats, Ints, distinct
+from tracekit.callgraph.paths import NO_PATH, Paths, encode
+
+_IDS = ("upstream_key", "downstream_key", "interface_key")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """Records sorted by trace, path, type, and within these the calling end's before the called's.
+
+    Arrays are of shape (records,).
+
+    Parameters
+    ----------
+    traces : int64, shape (traces,)
+        Keys of the traces, sorted; ``trace`` is a place in it.
+    types : list of str
+        Types of call, in the order of ``kinds.in_order``; ``kind`` is a place in it, and
+        ``len(types)`` stands for a missing type.
+    remote, twice, store : bool, shape (types + 1,)
+        Whether calls of a type are made over the network, are recorded by either end, are to a
+        data store.
+    side : int8
+        1 recorded by the calling end, -1 by the called end, 0 too quick to tell.
+    duration_ms : float64
+        Response time without its sign; NaN where it is missing.
+    repeated : int64, shape (traces,)
+        Records that repeat another one to the letter; they are not among the records.
+    not_a_path : int64, shape (traces,)
+        Records whose rpc id is no path; they are not among the records.
+    """
+
+    paths: Paths
+    traces: Ints
+    types: list[str]
+    remote: Bools
+    twice: Bools
+    store: Bools
+    trace: Ints
+    path: Codes
+    kind: Codes
+    upstream: Codes
+    downstream: Codes
+    interface: Codes
+    time_ms: Ints
+    side: Codes
+    duration_ms: Floats
+    repeated: Ints
+    not_a_path: Ints
+
+
+def arrange(rows: pl.DataFrame) -> Records:
+    """Turn rows of ``call_keyed`` (whole traces, any order) into records."""
+    paths, path = encode(rows["rpc_id"])
+    traces = distinct(rows["trace_key"].to_numpy().astype(np.int64))
+    types = kinds.in_order(rows["rpc_type"])
+    usable, broken = _sorted(rows, traces, path, types)
+    repeat = usable.select(_same_as_before(usable.columns))["repeat"]
+    once = usable.filter(~repeat)
+    time = once["response_time_ms"].to_numpy()
+    ids = {name: once[name].to_numpy() for name in _IDS}
+    return Records(
+        paths=paths,
+        traces=traces,
+        types=types,
+        remote=_flags(types, kinds.REMOTE),
+        twice=_flags(types, kinds.TWICE),
+        store=_flags(types, kinds.STORES),
+        trace=once["trace"].to_numpy(),
+        path=once["path"].to_numpy(),
+        kind=once["kind"].to_numpy(),
+        upstream=ids["upstream_key"],
+        downstream=ids["downstream_key"],
+        interface=ids["interface_key"],
+        time_ms=once["time_ms"].to_numpy(),
+        side=np.sign(np.nan_to_num(time)).astype(np.int32),
+        duration_ms=np.abs(time),
+        repeated=_per_trace(usable.filter(repeat), traces),
+        not_a_path=_per_trace(broken, traces),
+    )
+
+
+def _sorted(
+    rows: pl.DataFrame, traces: Ints, path: Codes, types: list[str]
+) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The rows with a path in order, with codes for texts; and the traces of those without."""
+    kind = rows["rpc_type"].cast(pl.Enum(types)).to_physical().cast(pl.Int32)
+    coded = rows.select(
+        pl.Series("trace", np.searchsorted(traces, rows["trace_key"].to_numpy())),
+        pl.Series("path", path),
+        kind.fill_null(len(types)).alias("kind"),
+        pl.col("response_time_ms").cast(pl.Float64),
+        "time_ms",
+        *(pl.col(name).cast(pl.Int32).fill_null(UNKNOWN) for name in _IDS),
+    )
+    # a missing response time stands with those too quick to tell, between the two ends
+    waiting = -pl.col("response_time_ms").fill_null(0)
+    missing = pl.col("response_time_ms").is_null()
+    is_path = pl.col("path") != NO_PATH
+    ordered = coded.filter(is_path).sort(
+        "trace", "path", "kind", waiting, "time_ms", *_IDS, missing
+    )
+    return ordered, coded.filter(~is_path)
+
+
+def _same_as_before(columns: list[str]) -> pl.Expr:
+    """Whether a row repeats the one before it; in sorted rows, all but the first of equal ones."""
+    alike = (pl.col(name).eq_missing(pl.col(name).shift(1)) for name in columns)
+    return (pl.all_horizontal(alike) & (pl.int_range(pl.len()) > 0)).alias("repeat")
+
+
+def _flags(types: list[str], chosen: tuple[str, ...]) -> Bools:
+    return np.array([*(name in chosen for name in types), False], dtype=np.bool)
+
+
+def _per_trace(frame: pl.DataFrame, traces: Ints) -> Ints:
+    return np.bincount(frame["trace"].to_numpy(), minlength=len(traces))

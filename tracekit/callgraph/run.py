@@ -1,0 +1,123 @@
+"""Rebuilds all call graphs of a store, a few hundred thousand rows at a time."""
+
+from __future__ import annotations
+
+import dataclasses
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.callgraph import frames
+from tracekit.callgraph.graph import MODES, Graph, Mode, rebuild
+from tracekit.callgraph.ledger import UNITS
+from tracekit.callgraph.names import Names
+from tracekit.callgraph.parts import ROWS_AT_ONCE, open_parts, ranges, read
+from tracekit.callgraph.totals import Totals
+from tracekit.callgraph.write import Folder
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.store.folder import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class CallGraphs:
+    """What all call graphs of a store come to.
+
+    Parameters
+    ----------
+    counts : dict of str to int
+        traces, records, calls, inserted, left_out, connected, with_missing_calls,
+        with_reused_rpc_ids, unaffected, split.
+    ledger : DataFrame
+        defect, action, count, unit, traces.
+    shapes : DataFrame
+        measure, value, count.
+    edges : DataFrame
+        upstream, downstream, rpc_type, calls, response times, weight.
+    services : DataFrame
+        service, calls, traces, calls_made; the busiest first.
+    files : tuple of str
+        What was written, if anything.
+    """
+
+    mode: Mode
+    counts: dict[str, int]
+    ledger: pl.DataFrame
+    shapes: pl.DataFrame
+    edges: pl.DataFrame
+    services: pl.DataFrame
+    files: tuple[str, ...]
+
+
+def callgraph(
+    store: Store,
+    out: Path | None = None,
+    *,
+    mode: str = "repair",
+    move: bool = True,
+    rows_at_once: int = ROWS_AT_ONCE,
+    progress: Progress = SILENT,
+) -> CallGraphs:
+    """Rebuild the call graphs of a store, and count what was wrong with their records.
+
+    Parameters
+    ----------
+    out : folder for calls, traces, ledger, edges, services and shapes as Parquet
+    mode : ``naive`` or ``repair``, see ``tracekit.callgraph.graph.rebuild``
+    move : see ``tracekit.callgraph.tree.by_name``
+    rows_at_once : rows in memory; the results do not depend on it
+
+    Raises TracekitError for an unknown mode or a store without calls.
+    """
+    chosen = _known(mode)
+    parts = open_parts(store)
+    names, totals = Names(store), Totals()
+    pieces = ranges(parts, rows_at_once)
+    with Folder(out, names) as folder:
+        with progress.task("callgraph", len(pieces), "pieces") as task:
+            for first, last in pieces:
+                rows = read(parts, first, last)
+                if rows.height:
+                    _take(rebuild(rows, mode=chosen, move=move), rows, totals, folder)
+                task.advance(1)
+        result = _result(chosen, totals, names)
+        for name in ("edges", "services", "shapes"):
+            folder.whole(name, getattr(result, name))
+        return dataclasses.replace(result, files=tuple(folder.files()))
+
+
+def _known(mode: str) -> Mode:
+    for known in MODES:
+        if mode == known:
+            return known
+    raise TracekitError(
+        f"no mode '{mode}'", hint=f"modes of tracekit callgraph: {', '.join(MODES)}"
+    )
+
+
+def _take(graph: Graph, rows: pl.DataFrame, totals: Totals, folder: Folder) -> None:
+    calls = frames.calls_frame(graph)
+    traces = frames.traces_frame(graph, rows)
+    ledger = frames.ledger_frame(graph)
+    totals.add(calls, traces, ledger)
+    for name, frame in (("calls", calls), ("traces", traces), ("ledger", ledger)):
+        folder.append(name, frame)
+
+
+def _result(mode: Mode, totals: Totals, names: Names) -> CallGraphs:
+    units = pl.DataFrame({"defect": list(UNITS), "unit": list(UNITS.values())})
+    ledger = totals.ledger().with_columns(pl.col("defect", "action").cast(pl.String))
+    return CallGraphs(
+        mode=mode,
+        counts=totals.traces(),
+        ledger=ledger.join(units, on="defect", how="left", maintain_order="left").select(
+            "defect", "action", "count", "unit", "traces"
+        ),
+        shapes=totals.shapes(),
+        edges=names.named(totals.edges()).sort(
+            "upstream", "downstream", "rpc_type", nulls_last=True
+        ),
+        services=names.named(totals.services()),
+        files=(),
+    )

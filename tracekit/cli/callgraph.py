@@ -1,0 +1,139 @@
+"""tracekit callgraph: the tree of calls of every trace, and what was wrong with its records."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracekit.cli._options import JsonOption, StoreArgument
+from tracekit.cli._output import print_json, print_sentence, print_table, progress
+
+if TYPE_CHECKING:
+    from tracekit.callgraph.run import CallGraphs
+
+_BUSIEST = 10
+_ID_SHOWN = 12
+
+
+def command(
+    store: StoreArgument,
+    mode: Annotated[
+        str, typer.Option(help="naive takes rpc ids by their word, repair mends.")
+    ] = "repair",
+    out: Annotated[Path | None, typer.Option(help="Write calls, traces, ledger there.")] = None,
+    drop: Annotated[
+        bool,
+        typer.Option("--no-move", help="Leave out every call that contradicts its parent."),
+    ] = False,
+    export: Annotated[
+        Path | None, typer.Option(help="Write the sizing study's simulation set there instead.")
+    ] = None,
+    chains: Annotated[int, typer.Option(help="Call chains to export.", min=1)] = 330,
+    json: JsonOption = False,
+) -> None:
+    """Rebuild the call graph of every trace from rpc ids and twice-recorded calls.
+
+    The ledger says how often records lack or contradict something, and what was done.
+
+    Example: tracekit callgraph mystore --out graphs
+    """
+    import tracekit
+
+    if export is not None:
+        _export(store, export, chains, as_json=json)
+        return
+    with progress() as shown:
+        result = tracekit.callgraph(store, out, mode=mode, move=not drop, progress=shown)
+    if json:
+        print_json(_document(store, result))
+    else:
+        _show(store, out, result)
+
+
+def _document(store: Path, result: CallGraphs) -> dict[str, Any]:
+    from tracekit.callgraph.totals import summary
+
+    return {
+        "schema": "tracekit/callgraph/1",
+        "store": str(store),
+        "mode": result.mode,
+        "counts": result.counts,
+        "ledger": result.ledger.to_dicts(),
+        "shapes": summary(result.shapes).to_dicts(),
+        "edges": result.edges.height,
+        "services": result.services.head(_BUSIEST).to_dicts(),
+        "files": list(result.files),
+    }
+
+
+def _show(store: Path, out: Path | None, result: CallGraphs) -> None:
+    from tracekit.callgraph.totals import summary
+
+    _show_counts(store, result)
+    columns = ["defect", "what was done", "count", "of", "traces"]
+    if result.ledger.height:
+        print_table(
+            "What the records lack or contradict",
+            columns,
+            result.ledger.select("defect", "action", "count", "unit", "traces").rows(),
+        )
+    print_table(
+        "Shapes of the graphs (calls, depth, services of a trace; fan-out of a call)",
+        ["measure", "of", "mean", "p50", "p95", "p99", "max"],
+        summary(result.shapes).rows(),
+    )
+    print_table(
+        f"The {_BUSIEST} services called most",
+        ["service", "calls", "traces", "calls made"],
+        [
+            [(name or "(unknown)")[:_ID_SHOWN], *rest]
+            for name, *rest in result.services.head(_BUSIEST).rows()
+        ],
+        note=f"{result.edges.height:,} edges; as recorded: query calls/service_edges",
+    )
+    if out is not None:
+        print_sentence(f"{', '.join(result.files)} in {out}")
+
+
+def _show_counts(store: Path, result: CallGraphs) -> None:
+    from tracekit.units import percent
+
+    counts = result.counts
+    traces = max(counts["traces"], 1)
+    rows = [
+        ["records", counts["records"], ""],
+        ["calls in the graphs", counts["calls"], ""],
+        ["calls inserted where none was recorded", counts["inserted"], ""],
+        ["calls left out", counts["left_out"], ""],
+        ["traces", counts["traces"], ""],
+        *(
+            [f"traces {text}", counts[name], percent(counts[name] / traces)]
+            for name, text in (
+                ("connected", "that are one whole tree"),
+                ("with_missing_calls", "with calls that left no record"),
+                ("with_reused_rpc_ids", "with several calls under one rpc id"),
+                ("unaffected", "with neither"),
+                ("split", "split over source files"),
+            )
+        ),
+    ]
+    print_table(f"Call graphs of {store}, mode {result.mode}", ["", "number", "share"], rows)
+
+
+def _export(store: Path, out: Path, chains: int, *, as_json: bool) -> None:
+    import dataclasses
+
+    from tracekit.callgraph.export import export
+    from tracekit.store import open_store
+
+    with progress() as shown:
+        done = export(open_store(store), out, chains=chains, progress=shown)
+    if as_json:
+        print_json({"schema": "tracekit/callgraph-export/1", **dataclasses.asdict(done)})
+        return
+    print(f"{done.chains:,} chains with {done.containers:,} containers in {out}")
+    print(f"{done.call_rows:,} rows of calls, {done.state_rows:,} of container states")
+    if done.chains < chains:
+        print(f"fewer than the {chains:,} asked for: no further chain has containers of its own")
