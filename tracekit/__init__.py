@@ -16,13 +16,16 @@ from __future__ import annotations
 
 import sys
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracekit.analysis import Analysis
+    from tracekit.callgraph.run import CallGraphs
+    from tracekit.fetch import FetchSummary, Retries
     from tracekit.pipeline import RunSummary
     from tracekit.progress import Progress
     from tracekit.replay.run import Run
@@ -34,7 +37,9 @@ from tracekit.progress import SILENT
 
 __all__ = [
     "analyze",
+    "callgraph",
     "check",
+    "fetch",
     "info",
     "ingest",
     "listing",
@@ -55,6 +60,36 @@ class _FrontDoor(types.ModuleType):
 
 
 sys.modules[__name__].__class__ = _FrontDoor
+
+
+def fetch(
+    release: str,
+    out: str | Path,
+    *,
+    tables: Sequence[str] = (),
+    parts: str | None = None,
+    base_url: str | None = None,
+    jobs: int = 4,
+    timeout_s: float = 60.0,
+    retries: Retries | None = None,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> FetchSummary:
+    """Download the archives of a trace release; see ``tracekit.fetch.run.fetch``."""
+    from tracekit.fetch.run import fetch as download
+
+    return download(
+        release,
+        out,
+        tables=tables,
+        parts=parts,
+        base_url=base_url,
+        jobs=jobs,
+        timeout_s=timeout_s,
+        retries=retries,
+        seed=seed,
+        progress=progress,
+    )
 
 
 def ingest(
@@ -111,24 +146,64 @@ def query(
 
 
 def analyze(
-    store: str | Path, out: str | Path | None = None, *, progress: Progress = SILENT
-) -> dict[str, pl.DataFrame]:
-    """All analytics of a store, by query name; see ``tracekit.analysis.analyze``."""
+    store: str | Path,
+    out: str | Path | None = None,
+    *,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Analysis:
+    """All analytics of a store, by name; see ``tracekit.analysis.run.analyze``."""
     from tracekit import analysis
     from tracekit.store import open_store
 
     return analysis.analyze(
-        open_store(store), None if out is None else Path(out), progress=progress
+        open_store(store), None if out is None else Path(out), seed=seed, progress=progress
+    )
+
+
+def callgraph(
+    store: str | Path,
+    out: str | Path | None = None,
+    *,
+    mode: str = "repair",
+    move: bool = True,
+    progress: Progress = SILENT,
+) -> CallGraphs:
+    """Rebuild the call graphs of a store; see ``tracekit.callgraph.run.callgraph``."""
+    from tracekit.callgraph.run import callgraph as rebuild
+    from tracekit.store import open_store
+
+    return rebuild(
+        open_store(store),
+        None if out is None else Path(out),
+        mode=mode,
+        move=move,
+        progress=progress,
     )
 
 
 def synth(
-    out: str | Path, *, preset: str = "small", seed: int = 0, progress: Progress = SILENT
+    out: str | Path,
+    *,
+    preset: str = "small",
+    seed: int = 0,
+    jobs: int = 1,
+    tables: Sequence[str] = (),
+    parts: Container[int] | None = None,
+    progress: Progress = SILENT,
 ) -> SynthSummary:
     """Write a made-up trace with its planted truth; see ``tracekit.synth.write``."""
     from tracekit.synth import write
 
-    return write(Path(out), preset=preset, seed=seed, progress=progress)
+    return write(
+        Path(out),
+        preset=preset,
+        seed=seed,
+        jobs=jobs,
+        tables=tables,
+        parts=parts,
+        progress=progress,
+    )
 
 
 def replay(

@@ -105,6 +105,30 @@ def _policies() -> list[Entry]:
     ]
 
 
+def _workloads() -> list[Entry]:
+    from tracekit.replay import parameters
+    from tracekit.replay.values import spell
+    from tracekit.replay.workloads import all_loaders
+
+    return [
+        {
+            "name": name,
+            "title": loader.title,
+            "source": loader.source,
+            "files": loader.files,
+            "params": [
+                {
+                    "name": name,
+                    "default": spell(getattr(loader, name)),
+                    "description": about.doc,
+                }
+                for name, about in parameters.about(loader).items()
+            ],
+        }
+        for name, loader in all_loaders().items()
+    ]
+
+
 def _figures() -> list[Entry]:
     from tracekit.report.figures import all_figures
 
@@ -139,5 +163,6 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "figures": _figures,
     "policies": _policies,
     "reports": _reports,
+    "workloads": _workloads,
     "presets": _presets,
 }

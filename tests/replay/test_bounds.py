@@ -84,7 +84,7 @@ def test_no_gap_for_a_policy_that_left_containers_waiting() -> None:
     bound = dict.fromkeys((
         "imbalance_mean", "cpu_max_fraction", "memory_max_fraction", "cpu_spread_mean_fraction",
         "memory_spread_mean_fraction", "debris_mean_fraction",
-        "utilization_difference_mean_fraction",
+        "utilization_difference_mean_fraction", "nodes_used_max",
     ), 0.25)  # fmt: skip
     row = dict.fromkeys(bound, 0.5)
     assert set(gaps({**row, "pending_container_steps": 0}, bound).values()) == {0.25}

@@ -5,44 +5,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-import polars as pl
 import pytest
+from workload_support import PARQUET, parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.replay.parquet_workload import workload_from_parquet
 from tracekit.replay.resources import UNLIMITED
 
-FILES: dict[str, dict[str, list[Any]]] = {
-    "nodes": {
-        "node": ["n0", "n1"], "cpu_milli": [1000, 2000], "memory_bytes": [100, 100],
-        "pods": [5, None], "gpu": [0, 2],
-    },
-    "containers": {
-        "container": ["late", "early", "silent"], "service": ["s", None, "s"],
-        "node": ["n1", "n0", None], "arrival_ms": [1000, 0, 0], "departure_ms": [None, 2000, 3000],
-        "cpu_milli": [100, None, 0], "memory_bytes": [10, 20, 0], "gpu": [1, 0, 0],
-        "cpu_limit_milli": [200, None, None],
-    },
-    "usage": {
-        "container": ["early", "early", "late", "late"], "time_ms": [0, 1000, 1000, 3000],
-        "cpu_milli": [50.0, 60.0, 70.0, 90.0], "memory_bytes": [1.0, 2.0, 3.0, 4.0],
-    },
-    "background": {
-        "node": ["n1"], "time_ms": [1000], "cpu_milli": [500.0], "memory_bytes": [7.0],
-    },
-}  # fmt: skip
-
-
-def written(folder: Path, **changes: dict[str, list[Any]] | None) -> Path:
-    folder.mkdir()
-    for name, columns in {**FILES, **changes}.items():
-        if columns is not None:
-            pl.DataFrame(columns).write_parquet(folder / f"{name}.parquet")
-    return folder
-
 
 def test_all_of_it_is_read(tmp_path: Path) -> None:
-    load = workload_from_parquet(written(tmp_path / "load"))
+    load = workload_from_parquet(parquet_folder(tmp_path / "load"))
     assert load.name == "load"
     assert load.times_ms.tolist() == [0, 1000, 2000, 3000]
     assert load.resources == ("cpu_milli", "memory_bytes", "pods", "gpu")
@@ -57,11 +29,11 @@ def test_all_of_it_is_read(tmp_path: Path) -> None:
     assert load.usage[0, :3, 1].tolist() == [0.0, 0.0, 0.0]
     assert load.background[0].tolist() == [[0.0, 500.0]] * 4
     assert load.facts["containers_without_usage"] == 1
-    assert not load.recorded
+    assert load.recorded
 
 
 def column(file: str, name: str, values: list[Any] | None) -> dict[str, list[Any]]:
-    rest = {key: value for key, value in FILES[file].items() if key != name}
+    rest = {key: value for key, value in PARQUET[file].items() if key != name}
     return rest if values is None else {**rest, name: values}
 
 
@@ -105,12 +77,12 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
 def test_what_is_refused(name: str, tmp_path: Path) -> None:
     changes, message = BROKEN[name]
     with pytest.raises(TracekitError) as raised:
-        workload_from_parquet(written(tmp_path / "load", **changes))
+        workload_from_parquet(parquet_folder(tmp_path / "load", **changes))
     assert message in raised.value.what
 
 
 def test_not_a_parquet_file(tmp_path: Path) -> None:
-    folder = written(tmp_path / "load")
+    folder = parquet_folder(tmp_path / "load")
     (folder / "nodes.parquet").write_text("node\n")
     with pytest.raises(TracekitError, match="is not a Parquet file"):
         workload_from_parquet(folder)

@@ -45,19 +45,72 @@ def test_the_table_fits_80_columns(
     assert max(len(line) for line in shown.splitlines() if str(tmp_path) not in line) <= 80
 
 
+#: Arguments after the command; STORE is a store.
 WRONG = [
-    (["--policy", "lest_allocated"], "did you mean 'least_allocated'?"),
-    (["--assume", "nodes=3"], "the assumptions has no parameter 'nodes'"),
-    (["--workload", "nowhere", "--assume", "limit_factor=2"], "--assume is for a store's trace"),
-    (["--workload", "nowhere"], "nodes.parquet' is not there"),
+    (["STORE", "--policy", "lest_allocated"], "did you mean 'least_allocated'?"),
+    (["STORE", "--policy", "first_fit[ties=first]"], "has no parameter 'ties'"),
+    (["STORE", "--assume", "nodes=3"], "the assumptions has no parameter 'nodes'"),
+    (["STORE", "--workload", "paper000"], "a store and a workload are given"),
+    ([], "neither a store nor a workload is given"),
+    (["--workload", "nowhere"], "no such workload: nowhere"),
+    (["--workload", "openb:nowhere"], "no such file or folder: nowhere"),
+    (["--workload", "opnb:x"], "did you mean 'openb'?"),
+    (["--workload", "openb"], "workload 'openb': a path is missing"),
+    (["--workload", "paper000:x"], "workload 'paper000:x': it takes no path"),
+    (["--workload", "paper000[nods=3]"], "did you mean 'nodes'?"),
+    (["--workload", "paper000", "--assume", "containers=x"], "must be a whole number, got 'x'"),
+    (["--workload", "paper000", "--assume", "containers"], "'containers' is not name=value"),
+    (["--workload", "paper000[nodes=0]"], "parameter nodes must be at least 1, got 0"),
+    (["--workload", "EMPTY"], "empty' holds no workload that is known"),
 ]
 
 
-@pytest.mark.parametrize(("options", "message"), WRONG)
+@pytest.mark.parametrize(("arguments", "message"), WRONG)
 def test_what_is_refused(
-    options: list[str], message: str, store: str, tmp_path: Path,
+    arguments: list[str], message: str, request: pytest.FixtureRequest, tmp_path: Path,
     capsys: pytest.CaptureFixture[str],
 ) -> None:  # fmt: skip
-    assert run(["replay", store, "--out", str(tmp_path / "run"), *options]) == 2
-    assert message in capsys.readouterr().err
+    store = request.getfixturevalue("store") if "STORE" in arguments else ""
+    (tmp_path / "empty").mkdir()
+    spelled = {"STORE": store, "EMPTY": str(tmp_path / "empty")}
+    given = [spelled.get(one, one) for one in arguments]
+    assert run(["replay", *given, "--out", str(tmp_path / "run")]) == 2
+    said = capsys.readouterr().err
+    assert message in said
+    assert len(said.splitlines()) <= 2
     assert not (tmp_path / "run").exists()
+
+
+def test_what_fits_no_node_is_said(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    made, out = "paper000[nodes={},containers={},target_alloc_fraction=1]", str(tmp_path / "run")
+    arguments = ["--policy", "first_fit", "--out", out]
+    assert run(["replay", "--workload", made.format(5, 4), *arguments]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "2 containers fit on no node, even an empty one: 'container-" in shown
+    assert run(["replay", "--workload", made.format(5, 6), *arguments]) == 2
+    assert "no container of workload 'paper000' fits on any node" in capsys.readouterr().err
+
+
+def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "run"
+    arguments = [
+        "replay",
+        "--workload",
+        "paper000[nodes=4,containers=40,target_alloc_fraction=0.4]",
+        "--out",
+        str(out),
+    ]
+    policies = ["--policy", "first_fit", "--policy", "least_allocated"]
+    assert run([*arguments, *policies, "--repeat", "8"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "nodes used: lowest under first_fit" in shown
+    assert ", 8 orders)" in shown
+    found = pl.read_parquet(out / "differences.parquet")
+    assert found.height == pl.read_parquet(out / "repeats.parquet").width - 3
+    assert "imbalance_mean_low" in pl.read_parquet(out / "summary.parquet").columns
+    assert run([*arguments, *policies, "--repeat", "8", "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["repeats"] == 8
+    assert len(document["differences"]) == found.height
+    assert run([*arguments, *policies]) == 0
+    assert not (out / "differences.parquet").exists()

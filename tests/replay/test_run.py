@@ -48,7 +48,7 @@ def test_without_recorded_nodes_there_is_no_observed_row() -> None:
     load = workload([(100, 100)], [(0, 9000, 1, 1)])
     assert run("first_fit", load=load).summary["policy"].to_list() == ["first_fit", "bound"]
     assert "observed" not in [str(policy) for policy in choose_policies(["all"], load)]
-    with pytest.raises(TracekitError, match="has no recorded node for every container"):
+    with pytest.raises(TracekitError, match="has no recorded node for any container"):
         choose_policies(["observed"], load)
 
 
@@ -65,8 +65,8 @@ def test_summary_takes_the_settled_steps() -> None:
 def test_every_gap_is_at_least_zero() -> None:
     summary = run("all").summary.filter(pl.col("policy") != "bound")
     gaps = summary.select(pl.col("^.*_gap.*$"))
-    assert gaps.width == 7
-    assert gaps.min().row(0) >= (0.0,) * 7
+    assert gaps.width == 8
+    assert min(value for value in gaps.min().row(0)) >= 0
 
 
 def test_placements_name_the_nodes() -> None:

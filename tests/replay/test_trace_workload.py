@@ -11,6 +11,7 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
+from tracekit.replay.arrivals import rearranged
 from tracekit.replay.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.seeds import stream
 from tracekit.replay.trace_workload import workload_from_frames
@@ -121,6 +122,20 @@ def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
     )
     assert load.container_ids != other.container_ids
     assert sorted(load.container_ids) == sorted(other.container_ids)
+
+
+def test_who_shares_the_span_may_share_it_in_another_order() -> None:
+    """a1 and b1 are there throughout; c1 comes later and keeps its time."""
+    rows = [*STEADY, *((at * S, "c1", "n1", 0.5, 0.25) for at in (2, 3, 4))]
+    load = made([], rows, arrival="spread", arrival_span_ms=2 * S)
+    free = dict(zip(load.container_ids, load.exchangeable, strict=True))  # type: ignore[arg-type]
+    assert free == {"a1": True, "b1": True, "c1": False}
+    assert not np.isnan(load.usage[:, :, load.container_ids.index("b1")]).any()
+    orders = {rearranged(load, stream(seed, "x")).container_ids for seed in range(6)}
+    assert orders == {("a1", "b1", "c1"), ("b1", "a1", "c1")}
+    plain = made([], rows, arrival="trace")
+    assert plain.exchangeable is not None
+    assert not plain.exchangeable.any()
 
 
 def test_the_span_is_at_most_half_of_the_trace() -> None:

@@ -17,6 +17,7 @@ GOOD = workload([(100, 100), (50, 50)], [(0, 4000, 10, 10), (500, 2000, 60, 20)]
 
 NO_USAGE = GOOD.usage.copy()
 NO_USAGE[1, 1, 1] = np.nan
+ENDLESS = np.where(np.isnan(GOOD.usage), np.nan, np.inf).astype(np.float32)
 
 BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     "a node twice": ({"node_ids": ("n", "n")}, "node 'n' is there twice"),
@@ -36,7 +37,20 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "no usage while running": (
         {"usage": NO_USAGE},
-        "container 'c1' has no cpu_milli or memory_bytes usage at 1000 ms",
+        "container 'c1' uses 30 cpu_milli and nan memory_bytes at 1000 ms, expected numbers",
+    ),
+    "less than no usage": (
+        {"usage": -GOOD.usage},
+        "container 'c0' uses -5 cpu_milli and -5 memory_bytes at 0 ms",
+    ),
+    "endless usage": ({"usage": ENDLESS}, "container 'c0' uses inf cpu_milli"),
+    "a node's own use is not known": (
+        {"background": GOOD.background * np.nan},
+        "node 'n0' uses nan cpu_milli and nan memory",
+    ),
+    "exchangeable without usage from the start": (
+        {"exchangeable": np.array([False, True])},
+        "container 'c1' uses nan cpu_milli",
     ),
     "out of order": ({"arrival_ms": np.array([500, 0])}, "must be in order of arrival"),
 }

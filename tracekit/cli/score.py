@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -45,11 +47,19 @@ def _show(one: Scored) -> None:
     if one.skipped:
         print(f"{one.name}: skipped, {one.skipped}\n")
     elif one.answer.rows:
-        print_table(one.name, one.answer.columns, one.answer.rows, note=one.answer.note)
+        columns = [name.replace("_", " ") for name in one.answer.columns]
+        print_table(one.name, columns, one.answer.rows, note=one.answer.note)
+        print()
     else:
-        answer = ", ".join(f"{key} {value}" for key, value in one.answer.values.items())
+        answer = ", ".join(f"{key} {_text(value)}" for key, value in one.answer.values.items())
         note = f" ({one.answer.note})" if one.answer.note else ""
         print(f"{one.name}\n  {answer}{note}\n")
+
+
+def _text(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "(" + ", ".join(f"{key} {_text(part)}" for key, part in value.items()) + ")"
+    return json.dumps(value) if isinstance(value, bool | None) else str(value)
 
 
 def _check(scored: list[Scored]) -> None:

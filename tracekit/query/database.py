@@ -13,6 +13,7 @@ import duckdb
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.sqlfiles import SqlFile
 from tracekit.store.catalog import base_views, query_views
 from tracekit.store.folder import Store
 
@@ -60,6 +61,19 @@ class Database:
             raise _as_error(error) from error
         finally:
             cursor.close()
+
+    def keep(self, query: SqlFile) -> pl.DataFrame:
+        """Run a query and keep its rows in place of its view, for the queries that build on it."""
+        cursor = self._con.cursor()
+        try:
+            cursor.execute(f"CREATE TABLE kept AS {query.select}")
+            cursor.execute(f"DROP VIEW {query.view_name}")
+            cursor.execute(f"ALTER TABLE kept RENAME TO {query.view_name}")
+        except duckdb.Error as error:
+            raise _as_error(error) from error
+        finally:
+            cursor.close()
+        return self.frame(f"SELECT * FROM {query.view_name}")
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
         """The rows of one statement as dictionaries."""

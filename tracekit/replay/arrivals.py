@@ -1,7 +1,8 @@
-"""When containers come and go: life spans in the trace, and arrivals in the replay."""
+"""When containers come and go: life spans in the trace, arrivals in the replay, other orders."""
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +12,7 @@ from numpy.typing import NDArray
 
 from tracekit.replay.assumptions import Assumptions
 from tracekit.replay.series import Axis
+from tracekit.replay.workload import Workload
 
 IntArray = NDArray[np.int64]
 
@@ -42,6 +44,8 @@ class Timing:
     order : int64, shape (containers,)
         Position in the trace's table of the container that arrives first, second, ...
     arrival_ms, departure_ms : int64, shape (containers,), in that order
+    exchangeable : bool, shape (containers,), in that order
+        Containers whose time of arrival is a slot of the span, and could be another.
     settled_ms : int
         When the containers that were there from the start have all arrived.
     resolved : mapping
@@ -51,13 +55,15 @@ class Timing:
     order: IntArray
     arrival_ms: IntArray
     departure_ms: IntArray
+    exchangeable: NDArray[np.bool_]
     settled_ms: int
     resolved: Mapping[str, object]
 
     def absent(self, axis: Axis) -> NDArray[np.bool_]:
-        """Where no usage is due, shape (steps, containers)."""
+        """Where no usage is due in this order or any other, shape (steps, containers)."""
         times = axis.times_ms[:, None]
-        return np.asarray((times < self.arrival_ms) | (times >= self.departure_ms))
+        early = (times < self.arrival_ms) & ~self.exchangeable
+        return np.asarray(early | (times >= self.departure_ms))
 
 
 def lives(table: pl.DataFrame, axis: Axis, assumptions: Assumptions) -> Life:
@@ -85,16 +91,47 @@ def order_of_arrival(
     departure = axis.times_ms[life.end] + axis.step_ms
     start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
     span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
+    exchangeable = np.zeros(len(arrival), dtype=np.bool_)
     if assumptions.arrival == "spread":
         waiting = shuffle[life.start[shuffle] == 0]
         slots = start + np.arange(len(waiting)) * span // max(len(waiting), 1)
         arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
         settled = int(arrival[waiting].max(initial=start))
+        exchangeable[waiting] = departure[waiting] > start + span
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
     return Timing(
         order=order,
         arrival_ms=arrival[order],
         departure_ms=departure[order],
+        exchangeable=exchangeable[order],
         settled_ms=settled,
         resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
+    )
+
+
+def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
+    """The same workload with its containers in another order of arrival, drawn from ``rng``.
+
+    Exchangeable containers draw their times of arrival anew among themselves; containers that
+    arrive at one time come in a new order. Nothing else changes, so that every order asks the same
+    of the cluster once all have arrived.
+    """
+    arrival = load.arrival_ms.copy()
+    if load.exchangeable is not None:
+        slots = np.flatnonzero(load.exchangeable)
+        arrival[rng.permutation(slots)] = load.arrival_ms[slots]
+    shuffle = rng.permutation(load.containers)
+    order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
+    return dataclasses.replace(
+        load,
+        container_ids=tuple(load.container_ids[at] for at in order),
+        services=tuple(load.services[at] for at in order),
+        recorded_node=load.recorded_node[order],
+        arrival_ms=arrival[order],
+        departure_ms=load.departure_ms[order],
+        request=load.request[order],
+        nonzero_request=load.nonzero_request[order],
+        limit=load.limit[order],
+        usage=load.usage[:, :, order],
+        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
     )

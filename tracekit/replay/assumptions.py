@@ -53,6 +53,25 @@ class Assumptions:
     arrival_span_ms: Annotated[
         int, About("Span of spread arrivals; at most half of the trace is used.", minimum=0)
     ] = 7_200_000
+    network_and_disk: Annotated[
+        Literal["none", "modelled"],
+        About(
+            "modelled: containers also request network, from their call rates, and disk; none:"
+            " only what the trace measures, CPU and memory."
+        ),
+    ] = "none"
+    node_net_kbit: Annotated[
+        int, About("Network of a node, kbit/s, where it is modelled.", minimum=1)
+    ] = 10_000_000
+    node_disk_bytes: Annotated[int, About("Disk of a node, where it is modelled.", minimum=1)] = (
+        3600 * GIB
+    )
+    request_disk_bytes: Annotated[
+        int, About("Disk request of a container, where it is modelled.", minimum=0)
+    ] = 20 * GIB
+    kbit_per_call: Annotated[
+        float, About("Network of a call, both ways, where it is modelled.", minimum=0)
+    ] = 80.0
     edge_steps: Annotated[
         int,
         About(

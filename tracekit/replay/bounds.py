@@ -9,8 +9,8 @@ placement of all containers satisfies, per sampling step and resource:
 - sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. Mean debris is at
   least 1 less the upper end; the mean distance of CPU and memory utilisation is at least the
   distance of the two intervals over the nodes (triangle inequality), and Z is that over root 2;
-- nodes used, where requests are respected, is at least the number of the largest nodes whose
-  capacity adds up to the sum of requests.
+- nodes used, where requests are respected, is at least what ``node_bound`` proves: by volume at
+  every step, and by linear programming at the steps where most is requested.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.replay.node_bound import linear_bound, volume_bound
 from tracekit.replay.workload import Workload
 
 FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
 
 #: Summary columns for which a gap to the bound is reported.
 GAPS = (
@@ -34,7 +36,11 @@ GAPS = (
     "memory_spread_mean_fraction",
     "debris_mean_fraction",
     "utilization_difference_mean_fraction",
+    "nodes_used_max",
 )
+
+#: Gaps of what only holds where requests are respected, which production need not do.
+_OF_REQUESTS = frozenset({"nodes_used_max"})
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9
@@ -42,16 +48,37 @@ _ROUNDING = 1e-9
 
 def bound_steps(workload: Workload) -> list[dict[str, Any]]:
     """One row of measures per sampling step, each a lower bound; None where none is proven."""
-    return [_step(workload, step) for step in range(len(workload.times_ms))]
+    nodes = _NodesUsed(workload)
+    capacity = [_Capacity(workload.capacity[:, resource]) for resource in range(2)]
+    rows = []
+    for step in range(len(workload.times_ms)):
+        present = workload.present(step)
+        parts = [_Resource(workload, step, at, present, capacity[at]) for at in range(2)]
+        rows.append(_row(workload, step, parts, nodes.by_volume(step, present)))
+    for step, needed in nodes.by_program():
+        rows[step]["nodes_used"] = max(rows[step]["nodes_used"], needed)
+    return rows
 
 
-def gaps(row: dict[str, Any], bound: dict[str, Any]) -> dict[str, float | None]:
+def gaps(
+    row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
+) -> dict[str, float | None]:
     """Measure less bound, per column of GAPS; None for a policy that left containers waiting.
 
     Such a policy carries less load than the bound assumes, so that no gap is defined.
+
+    Parameters
+    ----------
+    filtered : bool
+        Whether the policy respects requests; the bound on nodes used is about those that do.
     """
     complete = row["pending_container_steps"] == 0
-    return {_gap_name(name): row[name] - bound[name] if complete else None for name in GAPS}
+    return {
+        _gap_name(name): row[name] - bound[name]
+        if complete and (filtered or name not in _OF_REQUESTS)
+        else None
+        for name in GAPS
+    }
 
 
 def _gap_name(column: str) -> str:
@@ -59,22 +86,20 @@ def _gap_name(column: str) -> str:
     return f"{stem}_gap_fraction" if stem != column else f"{stem}_gap"
 
 
-def _step(workload: Workload, step: int) -> dict[str, Any]:
-    present = workload.present(step)
+def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> dict[str, Any]:
     now = int(workload.times_ms[step])
-    parts = [_Resource(workload, step, resource, present) for resource in range(2)]
     apart = max(parts[0].low - parts[1].high, parts[1].low - parts[0].high, 0.0)
     debris = 1.0 - (parts[0].high + parts[1].high) / 2
     row: dict[str, Any] = {
         "time_ms": now,
         "settled": now >= workload.settled_ms,
-        "placed": int(present.sum()),
+        "placed": parts[0].containers,
         "pending": 0,
         "imbalance": _down(apart / np.sqrt(2)),
         "debris_fraction": _down(debris),
         "utilization_difference_fraction": _down(apart),
         "overloaded_nodes": None,
-        "nodes_used": _nodes_used(workload, present),
+        "nodes_used": nodes,
     }
     for name, part in zip(("cpu", "memory"), parts, strict=True):
         row[f"{name}_max_fraction"] = _down(part.peak)
@@ -83,34 +108,81 @@ def _step(workload: Workload, step: int) -> dict[str, Any]:
     return row
 
 
+class _Capacity:
+    """Capacities of all nodes by one resource, and what every step asks of them."""
+
+    def __init__(self, capacity: IntArray) -> None:
+        self.of_node = capacity.astype(np.float64)
+        self.total = float(self.of_node.sum())
+        self.largest = float(self.of_node.max())
+        self.smallest = float(self.of_node.min())
+
+
 class _Resource:
     """Bounds on the utilisation by one resource at one step."""
 
     def __init__(
-        self, workload: Workload, step: int, resource: int, present: NDArray[np.bool_]
+        self,
+        workload: Workload,
+        step: int,
+        resource: int,
+        present: NDArray[np.bool_],
+        capacity: _Capacity,
     ) -> None:
-        total = workload.capacity[:, resource].astype(np.float64)
         background = workload.background[resource, step].astype(np.float64)
         use = workload.usage[resource, step, present].astype(np.float64)
-        self.mean = float((use.sum() + background.sum()) / total.sum())
-        largest = float(use.max(initial=0.0))
+        whole, largest = float(use.sum()), float(use.max(initial=0.0))
+        own = background / capacity.of_node
+        self.containers = len(use)
+        self.mean = (whole + float(background.sum())) / capacity.total
         self.peak = max(
-            float((background / total).max()),
-            self.mean,
-            float(((background + largest) / total).min()),
+            float(own.max()), self.mean, float((own + largest / capacity.of_node).min())
         )
-        own = float((background / total).sum())
-        self.low = (own + float(use.sum() / total.max())) / len(total)
-        self.high = (own + float(use.sum() / total.min())) / len(total)
+        self.low = (float(own.sum()) + whole / capacity.largest) / len(own)
+        self.high = (float(own.sum()) + whole / capacity.smallest) / len(own)
 
 
-def _nodes_used(workload: Workload, present: NDArray[np.bool_]) -> int:
-    needed = 0
-    for column in range(len(workload.resources)):
-        requested = int(workload.request[present, column].sum())
-        room = np.cumsum(np.sort(workload.capacity[:, column])[::-1].astype(np.float64))
-        needed = max(needed, int(np.searchsorted(room, requested)) + (requested > 0))
-    return min(needed, workload.nodes)
+class _NodesUsed:
+    """Bounds on the nodes used: by volume at every step, by program where most is requested."""
+
+    def __init__(self, workload: Workload) -> None:
+        self._load = workload
+        self._present: NDArray[np.bool_] | None = None
+        self._needed = 0
+        self._requested: list[FloatArray] = []
+        self._of_step: list[int] = []
+
+    def by_volume(self, step: int, present: NDArray[np.bool_]) -> int:
+        """The volume bound of a step; steps must be asked in order."""
+        if self._present is None or not np.array_equal(self._present, present):
+            request = self._load.request[present]
+            self._needed = volume_bound(request, self._load.capacity)
+            self._requested.append(request.sum(axis=0, dtype=np.float64))
+            self._present = present
+        else:
+            self._requested.append(self._requested[step - 1])
+        self._of_step.append(self._needed)
+        return self._needed
+
+    def by_program(self) -> list[tuple[int, int]]:
+        """Steps where most is requested, of some resource, with the bound of the program there.
+
+        Steps before the cluster has settled are left out where later ones exist: they are in no
+        summary.
+        """
+        load = self._load
+        settled = np.flatnonzero(load.times_ms >= load.settled_ms)
+        steps = settled if len(settled) else np.arange(len(load.times_ms))
+        asked = np.stack([*np.array(self._requested).T, np.array(self._of_step, dtype=np.float64)])
+        peaks = {int(steps[row[steps].argmax()]) for row in asked}
+        found: dict[bytes, int | None] = {}
+        for step in sorted(peaks):
+            present = load.present(step)
+            key = present.tobytes()
+            if key not in found:
+                found[key] = linear_bound(load.request[present], load.capacity)
+        bounds = {step: found[load.present(step).tobytes()] for step in sorted(peaks)}
+        return [(step, bound) for step, bound in bounds.items() if bound is not None]
 
 
 def _down(value: float) -> float:

@@ -21,20 +21,30 @@ class Cluster:
     ----------
     resources : tuple of str
     capacity, allocatable : int64, shape (nodes, resources)
+
+    Attributes
+    ----------
+    amounts : int64, shape (4, resources, nodes)
+        Allocatable, and the sums of requests, of requests with defaults, and of limits: one block,
+        node beside node, for compiled code. ``requested`` and the others are views of it.
     """
 
     resources: tuple[str, ...]
     capacity: IntArray
     allocatable: IntArray
+    amounts: IntArray = field(init=False)
     requested: IntArray = field(init=False)
     nonzero_requested: IntArray = field(init=False)
     limits: IntArray = field(init=False)
     containers: IntArray = field(init=False)
 
     def __post_init__(self) -> None:
-        self.requested = np.zeros_like(self.allocatable)
-        self.nonzero_requested = np.zeros_like(self.allocatable)
-        self.limits = np.zeros_like(self.allocatable)
+        nodes, resources = self.allocatable.shape
+        self.amounts = np.zeros((4, resources, nodes), dtype=np.int64)
+        self.amounts[0] = self.allocatable.T
+        self.requested, self.nonzero_requested, self.limits = (
+            self.amounts[kind].T for kind in range(1, 4)
+        )
         self.containers = np.zeros(len(self.allocatable), dtype=np.int64)
 
     def change(

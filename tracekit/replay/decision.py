@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -13,12 +14,38 @@ from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.snapshot import Container, Snapshot
 
 
+@dataclass
+class Turn:
+    """Where the next search for nodes with room starts, for policies that look at some only."""
+
+    start: int = 0
+
+
 def decide(
-    policy: PlacementPolicy, snapshot: Snapshot, container: Container, rng: np.random.Generator
+    policy: PlacementPolicy,
+    snapshot: Snapshot,
+    container: Container,
+    rng: np.random.Generator,
+    *,
+    open_nodes: NDArray[np.bool_] | None = None,
+    turn: Turn | None = None,
 ) -> int | None:
-    """The node the policy puts the container on, None when there is none with room."""
+    """The node the policy puts the container on, None when there is none with room.
+
+    Parameters
+    ----------
+    open_nodes : bool, shape (nodes,), optional
+        Nodes that rules on sharing leave open to the container; None: all.
+    turn : Turn, optional
+        Kept from decision to decision of one replay.
+    """
+    if "recorded" in policy.reads and container.recorded_node == -1:
+        return None  # production never placed it either
     every = np.arange(len(snapshot.allocatable))
     nodes = every[fits(snapshot, container)] if policy.filtered else every
+    if open_nodes is not None and policy.filtered:
+        nodes = nodes[open_nodes[nodes]]
+    nodes = looked_at(policy, nodes, len(every), turn or Turn())
     if len(nodes) == 0:
         return None
     if len(nodes) == 1:
@@ -28,3 +55,11 @@ def decide(
     else:
         scores = policy.normalize(policy.score(snapshot, container, nodes))
     return int(nodes[best(scores, policy.tie, rng)])
+
+
+def looked_at(
+    policy: PlacementPolicy, feasible: NDArray[np.int64], nodes: int, turn: Turn
+) -> NDArray[np.int64]:
+    """The feasible nodes that the policy scores; moves its turn on."""
+    chosen, turn.start = policy.candidates(feasible, turn.start, nodes)
+    return chosen

@@ -113,13 +113,17 @@ class Engine:
 
     def _retry(self, now: int) -> None:
         """Longest waiting first; a shape once refused is refused until more is freed."""
-        refused: set[bytes] = set()
+        refused: set[tuple[bytes, str]] = set()
         waiting, self._pending = self._pending, []
         for index in waiting:
-            shape = self._workload.request[index].tobytes()
+            shape = (self._workload.request[index].tobytes(), self._service(index))
             if shape in refused or not self._place(index, now):
                 refused.add(shape)
                 self._pending.append(index)
+
+    def _service(self, index: int) -> str:
+        """What sets a container apart from others of its size: its service, if rules know any."""
+        return "" if self._workload.anti_affinity is None else self._workload.services[index]
 
     def _arrive(self, now: int) -> None:
         while self._next_arrival() == now:
@@ -130,7 +134,8 @@ class Engine:
     def _place(self, index: int, now: int) -> bool:
         snapshot, container = self.state.snapshot(now), self.state.container(index)
         began = self._clock()
-        node = decide(self.state.policy, snapshot, container, self._rng)
+        open_nodes = self.state.open_nodes(index)
+        node = decide(self.state.policy, snapshot, container, self._rng, open_nodes=open_nodes)
         self._latencies_s.append(self._clock() - began)
         if node is None:
             return False

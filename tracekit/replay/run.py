@@ -31,6 +31,9 @@ class Run:
     ----------
     policies : tuple of PlacementPolicy
         In the order of the rows; ``observed`` first where the workload knows it.
+    repeats, differences : DataFrame, optional
+        Measures of every order of arrival, and how policies differ over them: see
+        ``tracekit.replay.repeat``.
     """
 
     workload: Workload
@@ -40,6 +43,8 @@ class Run:
     steps: pl.DataFrame
     placements: pl.DataFrame
     timing: pl.DataFrame
+    repeats: pl.DataFrame | None = None
+    differences: pl.DataFrame | None = None
 
 
 def choose_policies(names: Iterable[str], workload: Workload) -> tuple[PlacementPolicy, ...]:
@@ -58,7 +63,7 @@ def choose_policies(names: Iterable[str], workload: Workload) -> tuple[Placement
                 if name == "all":
                     continue
                 raise TracekitError(
-                    f"workload '{workload.name}' has no recorded node for every container,"
+                    f"workload '{workload.name}' has no recorded node for any container,"
                     f" policy '{policy.name()}' needs them",
                     hint="leave the policy out",
                 )
@@ -71,14 +76,17 @@ def replay(
     policies: Sequence[PlacementPolicy],
     *,
     seed: int,
+    bound: pl.DataFrame | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay the workload under each policy; the same seed gives the same run.
 
-    Each policy draws from its own stream, keyed by its name alone.
+    Each policy draws from its own stream, keyed by its name alone. ``bound`` is what
+    ``bound_frame`` gives, where a caller has it already.
     """
     steps, rows, placements, timing = [], [], [], []
-    bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
+    if bound is None:
+        bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
     bound_row = {**summarize(bound), "pending_container_steps": 0}
     for policy in policies:
         with progress.task(str(policy), len(workload.times_ms), "steps") as task:
@@ -87,7 +95,8 @@ def replay(
         frame = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
         row = summarize(frame)
         steps.append(_labelled(frame, str(policy)))
-        rows.append({**_about(policy, outcome), **row, **gaps(row, bound_row)})
+        apart = gaps(row, bound_row, filtered=policy.filtered)
+        rows.append({**_about(policy, outcome), **row, **apart})
         placements.append(_placements(workload, str(policy), outcome))
         timing.append(_timing(str(policy), outcome))
     rows.append(_bound_summary(workload, bound_row, rows))

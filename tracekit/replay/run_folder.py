@@ -13,6 +13,7 @@ import polars as pl
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
 from tracekit.replay import parameters
+from tracekit.replay.demand_bound import demand_bound
 from tracekit.replay.run import Run
 from tracekit.replay.values import spell
 
@@ -44,6 +45,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "assumptions": dict(load.assumptions),
             "facts": dict(load.facts),
         },
+        "bounds": {"nodes_for_demand": demand_bound(load)},
         "policies": [
             {
                 "policy": str(policy),

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.cluster import Cluster
+from tracekit.replay.constraints import Sharing
 from tracekit.replay.measures import StepState, measure
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.snapshot import Container, Placed, Snapshot
@@ -36,6 +37,9 @@ class ReplayState:
         self.running = np.zeros(workload.containers, dtype=np.bool_)
         self.node = np.full(workload.containers, -1, dtype=np.int64)
         self.placed_ms = np.full(workload.containers, -1, dtype=np.int64)
+        limits = workload.anti_affinity if policy.filtered else None
+        self._sharing = None if limits is None else Sharing(limits, workload.nodes)
+        self._kind = None if limits is None else limits.positions(workload.services)
         self._history: list[NDArray[np.float64]] = []
         self._usage: SeriesUsage | None = None
 
@@ -48,6 +52,12 @@ class ReplayState:
         """Take a running container off its node."""
         self.running[index] = False
         self._change(index, sign=-1)
+
+    def open_nodes(self, index: int) -> NDArray[np.bool_] | None:
+        """Which nodes anti-affinity leaves open to a container; None where there are no rules."""
+        if self._sharing is None or self._kind is None:
+            return None
+        return self._sharing.open(int(self._kind[index]))
 
     def check_conservation(self) -> None:
         """Recount what is requested on every node from scratch; a difference is a bug."""
@@ -97,6 +107,9 @@ class ReplayState:
 
     def _change(self, index: int, *, sign: int) -> None:
         load = self.workload
+        if self._sharing is not None and self._kind is not None:
+            moved = self._sharing.add if sign > 0 else self._sharing.remove
+            moved(int(self._kind[index]), int(self.node[index]))
         self.cluster.change(
             int(self.node[index]),
             load.request[index],

@@ -14,6 +14,7 @@ from tracekit.replay.assumptions import Assumptions, as_values
 from tracekit.replay.resources import BASE
 from tracekit.replay.series import axis_of, infer_step_ms
 from tracekit.replay.trace_matrix import Trace, trace_of
+from tracekit.replay.trace_network import call_rates, with_network_and_disk
 from tracekit.replay.trace_tables import TraceTables, tables_of_frames, tables_of_store
 from tracekit.replay.workload import Workload
 from tracekit.units import MILLI_PER_CORE
@@ -29,7 +30,10 @@ def workload_from_store(
 ) -> Workload:
     """The workload of a store's usage tables; the store's folder name is the workload's name."""
     name = Path(store.path).resolve().name
-    return _workload(tables_of_store(store), assumptions, rng, name, None)
+    load = _workload(tables_of_store(store), assumptions, rng, name, None)
+    if assumptions.network_and_disk == "none":
+        return load
+    return with_network_and_disk(load, assumptions, call_rates(store))
 
 
 def workload_from_frames(
@@ -116,6 +120,7 @@ def _assemble(
         limit=np.ceil(requests * assumptions.limit_factor).astype(np.int64),
         usage=usage,
         background=background,
+        exchangeable=timing.exchangeable,
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},
         facts=trace.facts,

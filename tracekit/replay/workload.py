@@ -8,8 +8,9 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.errors import TracekitError
-from tracekit.replay.resources import BASE, CPU, MEMORY, NONZERO_DEFAULT
+from tracekit.replay.constraints import AntiAffinity
+from tracekit.replay.resources import BASE, NONZERO_DEFAULT
+from tracekit.replay.workload_checks import check
 
 IntArray = NDArray[np.int64]
 
@@ -34,9 +35,15 @@ class Workload:
     request, nonzero_request, limit : int64, shape (containers, resources)
         ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
     usage : float32, shape (2, steps, containers)
-        Use of millicores and of bytes; NaN where the container is not there.
+        Use of millicores and of bytes; counts only where the container is there, and is a number
+        then.
     background : float32, shape (2, steps, nodes)
         Use of a node that no container of the workload explains.
+    exchangeable : bool, shape (containers,), optional
+        Containers that may take each other's times of arrival, because nothing but an assumption
+        gave each its own; their usage is known from the first step on. None: none of them.
+    anti_affinity : AntiAffinity, optional
+        Which services may share a node; None: all.
     settled_ms : int
         Averages are over the samples from here on; before it the cluster is being filled.
     assumptions, facts : mapping
@@ -60,15 +67,13 @@ class Workload:
     background: NDArray[np.float32]
     settled_ms: int
     resources: tuple[str, ...] = BASE
+    exchangeable: NDArray[np.bool_] | None = None
+    anti_affinity: AntiAffinity | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check_unique("node", self.node_ids)
-        _check_unique("container", self.container_ids)
-        _check_capacity(self)
-        _check_times(self)
-        _check_usage(self)
+        check(self)
 
     @property
     def nodes(self) -> int:
@@ -82,8 +87,8 @@ class Workload:
 
     @property
     def recorded(self) -> bool:
-        """Whether production's node is known for every container."""
-        return bool(self.containers) and bool((self.recorded_node >= 0).all())
+        """Whether production's node is known for some container; without one it waits."""
+        return bool((self.recorded_node >= 0).any())
 
     def too_large(self) -> IntArray:
         """Containers whose request fits on no node, even an empty one; shape (found,)."""
@@ -106,60 +111,3 @@ def nonzero(request: IntArray, stated: NDArray[np.bool_], resources: tuple[str, 
     """
     defaults = np.array([NONZERO_DEFAULT.get(name, 0) for name in resources], dtype=np.int64)
     return np.asarray(np.where(stated, request, defaults))
-
-
-def _check_unique(kind: str, ids: tuple[str, ...]) -> None:
-    if not ids:
-        raise TracekitError(f"the workload has no {kind}", hint=f"give at least one {kind}")
-    if len(set(ids)) < len(ids):
-        seen: set[str] = set()
-        twice = next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
-        raise TracekitError(
-            f"{kind} '{twice}' is there twice, expected every {kind} once",
-            hint=f"a {kind} is one row of the workload's {kind}s",
-        )
-
-
-def _check_capacity(workload: Workload) -> None:
-    base = workload.capacity[:, : len(BASE)]
-    bad = np.argwhere(base <= 0)
-    if len(bad):
-        node, column = (int(at) for at in bad[0])
-        raise TracekitError(
-            f"node '{workload.node_ids[node]}' has {workload.resources[column]}"
-            f" {base[node, column]}, expected more than 0",
-            hint="leave out nodes without capacity",
-        )
-    negative = np.argwhere(workload.request < 0)
-    if len(negative):
-        at, column = (int(where) for where in negative[0])
-        raise TracekitError(
-            f"container '{workload.container_ids[at]}' requests {workload.request[at, column]}"
-            f" {workload.resources[column]}, expected 0 or more"
-        )
-
-
-def _check_times(workload: Workload) -> None:
-    wrong = np.flatnonzero(workload.departure_ms <= workload.arrival_ms)
-    if len(wrong):
-        at = int(wrong[0])
-        raise TracekitError(
-            f"container '{workload.container_ids[at]}' departs at {workload.departure_ms[at]} ms,"
-            f" expected after its arrival at {workload.arrival_ms[at]} ms",
-            hint="a departure_ms left empty means that it stays to the end",
-        )
-    if (np.diff(workload.arrival_ms) < 0).any():
-        raise TracekitError("containers of a workload must be in order of arrival")
-
-
-def _check_usage(workload: Workload) -> None:
-    for step in range(len(workload.times_ms)):
-        present = workload.present(step)
-        missing = present & np.isnan(workload.usage[:, step]).any(axis=0)
-        if missing.any():
-            at = int(np.flatnonzero(missing)[0])
-            raise TracekitError(
-                f"container '{workload.container_ids[at]}' has no {CPU} or {MEMORY} usage at"
-                f" {workload.times_ms[step]} ms, although it runs then",
-                hint="usage must be a number wherever the container is there",
-            )

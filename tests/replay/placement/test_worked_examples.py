@@ -95,7 +95,9 @@ OVERCOMMIT = [
 
 def totals(*row: float) -> risks.Totals:
     names = ("request", "limit", "request_before", "limit_before", "capacity")
-    return risks.Totals(**{name: np.array([float(one)]) for name, one in zip(names, row)})
+    return risks.Totals(
+        **{name: np.array([float(one)]) for name, one in zip(names, row, strict=False)}
+    )
 
 
 @pytest.mark.parametrize("row", OVERCOMMIT)

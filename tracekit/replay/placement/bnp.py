@@ -8,9 +8,9 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.placement._extender import ExtenderPolicy, has_room
-from tracekit.replay.placement._load_variance import balance_scores
-from tracekit.replay.placement._measured import NET, used_amount
+from tracekit.replay.placement._extender import ExtenderPolicy
+from tracekit.replay.placement._measured import NET
+from tracekit.replay.placement._resource_balance import balance_resource
 from tracekit.replay.snapshot import Container, Snapshot
 
 
@@ -30,20 +30,3 @@ class Bnp(ExtenderPolicy):
     ) -> NDArray[np.int64]:
         """BNP's score of each candidate, 0..100; 0 where the need does not fit."""
         return balance_resource(NET, snapshot, container, nodes)
-
-
-def balance_resource(
-    resource: str, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """BNP's rule on a resource: 0 everywhere without it, else balance among nodes with room."""
-    scores = np.zeros(len(nodes), dtype=np.int64)
-    column = snapshot.column(resource)
-    if column is None:
-        return scores
-    valid = has_room(snapshot, column, container, nodes)
-    scores[valid] = balance_scores(
-        float(container.request[column]),
-        used_amount(snapshot, column)[nodes[valid]],
-        snapshot.capacity[nodes[valid], column].astype(np.float64),
-    )
-    return scores

@@ -1,0 +1,38 @@
+"""Policies do not know each other: what two of them share is a helper file."""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+import pytest
+
+import tracekit
+
+REPLAY = Path(tracekit.__file__).parent / "replay"
+#: Upstream composes these of whole plugins, and so does tracekit.
+COMPOSED = {"default_scheduler": {"least_allocated", "balanced_allocation"}}
+POLICIES = sorted(
+    path for folder in ("placement", "rebalance") for path in (REPLAY / folder).glob("[!_]*.py")
+)
+
+
+def imported(path: Path) -> set[str]:
+    """Modules that a file imports."""
+    names: set[str] = set()
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.module:
+            names |= {node.module, *(f"{node.module}.{alias.name}" for alias in node.names)}
+        elif isinstance(node, ast.Import):
+            names |= {alias.name for alias in node.names}
+    return names
+
+
+@pytest.mark.parametrize("path", POLICIES, ids=[path.stem for path in POLICIES])
+def test_a_policy_imports_no_other_policy(path: Path) -> None:
+    package = f"tracekit.replay.{path.parent.name}"
+    allowed = {path.stem, *COMPOSED.get(path.stem, ())}
+    others = {f"{package}.{other.stem}" for other in POLICIES} - {
+        f"{package}.{name}" for name in allowed
+    }
+    assert imported(path) & others == set()

@@ -1,0 +1,202 @@
+"""Tianchi 2018: what its four files become, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests_support import SHARED
+from workload_support import TIANCHI, Files, changed, written, zipped
+
+from tracekit.errors import TracekitError
+from tracekit.replay.bounds import bound_steps
+from tracekit.replay.node_bound import linear_bound
+from tracekit.replay.seeds import stream
+from tracekit.replay.workload import Workload
+from tracekit.replay.workloads import load_workload
+
+GIB = 2**30
+STEP = 900_000
+
+
+def load(path: Path, *assume: str, seed: int = 0) -> Workload:
+    return load_workload(f"tianchi18:{path}", stream(seed, "workload"), assume=assume)
+
+
+def of(made: Workload, container: str) -> int:
+    return made.container_ids.index(container)
+
+
+def test_all_of_it_is_read(tmp_path: Path) -> None:
+    made = load(written(tmp_path, TIANCHI), "arrival=start")
+    assert made.times_ms.tolist() == [0, STEP, 2 * STEP]
+    assert made.node_ids == ("machine_1", "machine_2", "machine_3")
+    assert made.resources == ("cpu_milli", "memory_bytes", "disk_bytes", "p", "pm")
+    assert made.capacity[2].tolist() == [8000, 16 * GIB, 200 * GIB, 7, 9]
+    assert sorted(made.container_ids) == [f"inst_{at}" for at in range(1, 6)]
+    first, third = of(made, "inst_1"), of(made, "inst_3")
+    assert made.services[first] == "app_1"
+    assert made.request[first].tolist() == [1250, 2 * GIB, 40 * GIB, 0, 0]
+    assert made.request[third].tolist() == [2000, 4 * GIB, round(60.5 * GIB), 1, 1]
+    assert made.usage[0, :, first].tolist() == [500.0, 1250.0, 250.0]
+    assert made.usage[1, :, first].tolist() == [GIB, GIB, 2 * GIB]
+    assert [made.recorded_node[of(made, f"inst_{at}")] for at in range(1, 6)] == [0, 0, 2, -1, 1]
+    assert made.facts == {
+        "containers_without_recorded_node": 1, "anti_affinity_rules": 2,
+        "anti_affinity_broken_by_recorded": 0,
+    }  # fmt: skip
+    assert made.anti_affinity is not None
+    assert made.anti_affinity.services == ("app_1", "app_2")
+    assert made.anti_affinity.rules.tolist() == [[0, 0, 1], [0, 1, 0]]
+
+
+def test_assumptions_change_it(tmp_path: Path) -> None:
+    written(tmp_path, TIANCHI)
+    placed = load(tmp_path, "containers=placed", "anti_affinity=none", "request=mean")
+    assert placed.containers == 4
+    assert placed.recorded_node.min() == 0
+    assert placed.anti_affinity is None
+    assert placed.request[of(placed, "inst_1"), 0] == 667  # 2/3 core, rounded up
+    assert placed.assumptions["request"] == "mean"
+
+
+def test_arrivals_are_spread_in_a_drawn_order(tmp_path: Path) -> None:
+    written(tmp_path, TIANCHI)
+    made = load(tmp_path, "arrival_span_ms=1000")
+    assert made.arrival_ms.tolist() == [0, 200, 400, 600, 800]
+    assert made.settled_ms == 800
+    assert load(tmp_path, seed=0).container_ids == made.container_ids
+    others = {load(tmp_path, seed=seed).container_ids for seed in range(5)}
+    assert len(others) > 1
+
+
+def test_a_zip_or_a_folder_is_recognised(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "data.zip", TIANCHI)
+    folder = written(tmp_path / "renamed", {f"{at}.csv": lines for at, lines
+                                            in enumerate(TIANCHI.values())})  # fmt: skip
+    inside = tmp_path / "inside"
+    inside.mkdir()
+    (inside / "data.zip").write_bytes(archive.read_bytes())
+    for path in (archive, folder, inside):
+        made = load_workload(str(path), stream(0, "workload"))
+        assert (made.name, made.containers) == ("tianchi18", 5)
+
+
+def test_rules_that_production_broke_are_counted(tmp_path: Path) -> None:
+    files = changed(TIANCHI, "app_interference.csv", 1, "app_1,app_1,0")
+    assert load(written(tmp_path, files)).facts["anti_affinity_broken_by_recorded"] == 1
+
+
+APPS, DEPLOY = "app_resources.csv", "instance_deploy.csv"
+RULES, MACHINES = "app_interference.csv", "machine_resources.csv"
+
+BROKEN: dict[str, tuple[Files, str]] = {
+    "a file is missing": (
+        {name: lines for name, lines in TIANCHI.items() if name != RULES},
+        "is not a Tianchi 2018 data set: no CSV looks like app_interference",
+    ),
+    "a file is there twice": (
+        {**TIANCHI, "more.csv": TIANCHI[RULES]},
+        "holds two files of app_interference: app_interference.csv and more.csv",
+    ),
+    "a short curve": (
+        changed(TIANCHI, APPS, 2, "app_2,2|2,4.0|4.0|4.0,60,0,0,0"),
+        "app_resources.csv, line 2: the cpu curve has 2 points, expected 3 as in line 1",
+    ),
+    "a NaN in a curve": (
+        changed(TIANCHI, APPS, 2, "app_2,2|2|2,4.0|nan|4.0,60,0,0,0"),
+        "app_resources.csv, line 2: point 2 of the memory curve is 'nan', expected a number of 0",
+    ),
+    "less than nothing in a curve": (
+        changed(TIANCHI, APPS, 2, "app_2,2|-2|2,4.0|4.0|4.0,60,0,0,0"),
+        "line 2: point 2 of the cpu curve is '-2', expected a number of 0 or more",
+    ),
+    "a word in a curve": (
+        changed(TIANCHI, APPS, 2, "app_2,2|2|x,4.0|4.0|4.0,60,0,0,0"),
+        "line 2: point 3 of the cpu curve is 'x'",
+    ),
+    "curves of two lengths": (
+        {**TIANCHI, APPS: ["app_1,1|1,1|1|1,1,0,0,0", "app_2,1|1,1|1|1,1,0,0,0"]},
+        "curves of cpu have 2 points, of memory 3, expected as many",
+    ),
+    "an unknown application": (
+        changed(TIANCHI, DEPLOY, 4, "inst_4,app_9,"),
+        "instance_deploy.csv, line 4: no application is called 'app_9'",
+    ),
+    "an unknown machine": (
+        changed(TIANCHI, DEPLOY, 1, "inst_1,app_1,machine_9"),
+        "instance_deploy.csv, line 1: no machine is called 'machine_9'",
+    ),
+    "a rule about an unknown application": (
+        changed(TIANCHI, RULES, 2, "app_1,app_7,0"),
+        "app_interference.csv, line 2: no application is called 'app_7'",
+    ),
+    "a rule without a number": (
+        changed(TIANCHI, RULES, 2, "app_1,app_2,few"),
+        "app_interference.csv, line 2: most is 'few', expected a number",
+    ),
+    "an instance twice": (
+        changed(TIANCHI, DEPLOY, 2, TIANCHI[DEPLOY][0]), "container 'inst_1' is there twice"
+    ),
+    "a machine without capacity": (
+        changed(TIANCHI, MACHINES, 3, "machine_3,8,0,200,7,7,9"),
+        "node 'machine_3' has memory_bytes 0, expected more than 0",
+    ),
+    "a machine without a size": (
+        changed(TIANCHI, MACHINES, 3, "machine_3,8,,200,7,7,9"),
+        "machine_resources.csv, line 3: memory is nothing, expected a number",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_refused(name: str, tmp_path: Path) -> None:
+    files, message = BROKEN[name]
+    with pytest.raises(TracekitError) as raised:
+        load(written(tmp_path, files))
+    assert message in raised.value.what
+    assert "\n" not in raised.value.what
+
+
+def test_a_damaged_zip(tmp_path: Path) -> None:
+    archive = zipped(tmp_path / "data.zip", TIANCHI)
+    archive.write_bytes(archive.read_bytes()[:-60])
+    with pytest.raises(TracekitError, match="is not a Tianchi 2018 data set"):
+        load(archive)
+
+
+@pytest.fixture(scope="module")
+def real() -> Workload:
+    folder = SHARED / "data" / "tianchi18"
+    if not folder.is_dir():
+        pytest.skip("the Tianchi files are not at hand (set TRACEKIT_SHARED to their folder)")
+    return load(folder)
+
+
+def test_real_sizes(real: Workload) -> None:
+    assert (real.containers, real.nodes, len(real.times_ms)) == (68_224, 6000, 98)
+    assert int((real.recorded_node >= 0).sum()) == 61_254
+    assert len(set(real.services)) <= 9338
+    assert real.facts["anti_affinity_rules"] == 33_416
+    assert real.facts["anti_affinity_broken_by_recorded"] == 0
+    assert len(real.too_large()) == 0
+
+
+def test_real_recorded_nodes_are_never_overloaded(real: Workload) -> None:
+    placed = real.recorded_node >= 0
+    for resource in range(2):
+        for step in range(0, 98, 7):
+            use = np.bincount(
+                real.recorded_node[placed], real.usage[resource, step, placed], real.nodes
+            )
+            assert (use <= real.capacity[:, resource] * (1 + 1e-5)).all()
+
+
+def test_real_bounds(real: Workload) -> None:
+    """Requests at the peak of the curves need 2,951 nodes; demand itself 0.31 to 0.55 of CPU."""
+    assert linear_bound(real.request, real.capacity) == 2951
+    rows = bound_steps(real)
+    assert max(row["nodes_used"] for row in rows) == 2951
+    peak = max(row["cpu_max_fraction"] for row in rows)
+    assert 0.5 < peak < 0.6

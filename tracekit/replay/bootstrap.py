@@ -1,0 +1,81 @@
+"""Confidence intervals of means by resampling; what is paired stays paired."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+FloatArray = NDArray[np.float64]
+
+RESAMPLES = 2000
+LEVEL = 0.95
+
+#: Fewer differences than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
+FEWEST = 6
+
+# so that equal numbers, resampled, do not differ by the order of their sum
+_DECIMALS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interval:
+    """Means with the limits of their intervals, shape (columns,) each."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+    def separated(self, repeats: int) -> NDArray[np.bool_]:
+        """Where the interval excludes 0; nowhere with fewer than ``FEWEST`` repeats."""
+        apart = (self.low > 0) | (self.high < 0)
+        return np.asarray(apart & (repeats >= FEWEST))
+
+
+def mean_interval(
+    samples: FloatArray,
+    rng: np.random.Generator,
+    *,
+    resamples: int = RESAMPLES,
+    level: float = LEVEL,
+) -> Interval:
+    """The percentile bootstrap interval of each column's mean, expanded for few rows.
+
+    Rows are resampled whole, so that columns stay paired. Plain percentiles are too narrow for few
+    rows; they are taken further out, at Phi(-sqrt(n / (n - 1)) t), with t the quantile of Student's
+    distribution with n - 1 degrees of freedom (Hesterberg, The American Statistician 2015, 69(4),
+    section 4.4: expanded percentile interval).
+
+    Parameters
+    ----------
+    samples : float64, shape (rows, columns)
+        At least one row; a column with NaN gives NaN.
+
+    Returns
+    -------
+    Interval
+        With one row, both limits are its values.
+    """
+    rows = len(samples)
+    drawn = rng.integers(rows, size=(resamples, rows))
+    counts = np.zeros((resamples, rows))
+    np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1.0)
+    means = np.round(counts @ samples / rows, _DECIMALS)
+    tail = _tail(rows, level)
+    low, high = np.quantile(means, [tail, 1 - tail], axis=0)
+    return Interval(
+        mean=np.round(samples.mean(axis=0), _DECIMALS),
+        low=np.round(low, _DECIMALS),
+        high=np.round(high, _DECIMALS),
+    )
+
+
+def _tail(rows: int, level: float) -> float:
+    """The share of resampled means beyond each limit."""
+    from scipy.special import ndtr, stdtrit  # noqa: PLC0415 - slow to import
+
+    if rows < 2:
+        return 0.0
+    t = float(stdtrit(rows - 1, (1 + level) / 2))
+    return float(ndtr(-np.sqrt(rows / (rows - 1)) * t))

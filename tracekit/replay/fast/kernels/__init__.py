@@ -1,0 +1,91 @@
+"""Kernels: scores of policies as compiled code, one policy per file, named as the policy.
+
+A kernel gives the same bits as the policy's own ``score`` on every node with room, or it is wrong.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import registry
+from tracekit.replay.fast.jit import BOUND, SCORE, Pointer
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.snapshot import Snapshot
+
+FloatArray = NDArray[np.float64]
+
+#: Rows of ``state`` and of ``ask``: what of a resource is meant.
+ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kernel:
+    """A policy's score with its parameters filled in, for one cluster.
+
+    Parameters
+    ----------
+    score : function(state, positions, count, terms, ask, parameters, scores)
+        Write the scores of the first ``count`` nodes of a block. ``state`` is int64, shape (4,
+        resources, block): allocatable, and the sums of requests, of requests with defaults, and of
+        limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
+        container's amounts, row 0 unused. Nodes without room are scored too, and not looked at.
+    bound : function(boxes, count, first, ask, parameters, bounds), optional
+        Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
+        shape (4, resources, boxes): least and most scored sum, least and most allocatable;
+        ``first`` the lowest position in each box.
+    scored : int
+        Which sums the score reads where there is a bound: REQUESTED or NONZERO.
+    terms : function(snapshot) -> float64, shape (terms, nodes), optional
+        What the score needs of measured usage; asked again when new measurements are known.
+    floats : bool
+        Whether scores are floats, compared after rounding.
+    """
+
+    score: Pointer
+    parameters: FloatArray
+    bound: Pointer | None = None
+    scored: int = NONZERO
+    terms: Callable[[Snapshot], FloatArray] | None = None
+    floats: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class KernelSource:
+    """What a kernel's file defines: how to make it for a policy, resource names and capacities.
+
+    ``make(policy, resources, allocatable)`` gives None for parameters or sizes it does not cover;
+    the engine then goes another way.
+    """
+
+    make: Callable[[Any, Sequence[str], NDArray[np.int64]], Kernel | None]
+
+
+@functools.cache
+def all_kernels() -> dict[str, KernelSource]:
+    """Every kernel source, by the name of its policy."""
+    return registry.instances(sys.modules[__name__], KernelSource)
+
+
+def find_kernel(
+    policy: PlacementPolicy, resources: Sequence[str], allocatable: NDArray[np.int64]
+) -> Kernel | None:
+    """The kernel of a policy on nodes of these sizes, None when there is none."""
+    source = all_kernels().get(policy.name())
+    return None if source is None else source.make(policy, resources, allocatable)
+
+
+def score_pointer(function: Callable[..., None]) -> Pointer:
+    """A score function, compiled."""
+    return Pointer(function, SCORE)
+
+
+def bound_pointer(function: Callable[..., None]) -> Pointer:
+    """A bound function, compiled."""
+    return Pointer(function, BOUND)

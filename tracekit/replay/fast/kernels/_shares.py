@@ -1,0 +1,30 @@
+"""What kernels of the Kubernetes resource scorers share: which columns count, as numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import Pairs
+from tracekit.replay.resources import PODS, full_name, is_scalar
+
+#: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
+#: the product is exact, and a fraction that is not whole lies further from it than doubles round.
+LARGEST_EXACT = 2**46
+
+
+def weight_table(weights: Pairs, resources: Sequence[str]) -> NDArray[np.float64]:
+    """Rows of (column, weight, whether it counts only when asked for), flattened."""
+    rows = [
+        (resources.index(full_name(short)), weight, is_scalar(full_name(short)))
+        for short, weight in weights
+        if full_name(short) in resources and full_name(short) != PODS
+    ]
+    return np.array(rows, dtype=np.float64).reshape(-1)
+
+
+def exact_in_doubles(allocatable: NDArray[np.int64]) -> bool:
+    """Whether integer percentages of these capacities may be computed in doubles."""
+    return bool((allocatable < LARGEST_EXACT).all())

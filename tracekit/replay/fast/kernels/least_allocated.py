@@ -1,0 +1,84 @@
+"""Least allocated, compiled."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import (
+    NONZERO,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
+from tracekit.replay.fast.kernels._shares import exact_in_doubles, weight_table
+from tracekit.replay.placement.least_allocated import LeastAllocated
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,  # noqa: ARG001
+    count: int,
+    terms: FloatArray,  # noqa: ARG001
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    weights = 0.0
+    scores[:count] = 0.0
+    for row in range(len(parameters) // 3):
+        column, weight = int(parameters[3 * row]), parameters[3 * row + 1]
+        asked = ask[2, column]
+        if parameters[3 * row + 2] == 1.0 and asked == 0:
+            continue
+        weights += weight
+        size, taken = state[0, column], state[2, column]
+        for at in range(count):
+            left = max(size[at] - taken[at] - asked, 0)
+            scores[at] += weight * np.floor(left * 100.0 / max(size[at], 1))
+    for at in range(count):
+        scores[at] = np.floor(scores[at] / max(weights, 1.0))
+
+
+def _bound(
+    boxes: IntArray,
+    count: int,
+    first: IntArray,  # noqa: ARG001
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score of the emptiest node of the largest size a box could hold."""
+    weights = 0.0
+    bounds[:count] = 0.0
+    for row in range(len(parameters) // 3):
+        column, weight = int(parameters[3 * row]), parameters[3 * row + 1]
+        asked = ask[2, column]
+        if parameters[3 * row + 2] == 1.0 and asked == 0:
+            continue
+        weights += weight
+        least, size = boxes[0, column], boxes[3, column]
+        for at in range(count):
+            left = max(size[at] - least[at] - asked, 0)
+            bounds[at] += weight * np.floor(left * 100.0 / max(size[at], 1))
+    for at in range(count):
+        bounds[at] = np.floor(bounds[at] / max(weights, 1.0))
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+
+
+def _make(policy: LeastAllocated, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    if not policy.resources or not exact_in_doubles(allocatable):
+        return None
+    table = weight_table(policy.resources, resources)
+    return Kernel(score=_SCORE, bound=_BOUND, parameters=table, scored=NONZERO)
+
+
+KERNEL = KernelSource(make=_make)

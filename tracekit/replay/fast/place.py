@@ -1,0 +1,193 @@
+"""A stretch of decisions in one go: containers one after another, each seeing the ones before."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.jit import compiled
+from tracekit.replay.fast.leaves import MOVES, Leaves, fill, move
+from tracekit.replay.fast.search import (
+    BoolArray,
+    Scorer,
+    Workspace,
+    evaluate,
+    find_room,
+    scan,
+    search,
+)
+from tracekit.replay.fast.tournament import WORTHWHILE, rescore, start, winner
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+#: In place of the number of moves: the index does not hold and must be made before it is used.
+STALE = -1
+
+
+class Nodes(NamedTuple):
+    """The cluster in compiled code.
+
+    Parameters
+    ----------
+    state : int64, shape (4, resources, nodes)
+    containers : int64, shape (nodes,)
+    blocked : bool, shape (nodes,)
+        Nodes that rules other than room close to the containers of this stretch.
+    """
+
+    state: IntArray
+    containers: IntArray
+    blocked: BoolArray
+
+
+class Choice(NamedTuple):
+    """How a node is chosen.
+
+    Parameters
+    ----------
+    indexed : bool
+        Whether the leaves are searched; they index row ``sums`` of the state.
+    prune : bool
+        Whether those sums are of real requests.
+    reservoir : bool
+        Ties by reservoir sampling instead of by position.
+    """
+
+    indexed: bool
+    sums: int
+    prune: bool
+    reservoir: bool
+
+
+class Shapes(NamedTuple):
+    """Containers that differ in no amount share a shape.
+
+    Parameters
+    ----------
+    asks : int64, shape (shapes, 4, resources)
+    silent, refused : bool, shape (shapes,)
+        Shapes the policy has nothing to say about; shapes no node had room for, kept up here,
+        because placing more makes no room.
+    """
+
+    asks: IntArray
+    silent: BoolArray
+    refused: BoolArray
+
+
+@compiled
+def place(
+    scorer: Scorer,
+    leaves: Leaves,
+    choice: Choice,
+    nodes: Nodes,
+    work: Workspace,
+    shapes: Shapes,
+    order: IntArray,
+    rng: np.random.Generator,
+    found: IntArray,
+) -> None:
+    """Place containers of the shapes in ``order``; their nodes to ``found``, -1 for no room."""
+    at = 0
+    while at < len(order):
+        shape, ask, run = order[at], shapes.asks[order[at]], 1
+        sampled = shapes.silent[shape] or choice.reservoir
+        if shapes.refused[shape]:
+            node = -1
+        elif sampled:
+            node = _sample(scorer, shapes.silent[shape], choice.reservoir, nodes, ask, work, rng)
+        else:
+            run = _run(order, at)
+            if run >= WORTHWHILE:
+                _place_alike(scorer, leaves, choice, nodes, work, ask, found[at : at + run])
+                node = found[at + run - 1]
+            elif choice.indexed:
+                run = 1
+                if leaves.counts[MOVES] == STALE:
+                    fill(leaves, nodes.state, choice.sums)
+                node = search(scorer, leaves, choice.prune, ask, nodes.blocked, work)
+            else:
+                run = 1
+                node = scan(scorer, nodes.state, ask, nodes.blocked, work)
+        if run == 1:
+            found[at] = node
+            if node >= 0:
+                change(leaves, choice, nodes, node, ask, 1)
+        shapes.refused[shape] = node < 0
+        at += run
+
+
+@compiled
+def change(
+    leaves: Leaves, choice: Choice, nodes: Nodes, node: int, ask: IntArray, sign: int
+) -> None:
+    """Add (1) or take away (-1) a container of these amounts."""
+    for kind in range(1, 4):
+        for resource in range(ask.shape[1]):
+            nodes.state[kind, resource, node] += sign * ask[kind, resource]
+    nodes.containers[node] += sign
+    if choice.indexed and leaves.counts[MOVES] != STALE:
+        move(leaves, node, nodes.state, choice.sums)
+
+
+@compiled
+def _run(order: IntArray, at: int) -> int:
+    end = at + 1
+    while end < len(order) and order[end] == order[at]:
+        end += 1
+    return end - at
+
+
+@compiled
+def _place_alike(
+    scorer: Scorer,
+    leaves: Leaves,
+    choice: Choice,
+    nodes: Nodes,
+    work: Workspace,
+    ask: IntArray,
+    found: IntArray,
+) -> None:
+    matches = start(scorer, nodes.state, ask, nodes.blocked, work)
+    block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(scorer.terms), 1))
+    position, score = np.zeros(1, np.int64), np.zeros(1)
+    for at in range(len(found)):
+        node = winner(matches)
+        found[at] = node
+        if node >= 0:
+            change(leaves, choice, nodes, node, ask, 1)
+            rescore(scorer, nodes.state, ask, node, block, term, position, score, matches)
+
+
+@compiled
+def _sample(
+    scorer: Scorer,
+    silent: bool,
+    reservoir: bool,
+    nodes: Nodes,
+    ask: IntArray,
+    work: Workspace,
+    rng: np.random.Generator,
+) -> int:
+    """The choice where all nodes are equal, or where one of the equals is drawn."""
+    room, scores = work.room, work.scores
+    if silent:
+        find_room(nodes.state, ask, nodes.blocked, room)
+        scores[:] = 0.0
+    else:
+        evaluate(scorer, nodes.state, ask, nodes.blocked, work)
+    best, highest = -1, -np.inf
+    for node in range(len(room)):
+        if room[node] and (scores[node] > highest or best < 0):
+            best, highest = node, scores[node]
+    if reservoir:
+        equals = 0
+        for node in range(len(room)):
+            if room[node] and scores[node] == highest:
+                equals += 1
+                if equals == 1 or rng.integers(0, equals) == 0:
+                    best = node
+    return best

@@ -1,0 +1,146 @@
+"""How many nodes a set of containers needs at least: by volume, and by linear programming.
+
+The program groups containers by request (shape q, d_q of them) and nodes by capacity (type t, n_t
+of them). With y_t nodes opened and x_tq containers placed, both of any size between the integers:
+
+    least sum y_t, where  sum_t x_tq = d_q,  sum_q request_qr x_tq <= capacity_tr y_t,
+                          x_tq <= fit_tq y_t,  y_t <= n_t
+
+fit_tq is how many of a shape an empty node takes. Every placement that respects requests is one of
+its solutions, so its least sum, rounded up, is a lower bound, and at least the volume bound.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.resources import UNLIMITED
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+#: Larger programs take too long to be worth it; the volume bound stands then.
+LARGEST_PROGRAM = 100_000
+
+# What the solver may be off by; a bound must not be rounded up past the truth.
+_TOLERANCE = 1e-6
+
+
+def volume_bound(request: IntArray, capacity: IntArray) -> int:
+    """The number of the largest nodes whose capacity adds up to the requests, per resource.
+
+    Parameters
+    ----------
+    request : int64, shape (containers, resources)
+    capacity : int64, shape (nodes, resources)
+
+    Returns
+    -------
+    int
+        At most the number of nodes, also where the requests exceed them all.
+    """
+    needed = 0
+    for column in range(capacity.shape[1]):
+        requested = int(request[:, column].sum())
+        room = np.cumsum(np.sort(capacity[:, column])[::-1].astype(np.float64))
+        needed = max(needed, int(np.searchsorted(room, requested)) + (requested > 0))
+    return min(needed, len(capacity))
+
+
+def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
+    """The bound of the linear program above; None where the program would be too large.
+
+    Where no placement has room for all, the number of nodes: more there are not.
+    """
+    shapes, demand = _grouped(request)
+    types, there = _grouped(capacity)
+    if not len(shapes):
+        return 0
+    if len(shapes) * len(types) > LARGEST_PROGRAM:
+        return None
+    least = _solved(shapes, demand, types, there)
+    return len(capacity) if least is None else int(np.ceil(least - _TOLERANCE))
+
+
+def node_bound(request: IntArray, capacity: IntArray) -> int:
+    """The better of both bounds."""
+    volume = volume_bound(request, capacity)
+    return max(volume, linear_bound(request, capacity) or 0)
+
+
+def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
+    if not len(rows):
+        return rows, np.empty(0, dtype=np.int64)
+    groups, counts = np.unique(rows, axis=0, return_counts=True)
+    return groups, counts
+
+
+def fit_counts(shapes: IntArray, types: IntArray) -> IntArray:
+    """How many containers of each shape an empty node of each type takes, (types, shapes).
+
+    A shape that asks for nothing fits ``UNLIMITED`` times.
+    """
+    most = np.full((len(types), len(shapes)), UNLIMITED, dtype=np.int64)
+    for column in range(shapes.shape[1]):
+        asked = shapes[:, column]
+        times = types[:, column][:, None] // np.maximum(asked, 1)[None, :]
+        most = np.where(asked > 0, np.minimum(most, times), most)
+    return most
+
+
+def _solved(shapes: IntArray, demand: IntArray, types: IntArray, there: IntArray) -> float | None:
+    """Least sum of opened nodes; None when no solution exists."""
+    from scipy import sparse  # noqa: PLC0415 - slow to import, and most replays need no program
+    from scipy.optimize import linprog  # noqa: PLC0415
+
+    fit = np.minimum(fit_counts(shapes, types), demand)
+    kind, shape = np.nonzero(fit)
+    pairs, opened = np.arange(len(kind)), len(kind) + np.arange(len(types))
+    width = len(kind) + len(types)
+    all_placed = sparse.csr_matrix(
+        (np.ones(len(pairs)), (shape, pairs)), shape=(len(shapes), width)
+    )
+    one_by_one = sparse.csr_matrix(
+        (
+            np.concatenate([np.ones(len(pairs)), -fit[kind, shape].astype(np.float64)]),
+            (np.tile(pairs, 2), np.concatenate([pairs, opened[kind]])),
+        ),
+        shape=(len(pairs), width),
+    )
+    room = _room(shapes, types, kind, shape, width)
+    upper = np.concatenate([np.full(len(pairs), np.inf), there.astype(np.float64)])
+    result = linprog(
+        c=np.concatenate([np.zeros(len(pairs)), np.ones(len(types))]),
+        A_ub=sparse.vstack([one_by_one, *room]),
+        b_ub=np.zeros(len(pairs) + len(room) * len(types)),
+        A_eq=all_placed,
+        b_eq=demand.astype(np.float64),
+        bounds=np.stack([np.zeros(width), upper], axis=1),
+        method="highs",
+    )
+    return float(result.fun) if result.status == 0 else _without_solution(result)
+
+
+def _without_solution(result: object) -> float | None:
+    """None where the program is proven to have none; 0, which bounds nothing, where it is not."""
+    return None if getattr(result, "status", None) == 2 else 0.0
+
+
+def _room(
+    shapes: IntArray, types: IntArray, kind: IntArray, shape: IntArray, width: int
+) -> list[object]:
+    """Per limited resource: requests of a type's containers within its opened nodes."""
+    from scipy import sparse  # noqa: PLC0415
+
+    rows: list[object] = []
+    pairs, opened = np.arange(len(kind)), len(kind) + np.arange(len(types))
+    for column in range(types.shape[1]):
+        capacity = types[:, column].astype(np.float64)
+        if not shapes[:, column].any() or (types[:, column] >= UNLIMITED).all():
+            continue
+        scale = np.maximum(capacity, 1.0)
+        values = np.concatenate([shapes[shape, column] / scale[kind], -capacity / scale])
+        where = (np.concatenate([kind, np.arange(len(types))]), np.concatenate([pairs, opened]))
+        rows.append(sparse.csr_matrix((values, where), shape=(len(types), width)))
+    return rows

@@ -1,0 +1,72 @@
+"""One workload in several orders of arrival, under several seeds: how much is chance."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.arrivals import rearranged
+from tracekit.replay.compare import MEASURES, differences, with_intervals
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.run import BOUND, Run, replay
+from tracekit.replay.seeds import stream
+from tracekit.replay.workload import Workload
+
+
+def repeat_replay(
+    workload: Workload,
+    policies: Sequence[PlacementPolicy],
+    *,
+    seed: int,
+    repeats: int,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay the workload ``repeats`` times; each time in another order, under another seed.
+
+    Repeat 0 is the workload as given, under ``seed``; repeat k has its arrivals rearranged and
+    seed + k. Every policy meets the same orders, so that differences between policies are paired.
+
+    Returns
+    -------
+    Run
+        The replay in the workload's own order. Its summary has intervals over all repeats;
+        ``repeats`` has one row per repeat and policy: repeat, seed, policy and the measures that
+        are compared; ``differences`` is as ``tracekit.replay.compare.differences`` gives it.
+
+    Raises
+    ------
+    TracekitError
+        For fewer than one repeat.
+    """
+    if repeats < 1:
+        raise TracekitError(f"{repeats} repeats, expected at least 1")
+    first = replay(workload, policies, seed=seed, progress=progress)
+    bound = first.steps.filter(pl.col("policy") == BOUND).drop("policy")
+    rows = [_measures(first, 0)]
+    with progress.task("other orders of arrival", repeats - 1, "orders") as task:
+        for number in range(1, repeats):
+            load = rearranged(workload, stream(seed + number, "arrivals"))
+            run = replay(load, policies, seed=seed + number, bound=bound)
+            rows.append(_measures(run, number))
+            task.advance(1)
+    measures = pl.concat(rows)
+    return dataclasses.replace(
+        first,
+        summary=with_intervals(first.summary, measures, stream(seed, "intervals")),
+        repeats=measures,
+        differences=differences(measures, stream(seed, "differences")),
+    )
+
+
+def _measures(run: Run, number: int) -> pl.DataFrame:
+    columns = [name for name in MEASURES if name in run.summary.columns]
+    return run.summary.filter(pl.col("policy") != BOUND).select(
+        pl.lit(number, dtype=pl.Int64).alias("repeat"),
+        pl.lit(run.seed, dtype=pl.Int64).alias("seed"),
+        "policy",
+        *columns,
+    )
