@@ -85,7 +85,8 @@ def make_plan(
             fields.usual_most[at] = column.usual_maximum
         sorts[what].append(column)
     unknown = tuple(sorted(missing_names | {""}))
-    return Plan(table, fields, *(tuple(sorts[w]) for w in (TIME, NUMBER, NAME)), unknown)
+    times, numbers, names = (tuple(sorts[what]) for what in (TIME, NUMBER, NAME))
+    return Plan(table, fields, times, numbers, names, unknown)
 
 
 def _empty(width: int) -> Fields:

@@ -47,7 +47,7 @@ class ColumnsWriter:
         self._open.close()
 
 
-def column_types(table: Table) -> dict[str, DTypeLike]:
+def column_types(table: Table) -> Mapping[str, DTypeLike]:
     """The type of each staged column of a table."""
     return {column.name: DTYPES[column.kind] for column in table.columns} | {LINE: np.int64}
 

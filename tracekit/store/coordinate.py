@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -106,7 +107,7 @@ class Coordinator:
 
     def _go_on(self) -> None:
         """Take the next step with the file that is next at it; wait when neither is ready."""
-        ahead: list[Future[Staged] | Future[Written]] = []
+        ahead: list[Future[Any]] = []
         if self._sorting:
             sorting = self._sorting[0].sorting
             assert sorting is not None  # noqa: S101 - that is what put it in this queue

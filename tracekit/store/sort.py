@@ -144,7 +144,7 @@ class _Rows:
             return pa.array(values)
         if column.kind == "number":
             return pa.array(values, mask=None if column.required else np.isnan(values))
-        absent = values < 0
+        absent = np.less(values, 0)
         if column.kind == "id":
             return pa.array(values, mask=absent if absent.any() else None)
         texts = self._names[kind_of(column)].texts
@@ -177,7 +177,7 @@ class _Rows:
             return values
         # the last place is for NULL, whose key -1 counts from the end
         known = np.append(self._names[kind_of(column)].keys, np.int32(-1))
-        return known[values]
+        return np.asarray(known[values])
 
     def _chunk_words(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
         columns = {digit.column.name: digit.column for digit in packing.digits}
@@ -187,7 +187,8 @@ class _Rows:
 
     def _first_word(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
         digits = tuple(digit for digit in packing.digits if digit.word == 0)
-        return self._chunk_words(Packing(digits, 1), start, stop)[0]
+        first: NDArray[np.uint64] = self._chunk_words(Packing(digits, 1), start, stop)[0]
+        return first
 
     def _edges(self, packing: Packing) -> list[np.uint64]:
         """First words that part the rows into ranges of about ``most_rows``, by a sample."""

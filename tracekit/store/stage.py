@@ -15,7 +15,8 @@ import polars as pl
 
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.plan import key_kinds
-from tracekit.ingest.read import CodedFile, Reading, open_coded, table_of
+from tracekit.ingest.read import CodedFile, Reading, open_coded
+from tracekit.ingest.wide import table_of
 from tracekit.store.columns import Columns, ColumnsWriter
 from tracekit.store.manifest import Defect
 from tracekit.store.rejects import RejectsWriter
