@@ -6,13 +6,14 @@ import polars as pl
 
 _EDGE = ["upstream_key", "downstream_key", "rpc_type"]
 _COMPACT_ROWS = 500_000
+_COMPACT_FRAMES = 50
 
 
 class Tally:
     """Counts by key, kept small by adding up now and then.
 
     Adding up waits until as many rows have come as are kept, so that its cost does not grow with
-    the number of pieces.
+    the number of pieces; or until there are many frames, each of which costs memory however small.
 
     Parameters
     ----------
@@ -29,7 +30,8 @@ class Tally:
         """Add rows of the keys and any columns of numbers."""
         self._frames.append(counts)
         self._fresh += counts.height
-        if self._fresh > max(_COMPACT_ROWS, self._frames[0].height):
+        many = self._fresh > max(_COMPACT_ROWS, self._frames[0].height)
+        if many or len(self._frames) > _COMPACT_FRAMES:
             self._frames = [self.frame()]
             self._fresh = 0
 

@@ -1,7 +1,8 @@
-"""The plain engine: walks time forward and scores every feasible node at every decision.
+"""The engine: walks time forward, lets containers come and go, and measures.
 
-It is the reading of the rules that faster engines are checked against. Events at one time happen
-in this order: departures, retries of what waits, arrivals, then the sample of that time.
+Events at one time happen in this order: departures, retries of what waits, arrivals, then the
+sample of that time, then rebalancing. Who decides is a placer; the plain one recomputes everything
+at every decision, and every other must decide the same.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.decision import decide
 from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.state import ReplayState
 from tracekit.replay.workload import Workload
 
 IntArray = NDArray[np.int64]
-Clock = Callable[[], float]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,21 +31,32 @@ class Outcome:
     Parameters
     ----------
     node, time_ms : int64, shape (containers,)
-        Where and when each container was placed, -1 for never.
+        Where and when each container was placed last, -1 for never.
     steps : list of dict
         One row of measures per sampling step.
     latencies_s : list of float
         Wall-clock time of each decision; the only thing here that differs from run to run.
+    way : str
+        How the placer decided.
     """
 
     node: IntArray
     time_ms: IntArray
     steps: list[dict[str, Any]]
     latencies_s: list[float]
+    way: str = "plain"
 
 
 class Engine:
-    """One replay of one policy; ``run`` may be called once."""
+    """One replay of one policy; ``run`` may be called once.
+
+    Parameters
+    ----------
+    placer : function(state, rng, clock) -> Placer
+    rebalance : RebalancePolicy, optional
+        Once per its interval it evicts; what it evicts waits for the next sampling step, and then
+        goes through the placement policy again.
+    """
 
     def __init__(
         self,
@@ -52,64 +64,76 @@ class Engine:
         policy: PlacementPolicy,
         rng: np.random.Generator,
         *,
+        placer: MakePlacer = PlainPlacer,
+        rebalance: RebalancePolicy | None = None,
         clock: Clock = time.perf_counter,
     ) -> None:
-        self.state = ReplayState(workload, policy)
+        self.state = ReplayState(workload, policy, rebalance)
+        self._placer = placer(self.state, rng, clock)
         self._workload = workload
-        self._rng = rng
-        self._clock = clock
-        self._arrivals = workload.arrival_ms.tolist()
-        self._departures = np.argsort(workload.departure_ms, kind="stable").tolist()
+        self._departures = np.argsort(workload.departure_ms, kind="stable")
+        self._leaves_ms = workload.departure_ms[self._departures]
         self._arrived = 0
         self._departed = 0
         self._pending: list[int] = []
-        self._latencies_s: list[float] = []
+        self._rebalanced_ms = int(workload.times_ms[0])
+        self._evicted = 0
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
         rows = []
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
+            moves = self._place_evicted(now)
             self.state.check_conservation()
-            rows.append(self.state.sample(step, len(self._pending)))
+            rows.append({**self.state.sample(step, len(self._pending)), "moves": moves})
+            self._rebalance(now)
             each_step()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
         return Outcome(
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=rows,
-            latencies_s=self._latencies_s,
+            latencies_s=self._placer.latencies_s,
+            way=self._placer.way,
         )
 
     def _events_until(self, last_ms: int) -> None:
+        """All arrivals up to a departure are one stretch, so that a placer may take it in one go."""
+        arrivals, leaves = self._workload.arrival_ms, self._leaves_ms
         while True:
-            due = [at for at in (self._next_arrival(), self._next_departure()) if at is not None]
-            if not due or min(due) > last_ms:
+            left = self._departed < len(leaves)
+            departure = int(leaves[self._departed]) if left else last_ms + 1
+            stretch = min(departure - 1, last_ms)
+            end = int(np.searchsorted(arrivals, stretch, side="right"))
+            if end > self._arrived:
+                self._arrive(np.arange(self._arrived, end))
+                self._arrived = end
+            if departure > last_ms:
                 return
-            self._depart(min(due))
-            self._arrive(min(due))
+            self._depart(departure)
 
-    def _next_arrival(self) -> int | None:
-        return self._arrivals[self._arrived] if self._arrived < len(self._arrivals) else None
-
-    def _next_departure(self) -> int | None:
-        if self._departed == len(self._departures):
-            return None
-        return int(self._workload.departure_ms[self._departures[self._departed]])
+    def _arrive(self, indices: IntArray) -> None:
+        self._placer.place(indices, self._workload.arrival_ms[indices])
+        self._pending.extend(indices[~self.state.running[indices]].tolist())
 
     def _depart(self, now: int) -> None:
         """Let go all that leaves now, then offer what was freed to those that wait."""
-        leaving = []
-        while self._next_departure() == now:
-            leaving.append(self._departures[self._departed])
-            self._departed += 1
-        stopped = [index for index in leaving if self.state.running[index]]
-        for index in stopped:
+        end = int(np.searchsorted(self._leaves_ms, now, side="right"))
+        leaving = self._departures[self._departed : end]
+        self._departed = end
+        stopped = leaving[self.state.running[leaving]]
+        self._stop(stopped)
+        if self._pending:
+            gone = set(leaving.tolist())
+            self._pending = [index for index in self._pending if index not in gone]
+            if len(stopped):
+                self._retry(now)
+
+    def _stop(self, indices: IntArray) -> None:
+        for index in indices.tolist():
             self.state.stop(index)
-        gone = set(leaving)
-        self._pending = [index for index in self._pending if index not in gone]
-        if stopped and self._pending:
-            self._retry(now)
+        self._placer.freed(self.state.node[indices])
 
     def _retry(self, now: int) -> None:
         """Longest waiting first; a shape once refused is refused until more is freed."""
@@ -117,7 +141,9 @@ class Engine:
         waiting, self._pending = self._pending, []
         for index in waiting:
             shape = (self._workload.request[index].tobytes(), self._service(index))
-            if shape in refused or not self._place(index, now):
+            if shape not in refused:
+                self._placer.place(np.array([index]), np.array([now]))
+            if not self.state.running[index]:
                 refused.add(shape)
                 self._pending.append(index)
 
@@ -125,19 +151,19 @@ class Engine:
         """What sets a container apart from others of its size: its service, if rules know any."""
         return "" if self._workload.anti_affinity is None else self._workload.services[index]
 
-    def _arrive(self, now: int) -> None:
-        while self._next_arrival() == now:
-            if not self._place(self._arrived, now):
-                self._pending.append(self._arrived)
-            self._arrived += 1
+    def _rebalance(self, now: int) -> None:
+        policy = self.state.rebalance
+        if policy is None or now - self._rebalanced_ms < policy.interval_ms:
+            return
+        self._rebalanced_ms = now
+        evicted = self.state.evict(now)
+        self._stop(evicted)
+        self._pending.extend(evicted.tolist())
+        self._evicted = len(evicted)
 
-    def _place(self, index: int, now: int) -> bool:
-        snapshot, container = self.state.snapshot(now), self.state.container(index)
-        began = self._clock()
-        open_nodes = self.state.open_nodes(index)
-        node = decide(self.state.policy, snapshot, container, self._rng, open_nodes=open_nodes)
-        self._latencies_s.append(self._clock() - began)
-        if node is None:
-            return False
-        self.state.start(index, node, now)
-        return True
+    def _place_evicted(self, now: int) -> int:
+        """Offer what eviction freed to all that wait; how many were evicted."""
+        evicted, self._evicted = self._evicted, 0
+        if evicted:
+            self._retry(now)
+        return evicted

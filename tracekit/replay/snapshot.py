@@ -7,8 +7,9 @@ is not handed over either. A snapshot is valid until the engine commits the next
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, TypeVar, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,32 @@ if TYPE_CHECKING:
     from tracekit.replay.recorded import Recorded
 
 T = TypeVar("T")
+
+
+class ServiceNames(Sequence[str]):
+    """Names of services by position, looked up when asked: most policies never do.
+
+    Parameters
+    ----------
+    names : object, shape (all,)
+    at : int64, shape (some,)
+    """
+
+    def __init__(self, names: NDArray[np.object_], at: NDArray[np.int64]) -> None:
+        self._chosen = names[at]
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        chosen = self._chosen[at]
+        return tuple(chosen) if isinstance(at, slice) else str(chosen)
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -58,7 +85,7 @@ class Placed:
     time_ms : int64, shape (placed,)
         When each was placed.
     request, limit : int64, shape (placed, resources)
-    service : tuple of str
+    service : sequence of str
     usage : float64, shape (placed, 2), optional
         Measured millicores and bytes of each container at the newest sample the policy may have,
         NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
@@ -68,7 +95,7 @@ class Placed:
     time_ms: NDArray[np.int64]
     request: NDArray[np.int64]
     limit: NDArray[np.int64]
-    service: tuple[str, ...]
+    service: Sequence[str]
     usage: NDArray[np.float64] | None = None
 
 

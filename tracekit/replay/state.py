@@ -11,8 +11,9 @@ from tracekit.replay.cluster import Cluster
 from tracekit.replay.constraints import Sharing
 from tracekit.replay.measures import StepState, measure
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.snapshot import Container, Placed, Snapshot
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.snapshot import Container, Placed, ServiceNames, Snapshot
+from tracekit.replay.usage import History
 from tracekit.replay.workload import Workload
 
 IntArray = NDArray[np.int64]
@@ -28,9 +29,12 @@ class ReplayState:
     running : bool, shape (containers,)
     """
 
-    def __init__(self, workload: Workload, policy: PlacementPolicy) -> None:
+    def __init__(
+        self, workload: Workload, policy: PlacementPolicy, rebalance: RebalancePolicy | None = None
+    ) -> None:
         self.workload = workload
         self.policy = policy
+        self.rebalance = rebalance
         self.cluster = Cluster(
             resources=workload.resources, capacity=workload.capacity, allocatable=workload.capacity
         )
@@ -40,13 +44,29 @@ class ReplayState:
         limits = workload.anti_affinity if policy.filtered else None
         self._sharing = None if limits is None else Sharing(limits, workload.nodes)
         self._kind = None if limits is None else limits.positions(workload.services)
-        self._history: list[NDArray[np.float64]] = []
-        self._usage: SeriesUsage | None = None
+        self._names = np.array(workload.services, dtype=object)
+        readers = [policy, *([] if rebalance is None else [rebalance])]
+        self._history = History([one for one in readers if "usage" in one.reads], workload)
 
     def start(self, index: int, node: int, now: int) -> None:
         """Put a container on a node."""
         self.node[index], self.placed_ms[index], self.running[index] = node, now, True
         self._change(index, sign=1)
+
+    def commit(self, indices: IntArray, nodes: IntArray, times_ms: IntArray) -> None:
+        """Note containers whose amounts are in the cluster's sums already; -1 is no node.
+
+        Parameters
+        ----------
+        indices, nodes, times_ms : int64, shape (containers,)
+        """
+        placed = nodes >= 0
+        at = indices[placed]
+        self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
+        self.running[at] = True
+        if self._sharing is not None and self._kind is not None:
+            for kind, node in zip(self._kind[at].tolist(), nodes[placed].tolist(), strict=True):
+                self._sharing.add(kind, node)
 
     def stop(self, index: int) -> None:
         """Take a running container off its node."""
@@ -83,12 +103,22 @@ class ReplayState:
 
     def snapshot(self, now: int) -> Snapshot:
         """The cluster as the policy sees it at this time."""
-        reads = self.policy.reads
-        return self.cluster.snapshot(
-            now,
-            usage=self._known_usage(now) if "usage" in reads else None,
-            placed=self._known_placed() if "placed" in reads else None,
+        return self._snapshot(now, self.policy)
+
+    def usage_epoch(self, now: int) -> tuple[int, int | None]:
+        """What changes whenever measurements that the policy knows change, or their age does."""
+        own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
+        return (
+            self._history.known(now, self.policy),
+            self.policy.metric_time_ms(now) if own else None,
         )
+
+    def evict(self, now: int) -> IntArray:
+        """Containers that the rebalance policy wants off their nodes, in its order."""
+        if self.rebalance is None:
+            return np.empty(0, dtype=np.int64)
+        chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
+        return np.flatnonzero(self.running)[chosen]
 
     def sample(self, step: int, pending: int) -> dict[str, Any]:
         """Measure a sampling step: one row of measures."""
@@ -101,9 +131,16 @@ class ReplayState:
             capacity=load.capacity[:, :2].astype(np.float64),
             containers=self.cluster.containers,
         )
-        if "usage" in self.policy.reads:
-            self._history.append(state.used / state.capacity)
+        self._history.add(step, state.used / state.capacity)
         return measure(state)
+
+    def _snapshot(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Snapshot:
+        reads = reader.reads
+        return self.cluster.snapshot(
+            now,
+            usage=self._history.usage(now, reader) if "usage" in reads else None,
+            placed=self._known_placed(now, reader) if "placed" in reads else None,
+        )
 
     def _change(self, index: int, *, sign: int) -> None:
         load = self.workload
@@ -118,27 +155,28 @@ class ReplayState:
             sign=sign,
         )
 
-    def _known_usage(self, now: int) -> SeriesUsage:
-        """Samples of complete steps, up to the policy's metric time, as far back as it looks."""
-        load = self.workload
-        until = min(now - load.step_ms, self.policy.metric_time_ms(now))
-        known = int(np.searchsorted(load.times_ms[: len(self._history)], until, side="right"))
-        newest = int(load.times_ms[known - 1]) if known else None
-        if self._usage is None or self._usage.time_ms != newest:
-            window = self._history[max(known - self.policy.metric_samples(), 0) : known]
-            shape = (0, load.nodes, 2)
-            self._usage = SeriesUsage(np.stack(window) if window else np.empty(shape), newest)
-        return self._usage
-
-    def _known_placed(self) -> Placed:
+    def _known_placed(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Placed:
         load, at = self.workload, np.flatnonzero(self.running)
+        measured = isinstance(reader, RebalancePolicy) and "usage" in reader.reads
         return Placed(
             node=self.node[at],
             time_ms=self.placed_ms[at],
             request=load.request[at],
             limit=load.limit[at],
-            service=tuple(load.services[index] for index in at),
+            service=ServiceNames(self._names, at),
+            usage=self._measured(at, now, reader) if measured else None,
         )
+
+    def _measured(
+        self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
+    ) -> NDArray[np.float64]:
+        """Use of containers at the newest sample that may be known; NaN before their first."""
+        newest = self._history.known(now, reader) - 1
+        if newest < 0:
+            return np.full((len(at), 2), np.nan)
+        used = self.workload.usage[:, newest, at].T.astype(np.float64)
+        used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
+        return used
 
     def _used(self, step: int) -> NDArray[np.float64]:
         """Background and running containers, shape (nodes, 2), summed in order of arrival."""

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+if TYPE_CHECKING:
+    from tracekit.replay.workload import Workload
 
 FloatArray = NDArray[np.float64]
 
@@ -35,6 +39,9 @@ class NodeUsage(Protocol):
 class SeriesUsage:
     """Usage from series: holds copies of the samples up to the metric time and nothing later.
 
+    Each statistic is computed over the window once, in the order of time, and kept: that a fast
+    engine and a plain one ask for different nodes changes no digit of it.
+
     Parameters
     ----------
     fractions : float64, shape (samples, nodes, resources)
@@ -46,6 +53,7 @@ class SeriesUsage:
     def __init__(self, fractions: FloatArray, time_ms: int | None) -> None:
         self._fractions = fractions.copy()
         self._fractions.flags.writeable = False
+        self._kept: dict[tuple[str, int, int], FloatArray] = {}
         self.time_ms = time_ms
 
     @property
@@ -55,7 +63,7 @@ class SeriesUsage:
 
     def latest(self, column: int) -> FloatArray:
         """Fraction at the newest sample, shape (nodes,)."""
-        return self._nothing() if not self.samples else self._fractions[-1, :, column].copy()
+        return self._over(column, 1, "max")
 
     def average(self, column: int, samples: int) -> FloatArray:
         """Mean fraction over the newest samples, shape (nodes,)."""
@@ -70,10 +78,65 @@ class SeriesUsage:
         return self._over(column, samples, "max")
 
     def _over(self, column: int, samples: int, how: str) -> FloatArray:
+        asked = (how, column, samples)
+        if asked not in self._kept:
+            self._kept[asked] = self._compute(column, samples, how)
+            self._kept[asked].flags.writeable = False
+        return self._kept[asked]
+
+    def _compute(self, column: int, samples: int, how: str) -> FloatArray:
         if not self.samples:
-            return self._nothing()
-        window = self._fractions[-samples:, :, column]
+            return np.full(self._fractions.shape[1], np.nan)
+        window = np.ascontiguousarray(self._fractions[-samples:, :, column])
         return np.asarray(getattr(window, how)(axis=0), dtype=np.float64)
 
-    def _nothing(self) -> FloatArray:
-        return np.full(self._fractions.shape[1], np.nan)
+
+class Reader(Protocol):
+    """Who looks back on measurements: a placement or a rebalance policy."""
+
+    def metric_time_ms(self, now_ms: int) -> int:
+        """Newest time whose measurements it may have."""
+
+    def metric_samples(self) -> int:
+        """How many of the newest samples it looks back on."""
+
+
+class History:
+    """Node usage sampled so far, as far back as any reader may look; none where nobody reads.
+
+    Samples that every reader has left behind are dropped: a reader's metric time never goes back.
+    """
+
+    def __init__(self, readers: Sequence[Reader], workload: Workload) -> None:
+        self._readers = readers
+        self._load = workload
+        self._samples: dict[int, FloatArray] = {}
+        self._steps = 0
+        self._kept: dict[tuple[int, int], SeriesUsage] = {}
+
+    def add(self, step: int, fractions: FloatArray) -> None:
+        """Take a step's sample in, shape (nodes, 2)."""
+        self._steps = step + 1
+        if self._readers:
+            self._samples[step] = fractions
+            now = int(self._load.times_ms[step])
+            oldest = min(self.known(now, one) - one.metric_samples() for one in self._readers)
+            for old in [at for at in self._samples if at < oldest]:
+                del self._samples[old]
+
+    def known(self, now: int, reader: Reader) -> int:
+        """How many samples the reader may know: complete steps, up to its metric time."""
+        until = min(now - self._load.step_ms, reader.metric_time_ms(now))
+        return int(np.searchsorted(self._load.times_ms[: self._steps], until, side="right"))
+
+    def usage(self, now: int, reader: Reader) -> SeriesUsage:
+        """What the reader may know at a time, as far back as it looks."""
+        known = self.known(now, reader)
+        asked = (known, reader.metric_samples())
+        if asked not in self._kept:
+            steps = range(max(known - asked[1], 0), known)
+            window = [self._samples[step] for step in steps]
+            empty = np.empty((0, self._load.nodes, 2))
+            newest = int(self._load.times_ms[known - 1]) if known else None
+            self._kept = {asked: SeriesUsage(np.stack(window) if window else empty, newest)}
+        return self._kept[asked]

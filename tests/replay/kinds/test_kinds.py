@@ -199,3 +199,45 @@ def test_normalized_scores_show_what_they_were_before() -> None:
     assert answer.columns == ["node", "score", "before", "filter"]
     # 299.9998 of millicores, cut toward zero: b's memory weighs a little less than its cpu
     assert [row[2] for row in answer.rows] == [-100, -299]
+
+
+@pytest.mark.parametrize(("time_s", "score"), [(939, 100), (940, 100), (941, 33), (1001, 33)])
+def test_a_pod_bound_within_a_minute_of_the_windows_end_counts(time_s: int, score: int) -> None:
+    bound = {"containers": [{"requests": {}, "limits": {"cpu_milli": 100}}]}
+    inputs = {
+        "nodes": [node("a", 1000)],
+        "metrics": {
+            "window_end": 1000,
+            "nodes": {"a": [{"type": "CPU", "operator": "AVG", "value": 40}]},
+        },
+        "recent_pods": {"a": [{"timestamp": time_s, "pod": bound}]},
+        "pod": {"containers": []},
+    }
+    # 40 % is the target; with the recent pod 50 %: 40 * 50 / 60
+    assert answered("score", inputs, TLP) == {"scores": {"a": score}}
+
+
+def test_no_capacity_has_neither_mean_nor_deviation() -> None:
+    stats = {"capacity": 0, "req": 10, "used_avg": 40, "used_stdev": 36}
+    assert answered("mu_sigma", {"stats": stats}) == {"mu": 0.0, "sigma": 0.0}
+
+
+def test_a_falling_line_is_cut_toward_zero() -> None:
+    inputs = {"points": [[0, 10], [3, 0]], "p": [1, 2]}
+    assert answered("broken_linear", inputs) == {"values": [7, 4]}
+    assert answered("broken_linear", {"points": [[5, 3]], "p": [0, 9]}) == {"values": [3, 3]}
+
+
+def test_peaks_charges_nothing_for_what_would_not_fit() -> None:
+    full = [{"type": "CPU", "operator": "AVG", "value": 90}]
+    inputs = {
+        "args": {"node_power_model": {"a": {"k0": 1, "k1": 2, "k2": 0}, "b": {"k1": 1, "k2": 0.1}}},
+        "nodes": [node("a", 1000), node("b", 1000), node("c", 5000)],
+        "metrics": {"window_end": 0, "nodes": dict.fromkeys("abc", full)},
+        "pod": {"containers": [one(cpu_milli=200)]},
+    }
+    assert answered("raw_score", inputs, "trimaran_peaks") == {"scores": {"a": 0, "b": 0, "c": 0}}
+    inputs["pod"] = {"containers": [one(cpu_milli=100)]}
+    scores = answered("raw_score", inputs, "trimaran_peaks")["scores"]
+    # e^10 - e^9 = 13923.38, beyond 9223: overflows as upstream's conversion does
+    assert scores == {"a": 0, "b": -(2**63), "c": 0}

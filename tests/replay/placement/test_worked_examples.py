@@ -117,6 +117,13 @@ def test_the_parts_of_an_overcommitment_risk() -> None:
     assert [float(one) for one in _beta.fit(0.5, spread**2 + 0.25)] == pytest.approx([9.5, 9.5])
 
 
+def test_no_more_than_99_percent_of_the_largest_variance_is_believed() -> None:
+    # half of the time nothing, half of the time all: Beta with k = 1/0.99 - 1, and P(X <= 1/2) 1/2
+    node = totals(2000, 4000, 2000, 4000, 4000)
+    load = risks.load_risk(node, np.array([0.5]), np.array([0.5]), 5)
+    assert load == pytest.approx([0.5])
+
+
 def test_a_node_without_capacity_is_no_risk_by_load() -> None:
     node = totals(0, 0, 0, 0, 0)
     assert risks.load_risk(node, np.array([0.0]), np.array([0.0]), 5).tolist() == [0.0]

@@ -58,13 +58,13 @@ class DefaultScheduler(PlacementPolicy):
         return search(feasible, start, nodes, wanted)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
-        """Weighted sum of the plugins' scores; one that skips the container adds nothing."""
-        least, balanced = _plugins(self.balanced_allocation_form)
-        total = self.least_allocated_weight * least.score(snapshot, container, nodes)
-        if balanced.skips(snapshot, container):
-            return np.asarray(total, dtype=np.int64)
-        own = balanced.score(snapshot, container, nodes)
-        return np.asarray(total + self.balanced_allocation_weight * own, dtype=np.int64)
+        """Weighted sum of the plugins' scores; one that skips the container scores 0."""
+        least, balanced = (
+            plugin.score(snapshot, container, nodes)
+            for plugin in _plugins(self.balanced_allocation_form)
+        )
+        total = self.least_allocated_weight * least + self.balanced_allocation_weight * balanced
+        return np.asarray(total, dtype=np.int64)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]

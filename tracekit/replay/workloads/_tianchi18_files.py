@@ -140,7 +140,7 @@ def _found(path: Path) -> dict[str, CsvFile]:
     if missing:
         raise TracekitError(
             f"'{path}' is not a Tianchi 2018 data set: no CSV looks like {', '.join(missing)}",
-            hint="four CSVs without headers: app,cpu|..,memory|..,disk,p,m,pm; machine and six sizes;"
+            hint="four CSVs without headers: app,cpu|..,memory|..,disk,p,m,pm; machine,six sizes;"
             " app,app,number; instance,app,machine",
         )
     return files

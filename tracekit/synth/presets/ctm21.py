@@ -1,4 +1,9 @@
-"""The real trace's numbers: 138.8 M container rows, 370 M rate rows, 0.8 G calls; 60 GB packed."""
+"""As many rows as the real trace: 139 M of containers, 370 M of rates, 19 M of nodes, 816 M calls.
+
+About 88 GB packed (the real one has 61 GiB: its rates and calls pack better). Its archives of
+container usage are as large as the real ones; so are its traces on average (48 rows), though they
+are more uneven. ``tracekit synth OUT --preset ctm21 --tables resource --parts 0`` writes one.
+"""
 
 from tracekit.synth.presets import Preset
 

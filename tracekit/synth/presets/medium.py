@@ -1,4 +1,4 @@
-"""A twentieth of the real trace in usage, fewer of its traces: about a minute, 0.7 GB."""
+"""A twentieth of the real trace in usage, fewer of its traces: half a minute, 0.7 GB."""
 
 from tracekit.synth.presets import Preset
 
