@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import shutil
 from pathlib import Path
 
 import polars as pl
@@ -13,10 +14,14 @@ import tracekit
 from tracekit.cli import run as command_line
 from tracekit.pipeline import RunSummary
 
+#: A few, so that the tests are quick; the command below takes all.
+POLICIES = ("first_fit", "least_allocated", "target_load_packing")
+
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
-    return tracekit.run("synth:tiny", tmp_path_factory.mktemp("run") / "out", seed=3)
+    out = tmp_path_factory.mktemp("run") / "out"
+    return tracekit.run("synth:tiny", out, policies=POLICIES, seed=3)
 
 
 @pytest.fixture(scope="module")
@@ -95,10 +100,10 @@ def test_a_second_run_goes_on_and_changes_nothing(done: RunSummary, tmp_path: Pa
             if path.is_file() and path.name != "timing.parquet"
         }
 
-    other = tracekit.run("synth:tiny", tmp_path / "out", seed=3)
+    other = tracekit.run("synth:tiny", tmp_path / "out", policies=POLICIES, seed=3)
     first = digests(other.out)
     assert first == digests(done.out)
-    tracekit.run("synth:tiny", tmp_path / "out", seed=3)
+    tracekit.run("synth:tiny", tmp_path / "out", policies=POLICIES, seed=3)
     assert digests(other.out) == first
 
 
@@ -122,7 +127,7 @@ def test_json(real_rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str
 def test_a_trace_without_containers_is_reported_without_a_replay(tmp_path: Path) -> None:
     whole = tmp_path / "whole"
     tracekit.synth(whole, preset="tiny", seed=1)
-    summary = tracekit.run(whole / "node", tmp_path / "out")
+    summary = tracekit.run(whole / "node", tmp_path / "out", policies=POLICIES)
     assert summary.replay is None
     assert summary.skipped == ("replay: the trace has no container table (MSResource)",)
     assert summary.report.exists()
@@ -151,3 +156,12 @@ def test_a_folder_of_something_else_is_not_written_into(
     (tmp_path / "thesis.tex").write_text("x")
     assert command_line(["run", "synth:tiny", "--out", str(tmp_path)]) == 2
     assert "holds other files than a run's" in capsys.readouterr().err
+
+
+def test_a_run_and_its_store_can_be_moved_together(done: RunSummary, tmp_path: Path) -> None:
+    moved = tmp_path / "elsewhere"
+    shutil.copytree(done.out, moved)
+    manifest = json.loads((moved / "replay" / "manifest.json").read_text())
+    assert manifest["workload"]["store"] == "../store"
+    tracekit.report(moved / "replay", tmp_path / "report.html")
+    assert "Zones" in (tmp_path / "report.html").read_text()

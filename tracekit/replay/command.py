@@ -54,7 +54,7 @@ def run_replay(
         if repeats == 1
         else repeat_replay(load, chosen, seed=seed, repeats=repeats, progress=progress)
     )
-    write_run(run, Path(out))
+    write_run(run, Path(out), store=None if store is None else Path(store))
     return run
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import tempfile
 from pathlib import Path
@@ -61,8 +62,11 @@ def manifest_of(run: Run) -> dict[str, Any]:
     }
 
 
-def write_run(run: Run, folder: Path) -> None:
+def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
     """Write the run folder; an existing one is replaced, anything else is left alone.
+
+    ``store`` is the store the trace came from; the manifest names it relative to the run, so that
+    a report finds it and both can be moved together.
 
     Raises
     ------
@@ -78,7 +82,10 @@ def write_run(run: Run, folder: Path) -> None:
             frame: pl.DataFrame | None = getattr(run, name)
             if frame is not None:
                 frame.write_parquet(made / f"{name}.parquet", compression="zstd")
-        text = json.dumps(manifest_of(run), indent=2, ensure_ascii=False, allow_nan=False)
+        document = manifest_of(run)
+        if store is not None:
+            document["workload"]["store"] = os.path.relpath(store, folder)
+        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
         made.chmod(0o755)
         if folder.exists():

@@ -28,8 +28,8 @@ _USUAL_STEP_MS = 30_000
 def workload_from_store(
     store: Store, assumptions: Assumptions, rng: np.random.Generator
 ) -> Workload:
-    """The workload of a store's usage tables; the store's folder name is the workload's name."""
-    name = Path(store.path).resolve().name
+    """The workload of a store's usage tables, called after the store's folder."""
+    name = _name(Path(store.path).resolve())
     load = _workload(tables_of_store(store), assumptions, rng, name, None)
     if assumptions.network_and_disk == "none":
         return load
@@ -60,6 +60,11 @@ def workload_from_frames(
     """
     tables = tables_of_frames(node_usage, container_usage)
     return _workload(tables, assumptions, rng, name, step_ms)
+
+
+def _name(folder: Path) -> str:
+    """The store's folder name; ``tracekit run`` calls every store 'store', so there its parent's."""
+    return folder.parent.name if folder.name == "store" else folder.name
 
 
 def _workload(
