@@ -33,6 +33,8 @@ def _sources() -> list[Entry]:
             "title": source.title,
             "url": source.url,
             "tables": {fmt.file_stem: fmt.table for fmt in source.formats},
+            "workload_files": [file.title for file in source.workload_files],
+            "notes": source.notes,
         }
         for name, source in all_sources().items()
     ]

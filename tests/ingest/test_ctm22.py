@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-import pytest
 from tests_support import csv_text, hex_id
 
 from tracekit.ingest.discover import discover

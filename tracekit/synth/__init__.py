@@ -5,6 +5,7 @@ what was planted in them. Shapes follow the statistics published about the real 
 id or series is in here.
 """
 
-from tracekit.synth.generate import SynthSummary, write
+from tracekit.synth.generate import write
+from tracekit.synth.summary import SynthSummary
 
 __all__ = ["SynthSummary", "write"]

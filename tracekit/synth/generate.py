@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import os
-from collections import Counter
 from collections.abc import Collection, Container, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
@@ -24,7 +21,8 @@ from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.rates import row_count
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.selection import Selection, select
-from tracekit.synth.staging import MANIFEST, SCHEMA, TRUTH, staged
+from tracekit.synth.staging import TRUTH, staged
+from tracekit.synth.summary import SynthSummary, summarise, write_manifest
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (
     CallTask,
@@ -46,28 +44,6 @@ JOB_BYTES, JOB_BYTES_PER_CONTAINER = 250 << 20, 4500
 ALL_JOBS_BYTES = 1500 << 20
 #: Call files that one task writes, with one more to be made before them.
 CALL_FILES_PER_TASK = 12
-
-
-@dataclass(frozen=True, kw_only=True)
-class SynthSummary:
-    """What was written.
-
-    Parameters
-    ----------
-    rows : dict of str to int
-        Rows of each base table's files, broken ones included.
-    truth : Path
-        The folder with the planted truth.
-    """
-
-    out: Path
-    preset: str
-    seed: int
-    files: int
-    rows: dict[str, int]
-    defects: dict[str, int]
-    size_bytes: int
-    truth: Path
 
 
 def write(
@@ -108,8 +84,8 @@ def write(
         receipts = _Writer(
             folder, make_world(plan, seeds), selection, jobs or _fitting_jobs(plan)
         ).write(progress)
-        summary = _summary(out, preset, seed, receipts)
-        _write_manifest(folder / TRUTH, summary, plan)
+        summary = summarise(out, preset, seed, receipts)
+        write_manifest(folder / TRUTH, summary, plan)
     return summary
 
 
@@ -222,37 +198,3 @@ def _runs(numbers: list[int], longest: int) -> Iterator[tuple[int, int]]:
         if ends:
             yield numbers[start], numbers[at - 1]
             start = at
-
-
-def _summary(out: Path, preset: str, seed: int, receipts: list[Receipt]) -> SynthSummary:
-    rows: Counter[str] = Counter()
-    defects: Counter[str] = Counter()
-    for receipt in sorted(receipts, key=lambda receipt: receipt.path):
-        rows[receipt.table] += receipt.rows
-        defects.update(defect.action for defect in receipt.defects)
-    return SynthSummary(
-        out=out,
-        preset=preset,
-        seed=seed,
-        files=len(receipts),
-        rows=dict(sorted(rows.items())),
-        defects=dict(sorted(defects.items())),
-        size_bytes=sum(receipt.size_bytes for receipt in receipts),
-        truth=out / TRUTH,
-    )
-
-
-def _write_manifest(truth: Path, summary: SynthSummary, preset: Preset) -> None:
-    document = {
-        "schema": SCHEMA,
-        "about": "made-up trace in the shape of CTM21; these tables hold what was planted in it",
-        "preset": summary.preset,
-        "seed": summary.seed,
-        "title": preset.title,
-        "horizon_ms": preset.horizon_ms,
-        "files": summary.files,
-        "rows": summary.rows,
-        "defects": summary.defects,
-        "size_bytes": summary.size_bytes,
-    }
-    (truth / MANIFEST).write_text(json.dumps(document, indent=2) + "\n")
