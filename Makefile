@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-callgraph check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -34,6 +34,12 @@ lint: $(VENV)/.dev ## ruff, import-linter, sqlfluff
 
 types: $(VENV)/.dev ## mypy, strict
 	$(BIN)/mypy
+
+bench-ingest: $(VENV)/.dev ## speed and memory of ingest, beside gzip
+	$(BIN)/python tests/bench/bench_ingest.py
+
+bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
+	$(BIN)/python tests/bench/bench_callgraph.py 50
 
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
 	$(BIN)/python -m pytest -q tests/test_wheel.py

@@ -130,9 +130,10 @@ def _services(graph: Graph) -> Ints:
 
 
 def ledger_frame(graph: Graph) -> pl.DataFrame:
-    """The ledger of each trace: trace_key, defect, action, count; sorted."""
+    """The ledger of each trace: trace_key, defect, action, count; sorted.
+
+    Defects and actions are enumerations: texts would hold on to the memory they were cut from.
+    """
     ledger = graph.ledger.frame()
     keys = pl.Series("trace_key", graph.records.traces.astype(np.int32))
-    return ledger.select(
-        keys.gather(ledger["trace"]), pl.col("defect", "action").cast(pl.String), "count"
-    )
+    return ledger.select(keys.gather(ledger["trace"]), "defect", "action", "count")

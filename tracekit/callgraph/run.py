@@ -101,7 +101,8 @@ def _take(graph: Graph, rows: pl.DataFrame, totals: Totals, folder: Folder) -> N
     traces = frames.traces_frame(graph, rows)
     ledger = frames.ledger_frame(graph)
     totals.add(calls, traces, ledger)
-    for name, frame in (("calls", calls), ("traces", traces), ("ledger", ledger)):
+    texts = ledger.with_columns(pl.col("defect", "action").cast(pl.String))
+    for name, frame in (("calls", calls), ("traces", traces), ("ledger", texts)):
         folder.append(name, frame)
 
 

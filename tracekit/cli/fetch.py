@@ -57,8 +57,9 @@ def command(
         files = [dataclasses.asdict(file) for file in summary.files]
         print_json({"schema": "tracekit/fetch/1", **document, "files": files})
         return
+    many = f"{len(summary.files)} archive{'s' * (len(summary.files) != 1)}"
     print_table(
-        f"{len(summary.files)} archives, {units.size(size)}, in {summary.out}",
+        f"{many}, {units.size(size)}, in {summary.out}",
         ["file", "size", "outcome"],
         [[file.path, units.size(file.size_bytes), file.outcome] for file in summary.files],
         note=f"next: tracekit ingest {summary.out} STORE",

@@ -15,7 +15,11 @@ def command(
     source: Annotated[Path, typer.Argument(metavar="SRC", help="A trace file or folder.")],
     store: Annotated[Path, typer.Argument(help="The store's folder; made if it is not there.")],
     release: Annotated[str, typer.Option(help="The trace release: auto, ctm21, ...")] = "auto",
-    memory_limit: Annotated[str, typer.Option(help="Memory for sorting rows.")] = "1GB",
+    jobs: Annotated[
+        int | None,
+        typer.Option(help="Files to work at at once; one per core if not given.", min=1),
+    ] = None,
+    memory_limit: Annotated[str, typer.Option(help="Memory for everything together.")] = "1GiB",
     max_rejects: Annotated[
         float | None,
         typer.Option(help="Refuse a file with a larger share of broken rows, e.g. 0.01."),
@@ -36,6 +40,7 @@ def command(
             source,
             store,
             release=release,
+            jobs=jobs,
             memory_limit_bytes=size_bytes(memory_limit),
             max_rejects_fraction=max_rejects,
             progress=shown,

@@ -86,7 +86,7 @@ class Engine:
             self._events_until(now)
             moves = self._place_evicted(now)
             self.state.check_conservation()
-            rows.append({**self.state.sample(step, len(self._pending)), "moves": moves})
+            rows.append(self.state.sample(step, len(self._pending), moves))
             self._rebalance(now)
             each_step()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)

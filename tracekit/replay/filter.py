@@ -12,12 +12,17 @@ from numpy.typing import NDArray
 from tracekit.replay.snapshot import Container, Snapshot
 
 
-def lacking(snapshot: Snapshot, container: Container) -> NDArray[np.bool_]:
-    """Where a node has too little of a resource left, shape (nodes, resources)."""
-    left = snapshot.allocatable - snapshot.requested
+def lacking(
+    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Where a node has too little of a resource left, shape (nodes, resources); of all or some."""
+    chosen = slice(None) if nodes is None else nodes
+    left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
-def fits(snapshot: Snapshot, container: Container) -> NDArray[np.bool_]:
-    """Which nodes have room for the container, shape (nodes,)."""
-    return np.asarray(~lacking(snapshot, container).any(axis=1))
+def fits(
+    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
+    return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))

@@ -34,6 +34,7 @@ STEP_SCHEMA: dict[str, type[pl.DataType]] = {
     "cpu_overload_fraction": pl.Float64,
     "memory_overload_fraction": pl.Float64,
     "nodes_used": pl.Int64,
+    "moves": pl.Int64,
 }
 
 #: Summary columns: the measure, and how it is taken over the settled steps.
@@ -50,6 +51,7 @@ _SUMMARY = (
     ("memory_overload_mean_fraction", "memory_overload_fraction", "mean"),
     ("nodes_used_max", "nodes_used", "max"),
     ("pending_container_steps", "pending", "sum"),
+    ("moves", "moves", "sum"),
 )
 
 
@@ -62,6 +64,8 @@ class StepState:
     used, capacity : float64, shape (nodes, 2)
         Millicores and bytes: background and the containers that run.
     containers : int64, shape (nodes,)
+    moves : int
+        Containers evicted since the step before and offered to the policy again.
     """
 
     time_ms: int
@@ -70,6 +74,7 @@ class StepState:
     used: FloatArray
     capacity: FloatArray
     containers: NDArray[np.int64]
+    moves: int = 0
 
 
 def measure(state: StepState) -> dict[str, Any]:
@@ -96,6 +101,7 @@ def measure(state: StepState) -> dict[str, Any]:
         "cpu_overload_fraction": float(over[0]),
         "memory_overload_fraction": float(over[1]),
         "nodes_used": int((state.containers > 0).sum()),
+        "moves": state.moves,
     }
 
 

@@ -14,6 +14,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay import parameters
 from tracekit.replay.bounds import bound_frame, bound_steps, gaps
 from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.placement import PlacementPolicy, all_policies, parse_policy
 from tracekit.replay.seeds import stream
@@ -90,7 +91,8 @@ def replay(
     bound_row = {**summarize(bound), "pending_container_steps": 0}
     for policy in policies:
         with progress.task(str(policy), len(workload.times_ms), "steps") as task:
-            engine = Engine(workload, policy, stream(seed, policy.name()))
+            random = stream(seed, policy.name())
+            engine = Engine(workload, policy, random, placer=suited_placer(workload))
             outcome = engine.run(lambda task=task: task.advance(1))  # type: ignore[misc]
         frame = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
         row = summarize(frame)

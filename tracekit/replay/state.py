@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.adding import Adder, PlainAdder
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.constraints import Sharing
 from tracekit.replay.measures import StepState, measure
@@ -27,6 +28,8 @@ class ReplayState:
     node, placed_ms : int64, shape (containers,)
         Where and when each container was placed, -1 for not yet.
     running : bool, shape (containers,)
+    adder : Adder
+        How sums over the containers of each node are taken.
     """
 
     def __init__(
@@ -46,6 +49,7 @@ class ReplayState:
         self._kind = None if limits is None else limits.positions(workload.services)
         self._names = np.array(workload.services, dtype=object)
         readers = [policy, *([] if rebalance is None else [rebalance])]
+        self.adder: Adder = PlainAdder()
         self._history = History([one for one in readers if "usage" in one.reads], workload)
 
     def start(self, index: int, node: int, now: int) -> None:
@@ -81,9 +85,7 @@ class ReplayState:
 
     def check_conservation(self) -> None:
         """Recount what is requested on every node from scratch; a difference is a bug."""
-        counted = np.zeros_like(self.cluster.requested)
-        at = np.flatnonzero(self.running)
-        np.add.at(counted, self.node[at], self.workload.request[at])
+        counted = self.adder.requested(self.workload, self.running, self.node)
         if not np.array_equal(counted, self.cluster.requested):
             raise AssertionError(f"{self.policy}: requested differs from the sum of placed")
 
@@ -120,16 +122,17 @@ class ReplayState:
         chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
         return np.flatnonzero(self.running)[chosen]
 
-    def sample(self, step: int, pending: int) -> dict[str, Any]:
+    def sample(self, step: int, pending: int, moves: int = 0) -> dict[str, Any]:
         """Measure a sampling step: one row of measures."""
         load = self.workload
         state = StepState(
             time_ms=int(load.times_ms[step]),
             settled=bool(load.times_ms[step] >= load.settled_ms),
             pending=pending,
-            used=self._used(step),
+            used=self.adder.used(load, self.running, self.node, step),
             capacity=load.capacity[:, :2].astype(np.float64),
             containers=self.cluster.containers,
+            moves=moves,
         )
         self._history.add(step, state.used / state.capacity)
         return measure(state)
@@ -177,13 +180,3 @@ class ReplayState:
         used = self.workload.usage[:, newest, at].T.astype(np.float64)
         used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
         return used
-
-    def _used(self, step: int) -> NDArray[np.float64]:
-        """Background and running containers, shape (nodes, 2), summed in order of arrival."""
-        load, at = self.workload, np.flatnonzero(self.running)
-        columns = [
-            load.background[resource, step]
-            + np.bincount(self.node[at], load.usage[resource, step][at], load.nodes)
-            for resource in range(2)
-        ]
-        return np.stack(columns, axis=1)

@@ -6,7 +6,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from replay_support import workload
 
+from tracekit.replay.engine import Engine
+from tracekit.replay.placement import parse_policy
 from tracekit.replay.placement._window import nodes_to_find, search
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
 from tracekit.replay.placement.first_fit import FirstFit
@@ -59,3 +62,11 @@ def test_the_window_moves_from_decision_to_decision() -> None:
 def test_other_policies_look_at_all() -> None:
     found, start = FirstFit().candidates(np.array([3, 5]), 0, 250)
     assert (found.tolist(), start) == ([3, 5], 0)
+
+
+def test_the_replay_goes_round_the_cluster() -> None:
+    # 150 equal nodes, 100 looked at: from 0, from 100 around to 49, from 50
+    load = workload([(1000, 1000)] * 150, [(at, 9000, 100, 100) for at in range(3)])
+    policy = parse_policy("default_scheduler[percentage_of_nodes_to_score=10,tie=first]")
+    outcome = Engine(load, policy, np.random.default_rng(0)).run()
+    assert outcome.node.tolist() == [0, 100, 50]

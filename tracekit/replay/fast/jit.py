@@ -32,6 +32,9 @@ SCORE = types.void(_I3, _I1, types.int64, _F2, _I2, _F1, _F1)
 #: boxes, how many, first positions, ask, parameters, bounds (out)
 BOUND = types.void(_I3, types.int64, _I1, _I2, _F1, _F1)
 
+#: terms, node, ask, parameters
+PLACED = types.void(_F2, types.int64, _I2, _F1)
+
 
 def compiled(function: F) -> F:
     """The function compiled on its first call for each type of arguments; kept on disk."""

@@ -1,6 +1,6 @@
 """An index of node states: nodes whose sums and sizes are alike share a leaf.
 
-A leaf holds up to ``SLOTS`` nodes side by side, and knows the box of their states and the lowest
+A leaf holds a number of nodes side by side that grows with the root of all, and knows the box of their states and the lowest
 position among them. A tree of cuts leads from a state to its leaf; a full leaf is cut at the median
 of its widest side, or by position where all states in it are the same. Sides are measured in
 fractions of capacity, sizes in fractions of the largest.
@@ -18,10 +18,12 @@ from tracekit.replay.fast.jit import compiled
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
-SLOTS = 48
-
 #: Positions in ``Leaves.counts``.
 LEAVES, CUTS, ROOT, MOVES = 0, 1, 2, 3
+
+#: In place of the number of moves: the index does not hold. It is made once containers that would
+#: have used it outnumber others by this many, or at once when it held until now.
+OWED = -64
 
 
 class Leaves(NamedTuple):
@@ -29,9 +31,9 @@ class Leaves(NamedTuple):
 
     Parameters
     ----------
-    states : int64, shape (leaves, 4, resources, SLOTS)
+    states : int64, shape (leaves, 4, resources, slots)
         The state of each member, beside one another.
-    members : int64, shape (leaves, SLOTS)
+    members : int64, shape (leaves, slots)
     size, first : int64, shape (leaves,)
         Number of members, lowest position among them.
     boxes : int64, shape (4, resources, leaves)
@@ -64,13 +66,14 @@ class Leaves(NamedTuple):
 def empty_leaves(allocatable: IntArray) -> Leaves:
     """An index without nodes, for nodes of these sizes, shape (resources, nodes)."""
     resources, nodes = allocatable.shape
-    room = 64 + 6 * (nodes // SLOTS + 1)
+    slots = max(32, int(0.42 * nodes**0.5))
+    room = 64 + 6 * (nodes // slots + 1)
     place = np.zeros((nodes, 2 * resources + 1))
     place[:, resources:-1] = allocatable.T / np.maximum(allocatable.max(axis=1), 1)
     place[:, -1] = np.arange(nodes)
     return Leaves(
-        states=np.zeros((room, 4, resources, SLOTS), np.int64),
-        members=np.zeros((room, SLOTS), np.int64),
+        states=np.zeros((room, 4, resources, slots), np.int64),
+        members=np.zeros((room, slots), np.int64),
         size=np.zeros(room, np.int64),
         first=np.zeros(room, np.int64),
         boxes=np.zeros((4, resources, room), np.int64),
@@ -105,7 +108,7 @@ def move(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
     """
     moves = leaves.counts[MOVES] + 1
     if moves > 64 + state.shape[2] // 2 or leaves.counts[LEAVES] == len(leaves.size):
-        fill(leaves, state, sums)
+        leaves.counts[MOVES] = OWED
         return
     leaves.counts[MOVES] = moves
     _locate(leaves.place, node, state, sums)
@@ -161,7 +164,7 @@ def _insert(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
         boxes[1, resource, leaf] = max(boxes[1, resource, leaf], total)
         boxes[2, resource, leaf] = min(boxes[2, resource, leaf], size)
         boxes[3, resource, leaf] = max(boxes[3, resource, leaf], size)
-    if slot + 1 == SLOTS:
+    if slot + 1 == leaves.members.shape[1]:
         _split(leaves, leaf, sums)
 
 
@@ -188,13 +191,13 @@ def _split(leaves: Leaves, leaf: int, sums: int) -> None:
     """Cut a full leaf in two; both parts get members, since the keys are not all the same."""
     members, states = leaves.members[leaf], leaves.states[leaf]
     what = _widest(leaves.place, members)
-    keys = np.empty(SLOTS)
-    for slot in range(SLOTS):
+    keys = np.empty(len(members))
+    for slot in range(len(members)):
         keys[slot] = leaves.place[members[slot], what]
     middle = _middle(np.sort(keys))
     new = _fork(leaves, leaf, what, middle)
     low, high = 0, 0
-    for slot in range(SLOTS):
+    for slot in range(len(members)):
         if keys[slot] >= middle:
             _put(leaves, new, high, members[slot], states, slot)
             high += 1
@@ -210,7 +213,7 @@ def _split(leaves: Leaves, leaf: int, sums: int) -> None:
 @compiled
 def _middle(ordered: FloatArray) -> float:
     """The median, or the least key above the lowest where half of them are the lowest."""
-    at = SLOTS // 2
+    at = len(ordered) // 2
     while ordered[at] == ordered[0]:
         at += 1
     return float(ordered[at])
@@ -241,7 +244,7 @@ def _widest(place: FloatArray, members: IntArray) -> int:
     best, width = position, 0.0
     for what in range(position):
         low = high = place[members[0], what]
-        for slot in range(SLOTS):
+        for slot in range(len(members)):
             low = min(low, place[members[slot], what])
             high = max(high, place[members[slot], what])
         if high - low > width:

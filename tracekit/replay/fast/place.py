@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.fast.jit import compiled
-from tracekit.replay.fast.leaves import MOVES, Leaves, fill, move
+from tracekit.replay.fast.leaves import MOVES, OWED, Leaves, fill, move
 from tracekit.replay.fast.search import (
     BoolArray,
     Scorer,
@@ -18,13 +18,10 @@ from tracekit.replay.fast.search import (
     scan,
     search,
 )
-from tracekit.replay.fast.tournament import WORTHWHILE, rescore, start, winner
+from tracekit.replay.fast.tournament import WORTHWHILE, play, start
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
-
-#: In place of the number of moves: the index does not hold and must be made before it is used.
-STALE = -1
 
 
 class Nodes(NamedTuple):
@@ -102,12 +99,12 @@ def place(
         else:
             run = _run(order, at)
             if run >= WORTHWHILE:
+                if leaves.counts[MOVES] < 0:
+                    leaves.counts[MOVES] = min(leaves.counts[MOVES] + run, -1)
                 _place_alike(scorer, leaves, choice, nodes, work, ask, found[at : at + run])
                 node = found[at + run - 1]
-            elif choice.indexed:
+            elif choice.indexed and _holds(leaves, choice, nodes):
                 run = 1
-                if leaves.counts[MOVES] == STALE:
-                    fill(leaves, nodes.state, choice.sums)
                 node = search(scorer, leaves, choice.prune, ask, nodes.blocked, work)
             else:
                 run = 1
@@ -116,6 +113,8 @@ def place(
             found[at] = node
             if node >= 0:
                 change(leaves, choice, nodes, node, ask, 1)
+                if scorer.follows:
+                    scorer.placed(scorer.terms, node, ask, scorer.parameters)
         shapes.refused[shape] = node < 0
         at += run
 
@@ -129,8 +128,28 @@ def change(
         for resource in range(ask.shape[1]):
             nodes.state[kind, resource, node] += sign * ask[kind, resource]
     nodes.containers[node] += sign
-    if choice.indexed and leaves.counts[MOVES] != STALE:
+    if choice.indexed and leaves.counts[MOVES] >= 0:
         move(leaves, node, nodes.state, choice.sums)
+
+
+@compiled
+def moved(leaves: Leaves, choice: Choice, nodes: Nodes, which: IntArray) -> None:
+    """Bring the index up to date where sums were changed from outside."""
+    if choice.indexed and leaves.counts[MOVES] >= 0:
+        for node in which:
+            if node >= 0 and leaves.counts[MOVES] >= 0:
+                move(leaves, node, nodes.state, choice.sums)
+
+
+@compiled
+def _holds(leaves: Leaves, choice: Choice, nodes: Nodes) -> bool:
+    """Whether the index may be searched; makes it when it is owed."""
+    if leaves.counts[MOVES] < 0:
+        leaves.counts[MOVES] -= 1
+        if leaves.counts[MOVES] > OWED:
+            return False
+        fill(leaves, nodes.state, choice.sums)
+    return True
 
 
 @compiled
@@ -152,14 +171,9 @@ def _place_alike(
     found: IntArray,
 ) -> None:
     matches = start(scorer, nodes.state, ask, nodes.blocked, work)
-    block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(scorer.terms), 1))
-    position, score = np.zeros(1, np.int64), np.zeros(1)
-    for at in range(len(found)):
-        node = winner(matches)
-        found[at] = node
-        if node >= 0:
-            change(leaves, choice, nodes, node, ask, 1)
-            rescore(scorer, nodes.state, ask, node, block, term, position, score, matches)
+    play(scorer, matches, nodes.state, nodes.containers, ask, found)
+    if leaves.counts[MOVES] >= 0:
+        moved(leaves, choice, nodes, found)
 
 
 @compiled

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from tracekit.replay.choice import DECIMALS
 from tracekit.replay.fast.jit import compiled
-from tracekit.replay.fast.leaves import LEAVES, SLOTS, Leaves
+from tracekit.replay.fast.leaves import LEAVES, Leaves
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -23,6 +23,8 @@ class Scorer(NamedTuple):
 
     score: Any
     bound: Any
+    placed: Any
+    follows: bool
     parameters: FloatArray
     terms: FloatArray
     floats: bool
@@ -40,14 +42,14 @@ class Workspace(NamedTuple):
     bounds: FloatArray
 
 
-def workspace(nodes: int, leaves: int) -> Workspace:
-    """Room to work in, for so many nodes and leaves."""
-    longest = max(nodes, SLOTS)
+def workspace(nodes: int, leaves: Leaves) -> Workspace:
+    """Room to work in, for so many nodes, in leaves like these."""
+    count, slots = leaves.members.shape
     return Workspace(
         every=np.arange(nodes),
         room=np.zeros(nodes, np.bool_),
-        scores=np.zeros(longest),
-        bounds=np.zeros(leaves),
+        scores=np.zeros(max(nodes, slots)),
+        bounds=np.zeros(count),
     )
 
 
@@ -92,8 +94,9 @@ def scan(
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
     for node in range(len(room)):
-        if room[node] and (scores[node] > highest or best < 0):
-            best, highest = node, scores[node]
+        value = scores[node] if room[node] else -np.inf
+        if value > highest:
+            best, highest = node, value
     return best
 
 

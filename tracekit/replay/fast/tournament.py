@@ -58,33 +58,52 @@ def winner(matches: FloatArray) -> int:
 
 
 @compiled
-def rescore(
-    scorer: Scorer,
-    state: IntArray,
-    ask: IntArray,
-    node: int,
-    block: IntArray,
-    term: FloatArray,
-    position: IntArray,
-    score: FloatArray,
-    matches: FloatArray,
-) -> None:
-    """Enter the score a node has now; ``block`` to ``score`` are room for one node."""
-    fits = True
-    for resource in range(state.shape[1]):
-        for kind in range(4):
-            block[kind, resource, 0] = state[kind, resource, node]
-        left = state[0, resource, node] - state[1, resource, node]
-        fits &= ask[1, resource] <= 0 or left >= ask[1, resource]
-    for at in range(len(term)):
-        term[at, 0] = scorer.terms[at, node]
-    position[0], score[0] = node, -np.inf
-    if fits:
-        scorer.score(block, position, 1, term, ask, scorer.parameters, score)
-        if scorer.floats:
-            rounded(score, 1)
+def enter(matches: FloatArray, node: int, score: float) -> None:
+    """Enter the score a node has now, and replay its matches."""
     match = len(matches) // 2 + node
-    matches[match] = score[0]
+    matches[match] = score
     while match > 1:
         match //= 2
         matches[match] = max(matches[2 * match], matches[2 * match + 1])
+
+
+@compiled
+def play(
+    scorer: Scorer,
+    matches: FloatArray,
+    state: IntArray,
+    containers: IntArray,
+    ask: IntArray,
+    found: IntArray,
+) -> None:
+    """Place containers of one shape until all are placed or none has room.
+
+    One piece, for the reason that ``search`` is. ``found`` gets their nodes, -1 for no room.
+    """
+    score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
+    block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(terms), 1))
+    position, value = np.zeros(1, np.int64), np.zeros(1)
+    for at in range(len(found)):
+        node = winner(matches)
+        found[at] = node
+        if node < 0:
+            continue
+        containers[node] += 1
+        fits = True
+        for resource in range(ask.shape[1]):
+            block[0, resource, 0] = state[0, resource, node]
+            for kind in range(1, 4):
+                state[kind, resource, node] += ask[kind, resource]
+                block[kind, resource, 0] = state[kind, resource, node]
+            left = block[0, resource, 0] - block[1, resource, 0]
+            fits &= ask[1, resource] <= 0 or left >= ask[1, resource]
+        if scorer.follows:
+            scorer.placed(terms, node, ask, parameters)
+        for row in range(len(terms)):
+            term[row, 0] = terms[row, node]
+        position[0], value[0] = node, -np.inf
+        if fits:
+            score(block, position, 1, term, ask, parameters, value)
+            if scorer.floats:
+                rounded(value, 1)
+        enter(matches, node, value[0])

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.case import case_policy, situation
-from tracekit.replay.decision import decide
+from tracekit.replay.decision import Turn, decide
 from tracekit.replay.kinds import Answer, CaseKind, Question
 from tracekit.replay.seeds import stream
 
@@ -19,12 +19,12 @@ def answer(question: Question) -> Answer:
     A placed pod runs on its node and counts as bound after the metrics' window ended.
     """
     policy, _ = case_policy(question)
-    rng = stream(0, policy.name())
+    rng, turn = stream(0, policy.name()), Turn()
     inputs: Document = question.inputs
     chosen: list[str | None] = []
     for pod in question.inputs["pods"]:
         names, snapshot, container = situation({**inputs, "pod": pod})
-        at = decide(policy, snapshot, container, rng)
+        at = decide(policy, snapshot, container, rng, turn=turn)
         chosen.append(None if at is None else names[at])
         inputs = inputs if at is None else _placed(inputs, names[at], pod)
     pods = [pod.get("name", str(at)) for at, pod in enumerate(question.inputs["pods"])]

@@ -36,7 +36,19 @@ def mean_of_two(parts: Mapping[str, IntArray]) -> IntArray:
     return (cpu + memory) // 2
 
 
-def volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) -> FloatArray:
+def legacy_fractions(
+    snapshot: Snapshot, container: Container, nodes: IntArray, *, volumes: bool
+) -> dict[str, FloatArray]:
+    """Requested over allocatable; 1 where a node has none, NaN for volumes that do not count."""
+    allocatable = snapshot.allocatable[nodes, : len(BASE)]
+    wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
+    cpu, memory = np.where(allocatable > 0, wanted, 1.0).T
+    nothing = np.full(len(nodes), np.nan)
+    attached = _volume_fraction(snapshot, container, nodes) if volumes else nothing
+    return {"cpu": cpu, "memory": memory, "volumes": attached}
+
+
+def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) -> FloatArray:
     """Requested over allocatable volumes; NaN where a node has no limit of them."""
     column = snapshot.column(VOLUMES)
     if column is None:

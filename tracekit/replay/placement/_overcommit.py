@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.placement import _beta
+from tracekit.replay.placement._trimaran import Claims
 
 FloatArray = NDArray[np.float64]
 
@@ -28,6 +29,18 @@ class Totals:
     request_before: FloatArray
     limit_before: FloatArray
     capacity: FloatArray
+
+
+def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> Totals:
+    """Totals of one resource; requests are cut at capacity, limits are not."""
+    request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
+    return Totals(
+        request=np.minimum(request + float(pod.request[column]), capacity),
+        limit=limit + float(pod.limit[column]),
+        request_before=np.minimum(request, capacity),
+        limit_before=limit,
+        capacity=capacity,
+    )
 
 
 def limit_risk(totals: Totals) -> FloatArray:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tracekit.replay.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.placement import _balance as forms
-from tracekit.replay.placement._legacy import requested, volume_fraction
+from tracekit.replay.placement._legacy import legacy_fractions
 from tracekit.replay.requested import check_weights, shares
 from tracekit.replay.resources import full_name
 from tracekit.replay.snapshot import Container, Snapshot
@@ -91,15 +91,7 @@ class BalancedAllocation(PlacementPolicy):
         """Requested fraction per resource, at most 1 but in the legacy forms."""
         if self.form not in _LEGACY:
             return self._fractions(snapshot, container, nodes, before=False)
-        allocatable = snapshot.allocatable[nodes, :2]
-        wanted = requested(snapshot, container, nodes) / np.maximum(allocatable, 1)
-        cpu, memory = np.where(allocatable > 0, wanted, 1.0).T
-        volumes = volume_fraction(snapshot, container, nodes)
-        return {
-            "cpu": cpu,
-            "memory": memory,
-            "volumes": volumes if self.include_volumes else np.full(len(nodes), np.nan),
-        }
+        return legacy_fractions(snapshot, container, nodes, volumes=self.include_volumes)
 
     def _fractions(
         self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64], *, before: bool

@@ -15,7 +15,6 @@ from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._trimaran import (
-    Claims,
     metric_provider,
     mu_sigma,
     node_claims,
@@ -84,7 +83,7 @@ class LowRiskOvercommitment(LoadAware):
         parts = {}
         for column, name in enumerate(_NAMES):
             capacity = snapshot.allocatable[nodes, column].astype(np.float64)
-            totals = node_totals(before, pod, capacity, column)
+            totals = risks.node_totals(before, pod, capacity, column)
             load = self.load(snapshot, nodes, column)
             used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
             mu, sigma = mu_sigma(capacity, 0.0, used, deviation)
@@ -98,15 +97,3 @@ class LowRiskOvercommitment(LoadAware):
         weight = dict(self.risk_limit_weights).get(name, 0.5)
         limit, load = parts[f"{name}_by_limit"], parts[f"{name}_by_load"]
         return risks.total_risk(limit, load, weight)
-
-
-def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> risks.Totals:
-    """Totals of one resource; requests are cut at capacity, limits are not."""
-    request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
-    return risks.Totals(
-        request=np.minimum(request + float(pod.request[column]), capacity),
-        limit=limit + float(pod.limit[column]),
-        request_before=np.minimum(request, capacity),
-        limit_before=limit,
-        capacity=capacity,
-    )

@@ -6,6 +6,7 @@ A kernel gives the same bits as the policy's own ``score`` on every node with ro
 from __future__ import annotations
 
 import functools
+import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -15,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit import registry
-from tracekit.replay.fast.jit import BOUND, SCORE, Pointer
+from tracekit.replay.fast.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.snapshot import Snapshot
 
@@ -35,7 +36,7 @@ class Kernel:
         Write the scores of the first ``count`` nodes of a block. ``state`` is int64, shape (4,
         resources, block): allocatable, and the sums of requests, of requests with defaults, and of
         limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
-        container's amounts, row 0 unused. Nodes without room are scored too, and not looked at.
+        container's, row 0 its limits as stated. Nodes without room are scored too, and not looked at.
     bound : function(boxes, count, first, ask, parameters, bounds), optional
         Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
         shape (4, resources, boxes): least and most scored sum, least and most allocatable;
@@ -44,6 +45,8 @@ class Kernel:
         Which sums the score reads where there is a bound: REQUESTED or NONZERO.
     terms : function(snapshot) -> float64, shape (terms, nodes), optional
         What the score needs of measured usage; asked again when new measurements are known.
+    placed : function(terms, node, ask, parameters), optional
+        Bring the terms of a node up to date after a container was placed on it.
     floats : bool
         Whether scores are floats, compared after rounding.
     """
@@ -53,6 +56,7 @@ class Kernel:
     bound: Pointer | None = None
     scored: int = NONZERO
     terms: Callable[[Snapshot], FloatArray] | None = None
+    placed: Pointer | None = None
     floats: bool = False
 
 
@@ -76,9 +80,15 @@ def all_kernels() -> dict[str, KernelSource]:
 def find_kernel(
     policy: PlacementPolicy, resources: Sequence[str], allocatable: NDArray[np.int64]
 ) -> Kernel | None:
-    """The kernel of a policy on nodes of these sizes, None when there is none."""
-    source = all_kernels().get(policy.name())
-    return None if source is None else source.make(policy, resources, allocatable)
+    """The kernel of a policy on nodes of these sizes, None when there is none.
+
+    Only that policy's file is imported, because importing a kernel compiles it.
+    """
+    if policy.name() not in registry.module_names(sys.modules[__name__]):
+        return None
+    module = importlib.import_module(f"{__name__}.{policy.name()}")
+    found: Kernel | None = module.KERNEL.make(policy, resources, allocatable)
+    return found
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:
@@ -89,3 +99,8 @@ def score_pointer(function: Callable[..., None]) -> Pointer:
 def bound_pointer(function: Callable[..., None]) -> Pointer:
     """A bound function, compiled."""
     return Pointer(function, BOUND)
+
+
+def placed_pointer(function: Callable[..., None]) -> Pointer:
+    """A function that follows a placement, compiled."""
+    return Pointer(function, PLACED)

@@ -15,16 +15,24 @@ from tracekit.replay.resources import PODS, full_name, is_scalar
 LARGEST_EXACT = 2**46
 
 
-def weight_table(weights: Pairs, resources: Sequence[str]) -> NDArray[np.float64]:
-    """Rows of (column, weight, whether it counts only when asked for), flattened."""
+def weight_table(
+    weights: Pairs, resources: Sequence[str], allocatable: NDArray[np.int64]
+) -> NDArray[np.float64] | None:
+    """Rows of (column, weight, whether it counts only when asked for), flattened.
+
+    None where doubles could not tell exact quotients, or some node has nothing of a column.
+    """
     rows = [
         (resources.index(full_name(short)), weight, is_scalar(full_name(short)))
         for short, weight in weights
         if full_name(short) in resources and full_name(short) != PODS
     ]
+    columns = [column for column, _, _ in rows]
+    if not rows or not exact_in_doubles(allocatable[:, columns]):
+        return None
     return np.array(rows, dtype=np.float64).reshape(-1)
 
 
 def exact_in_doubles(allocatable: NDArray[np.int64]) -> bool:
-    """Whether integer percentages of these capacities may be computed in doubles."""
-    return bool((allocatable < LARGEST_EXACT).all())
+    """Whether every node has something, and integer percentages may be computed in doubles."""
+    return bool(((allocatable > 0) & (allocatable < LARGEST_EXACT)).all())

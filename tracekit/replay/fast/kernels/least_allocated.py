@@ -1,5 +1,7 @@
 """Least allocated, compiled."""
 
+# ruff: noqa: ARG001 - kernels share one signature
+
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -14,7 +16,7 @@ from tracekit.replay.fast.kernels import (
     bound_pointer,
     score_pointer,
 )
-from tracekit.replay.fast.kernels._shares import exact_in_doubles, weight_table
+from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement.least_allocated import LeastAllocated
 
 IntArray = NDArray[np.int64]
@@ -23,9 +25,9 @@ FloatArray = NDArray[np.float64]
 
 def _score(
     state: IntArray,
-    positions: IntArray,  # noqa: ARG001
+    positions: IntArray,
     count: int,
-    terms: FloatArray,  # noqa: ARG001
+    terms: FloatArray,
     ask: IntArray,
     parameters: FloatArray,
     scores: FloatArray,
@@ -40,8 +42,8 @@ def _score(
         weights += weight
         size, taken = state[0, column], state[2, column]
         for at in range(count):
-            left = max(size[at] - taken[at] - asked, 0)
-            scores[at] += weight * np.floor(left * 100.0 / max(size[at], 1))
+            amount = max(size[at] - taken[at] - asked, 0)
+            scores[at] += weight * np.floor(amount * 100.0 / size[at])
     for at in range(count):
         scores[at] = np.floor(scores[at] / max(weights, 1.0))
 
@@ -49,7 +51,7 @@ def _score(
 def _bound(
     boxes: IntArray,
     count: int,
-    first: IntArray,  # noqa: ARG001
+    first: IntArray,
     ask: IntArray,
     parameters: FloatArray,
     bounds: FloatArray,
@@ -63,10 +65,10 @@ def _bound(
         if parameters[3 * row + 2] == 1.0 and asked == 0:
             continue
         weights += weight
-        least, size = boxes[0, column], boxes[3, column]
+        taken, size = boxes[0, column], boxes[3, column]
         for at in range(count):
-            left = max(size[at] - least[at] - asked, 0)
-            bounds[at] += weight * np.floor(left * 100.0 / max(size[at], 1))
+            amount = max(size[at] - taken[at] - asked, 0)
+            bounds[at] += weight * np.floor(amount * 100.0 / max(size[at], 1))
     for at in range(count):
         bounds[at] = np.floor(bounds[at] / max(weights, 1.0))
 
@@ -75,9 +77,9 @@ _SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
 
 
 def _make(policy: LeastAllocated, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
-    if not policy.resources or not exact_in_doubles(allocatable):
+    table = weight_table(policy.resources, resources, allocatable)
+    if table is None:
         return None
-    table = weight_table(policy.resources, resources)
     return Kernel(score=_SCORE, bound=_BOUND, parameters=table, scored=NONZERO)
 
 

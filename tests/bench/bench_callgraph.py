@@ -1,4 +1,4 @@
-"""How fast call graphs are rebuilt, and in how much memory: python callgraph_speed.py [COPIES].
+"""How fast call graphs are rebuilt, and in how much memory: python bench_callgraph.py [COPIES].
 
 Makes up the small trace, puts COPIES of each of its traces into the store (50 give 9.5 million
 records), rebuilds all in both modes with every result written, and prints one line for each. The

@@ -1,0 +1,141 @@
+"""``make bench-ingest``: speed and memory of ingest, and of the node analytics, as ratios.
+
+What is compared runs in turns, in one go, on the machine at hand: ``gzip -dc`` of the same archive
+is the yardstick, pandas ``read_csv`` and ``to_parquet`` the usual way. ``--quick`` goes through
+everything with files too small to say anything.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import os
+import platform
+import shutil
+import sys
+import tempfile
+from pathlib import Path
+
+from bench_analytics import analytics
+from bench_archives import Blocks, call_blocks, resource_blocks, write_archive
+from bench_measure import Measured, interleaved, measure, median_wall
+
+FULL = {"resource": 5_400_000, "call": 5_000_000, "memory": 1_900_000, "rounds": 3}
+QUICK = {"resource": 20_000, "call": 20_000, "memory": 5_000, "rounds": 1}
+FULL_CSV_GB = 277
+_PANDAS = """
+import sys, tarfile, pandas
+with tarfile.open(sys.argv[1]) as archive:
+    pandas.read_csv(archive.extractfile(archive.next())).to_parquet(sys.argv[2])
+"""
+_TWICE = "for file in {}; do gzip -dc $file > /dev/null; done"
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="tiny files, one round")
+    parser.add_argument("--dir", type=Path, help="where the archives are made; needs 15 GB")
+    arguments = parser.parse_args()
+    sizes = QUICK if arguments.quick else FULL
+    print(f"{_machine()}\n")
+    with tempfile.TemporaryDirectory(dir=arguments.dir) as name:
+        folder = Path(name)
+        one_archive(folder, "MSResource", resource_blocks, sizes["resource"], sizes["rounds"])
+        one_archive(folder, "MSCallGraph", call_blocks, sizes["call"], sizes["rounds"])
+        two_archives(folder, sizes["resource"], sizes["rounds"])
+        memory(folder, sizes["memory"])
+        analytics(folder, quick=arguments.quick)
+
+
+def one_archive(folder: Path, stem: str, blocks: Blocks, rows: int, rounds: int) -> None:
+    """One archive to a finished store, against gzip and pandas."""
+    path = folder / f"{stem}_0.tar.gz"
+    csv_bytes = write_archive(path, blocks, rows, seed=1)
+    store = folder / "store"
+    commands = {"gzip -dc": ["gzip", "-dc", str(path)], "tracekit": _ingest(path, store)}
+    if importlib.util.find_spec("pandas"):
+        target = str(folder / "pandas.parquet")
+        commands["pandas"] = [sys.executable, "-c", _PANDAS, str(path), target]
+    runs = interleaved(commands, rounds)
+    print(f"{stem}, {rows:,} rows, {csv_bytes / 1e6:,.0f} MB of CSV:")
+    _table(runs, csv_bytes)
+    part = folder / "store" / "tables"
+    stored = sum(file.stat().st_size for file in part.rglob("*.parquet"))
+    print(f"  tables / archive: {stored / path.stat().st_size:.0%}\n")
+    path.unlink()
+
+
+def two_archives(folder: Path, rows: int, rounds: int) -> None:
+    """Two archives at once, against two decompressions one after the other."""
+    pair = folder / "pair"
+    pair.mkdir()
+    paths = [pair / f"MSResource_{n}.tar.gz" for n in range(2)]
+    csv_bytes = sum(
+        write_archive(path, resource_blocks, rows, seed=n + 1, first=n * 10_000)
+        for n, path in enumerate(paths)
+    )
+    both = _TWICE.format(" ".join(map(str, paths)))
+    commands = {
+        "gzip -dc, one by one": ["sh", "-c", both],
+        "tracekit --jobs 2": [*_ingest(pair, folder / "store"), "--jobs", "2"],
+    }
+    runs = interleaved(commands, rounds)
+    print(f"two MSResource archives, {csv_bytes / 1e6:,.0f} MB of CSV:")
+    _table(runs, csv_bytes)
+    seconds = median_wall(runs["tracekit --jobs 2"])
+    minutes = FULL_CSV_GB * 1e9 / (csv_bytes / seconds) / 60
+    print(f"  at that rate the whole trace, {FULL_CSV_GB} GB of CSV: {minutes:,.0f} minutes\n")
+    shutil.rmtree(pair)
+
+
+def memory(folder: Path, rows: int) -> None:
+    """Peak memory for a file, one four times and one sixteen times as large."""
+    print("peak resident memory, default limit of 1 GiB:")
+    tables: list[tuple[str, Blocks]] = [
+        ("MSResource", resource_blocks),
+        ("MSCallGraph", call_blocks),
+    ]
+    for stem, blocks in tables:
+        peaks = []
+        for times in (1, 4, 16):
+            path = folder / f"{stem}_{times}.tar.gz"
+            write_archive(path, blocks, rows * times, seed=times)
+            run = measure(_ingest(path, folder / "store"))
+            peaks.append(f"{times}x ({rows * times:,} rows) {run.memory_bytes / 2**20:,.0f} MiB")
+            path.unlink()
+        print(f"  {stem}: {', '.join(peaks)}", flush=True)
+    print()
+
+
+def _ingest(source: Path, store: Path) -> list[str]:
+    """A shell line that ingests into a store made anew."""
+    program = f"rm -rf {store} && exec {sys.executable} -m tracekit ingest {source} {store} \"$@\""
+    return ["sh", "-c", program, "sh"]
+
+
+def _table(runs: dict[str, list[Measured]], csv_bytes: int) -> None:
+    yardstick = median_wall(next(iter(runs.values())))
+    for name, measured in runs.items():
+        wall = median_wall(measured)
+        cpu = sorted(run.cpu_s for run in measured)[len(measured) // 2]
+        peak = max(run.memory_bytes for run in measured) / 2**20
+        print(
+            f"  {name:22s} {wall:7.2f} s {cpu:7.2f} CPU s {csv_bytes / wall / 1e6:7.0f} MB/s"
+            f" {yardstick / wall:6.2f} x {peak:6,.0f} MiB",
+            flush=True,
+        )
+
+
+def _machine() -> str:
+    model = ""
+    cpu_info = Path("/proc/cpuinfo")
+    if cpu_info.exists():
+        lines = [line for line in cpu_info.read_text().splitlines() if "model name" in line]
+        model = lines[0].partition(":")[2].strip() if lines else ""
+    load = os.getloadavg()[0]
+    return f"{os.cpu_count()} cores, {model or platform.machine()}, load {load:.1f}"
+
+
+if __name__ == "__main__":
+    main()

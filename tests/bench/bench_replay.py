@@ -1,0 +1,179 @@
+"""How fast placements are decided, in ratios within one run against the plain engine.
+
+``python -m tests.bench.bench_replay`` prints the table; ``--quick`` takes a small workload, to see
+that it runs. Every row checks that the plain engine, shown the same cluster, decides the same: at
+decisions spread evenly over the whole replay, which are also those that it is timed on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from replay_load import Size, make_load
+
+from tracekit.replay.decision import decide
+from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.fast.choose import fast_placer, scan_placer
+from tracekit.replay.placement import PlacementPolicy, parse_policy
+from tracekit.replay.placer import Clock, MakePlacer
+from tracekit.replay.state import ReplayState
+from tracekit.replay.workload import Workload
+
+IntArray = NDArray[np.int64]
+
+FULL = Size()
+QUICK = Size(containers=600, services=30, nodes=100, steps=8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Row:
+    """One measurement; times in seconds per decision, ``wall_s`` of the whole replay."""
+
+    name: str
+    way: str
+    fast_s: float
+    wall_s: float
+    plain_s: float
+    decisions: int
+    checked: int
+
+    def text(self) -> str:
+        """The row of the table."""
+        return (
+            f"{self.name:<52} {self.way:<7} {1 / self.fast_s:>10,.0f} {1 / self.plain_s:>8,.0f}"
+            f" {self.plain_s / self.fast_s:>8,.0f} {self.decisions / self.wall_s:>10,.0f}"
+            f" {self.checked:>6}"
+        )
+
+
+HEADER = (
+    f"{'':<52} {'':<7} {'fast':>10} {'plain':>8} {'ratio':>8} {'with all':>10} {'same':>6}\n"
+    f"{'policy, arrivals, nodes':<52} {'way':<7} {'per s':>10} {'per s':>8} {'':>8}"
+    f" {'per s':>10} {'of':>6}"
+)
+
+
+class Checking:
+    """A placer that repeats an outcome, and decides plainly now and then: as before, or it fails.
+
+    Times of the plain decisions are what ``latencies_s`` holds.
+    """
+
+    way = "check"
+
+    def __init__(self, state: ReplayState, outcome: Outcome, every: int) -> None:
+        self.latencies_s: list[float] = []
+        self._state, self._outcome, self._every = state, outcome, every
+        self._rng = np.random.default_rng(0)
+
+    def place(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Start every container where the outcome says."""
+        state, node = self._state, self._outcome.node
+        for index, now in zip(indices.tolist(), times_ms.tolist(), strict=True):
+            if index % self._every == self._every - 1:
+                self._check(index, now)
+            if node[index] >= 0:
+                state.start(index, int(node[index]), now)
+
+    def freed(self, nodes: IntArray) -> None:
+        """Nothing is kept."""
+
+    def _check(self, index: int, now: int) -> None:
+        state = self._state
+        snapshot, container = state.snapshot(now), state.container(index)
+        for column in range(2 if "usage" in state.policy.reads else 0):
+            snapshot.usage.average(column, state.policy.metric_samples())
+            snapshot.usage.deviation(column, state.policy.metric_samples())
+        began = time.perf_counter()
+        node = decide(state.policy, snapshot, container, self._rng)
+        self.latencies_s.append(time.perf_counter() - began)
+        expected = int(self._outcome.node[index])
+        if (-1 if node is None else node) != expected:
+            raise AssertionError(f"{state.policy}: {index} goes to {node}, not {expected}")
+
+
+def measure(
+    name: str, load: Workload, policy: PlacementPolicy, placer: MakePlacer, checks: int
+) -> Row:
+    """Replay fast, then repeat it with plain decisions in between."""
+    began = time.perf_counter()
+    engine = Engine(load, policy, np.random.default_rng(0), placer=placer)
+    fast = engine.run()
+    wall = time.perf_counter() - began
+
+    def checking(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Checking:  # noqa: ARG001
+        return Checking(state, fast, max(load.containers // checks, 1))
+
+    plain = Engine(load, policy, np.random.default_rng(0), placer=checking).run()
+    return Row(
+        name=name,
+        way=fast.way,
+        fast_s=float(np.mean(fast.latencies_s)),
+        wall_s=wall,
+        plain_s=float(np.median(plain.latencies_s)),
+        decisions=len(fast.latencies_s),
+        checked=len(plain.latencies_s),
+    )
+
+
+REQUESTS = ("least_allocated", "balanced_allocation", "most_allocated", "best_fit", "first_fit")
+SCAN = ("least_allocated", "balanced_allocation")
+LOAD = (
+    "load_variation_risk_balancing",
+    "target_load_packing",
+    "low_risk_overcommitment",
+    "cwt",
+    "default_scheduler[tie=first]",
+)
+
+
+def rows(size: Size, checks: int, only: str) -> Iterator[Row]:
+    """The measurements, one after another; compiled code is called once before."""
+    tasks = [(size, name, fast_placer) for name in REQUESTS]
+    tasks += [(size, name, scan_placer) for name in SCAN]
+    tasks += [(size, name, fast_placer) for name in LOAD]
+    tasks += [(replace(size, order="grouped"), name, fast_placer) for name in REQUESTS[:2]]
+    tasks += [(replace(size, sizes=12), "least_allocated", fast_placer)]
+    for factor in (0.1, 10.0):
+        nodes, containers = int(size.nodes * factor), int(size.containers * min(factor, 1))
+        resized = replace(size, nodes=nodes, containers=containers, steps=min(24, size.steps))
+        tasks += [(resized, "least_allocated", fast_placer)]
+    made: tuple[Size, Workload] | None = None
+    warm = make_load(QUICK, np.random.default_rng(0))
+    for wanted, text, placer in tasks:
+        name = f"{text}, {wanted.order}, {wanted.nodes:,}" + (
+            f" of {wanted.sizes} sizes" if wanted.sizes > 1 else ""
+        )
+        if only not in name:
+            continue
+        if made is None or made[0] != wanted:
+            made = wanted, make_load(wanted, np.random.default_rng(0))
+        policy = parse_policy(text)
+        Engine(warm, policy, np.random.default_rng(0), placer=placer).run()
+        yield measure(name, made[1], policy, placer, checks)
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """Print the table as it is measured."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--quick", action="store_true", help="a small workload")
+    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--checks", type=int, default=60, help="plain decisions per row")
+    given = parser.parse_args(arguments)
+    print(HEADER)
+    for row in rows(QUICK if given.quick else FULL, given.checks, given.only):
+        print(row.text(), flush=True)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,82 @@
+"""The fast engine decides as the plain one, container by container, for every policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.replay.constraints import AntiAffinity
+from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.fast.choose import fast_placer, scan_placer
+from tracekit.replay.placement import all_policies, parse_policy
+from tracekit.replay.placer import MakePlacer, PlainPlacer
+from tracekit.replay.workload import Workload
+
+STEPS = 6
+
+
+@some.composite
+def workloads(draw: some.DrawFn) -> Workload:
+    """Clusters of a few sizes, containers of a few shapes that come in rows, and background."""
+    nodes = draw(some.integers(1, 9))
+    sizes = draw(some.lists(some.tuples(some.integers(20, 60), some.integers(20, 60)),
+                            min_size=1, max_size=3))  # fmt: skip
+    shapes = draw(some.lists(some.tuples(some.integers(0, 25), some.integers(0, 25)),
+                             min_size=1, max_size=3))  # fmt: skip
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    rows: list[Row] = []
+    for _ in range(draw(some.integers(1, 30))):
+        shape = shapes[rng.integers(len(shapes))]
+        for _ in range(int(rng.integers(1, 25)) if rng.random() < 0.1 else 1):
+            arrival = int(rng.integers(0, 9)) * 600 if rng.random() < 0.9 else 0
+            rows.append((arrival, arrival + int(rng.integers(1, 9000)), *shape,
+                         int(rng.integers(nodes))))  # fmt: skip
+    background = rng.uniform(0, 20, (2, STEPS, nodes)).astype(np.float32)
+    load = workload([sizes[at % len(sizes)] for at in range(nodes)], rows, steps=STEPS,
+                    background=background)  # fmt: skip
+    busy = rng.uniform(0, 1, load.usage.shape).astype(np.float32)
+    return dataclasses.replace(
+        load, usage=load.usage * busy, limit=load.limit * rng.integers(0, 2, (len(rows), 1))
+    )
+
+
+def run(load: Workload, policy: str, placer: MakePlacer) -> Outcome:
+    return Engine(load, parse_policy(policy), np.random.default_rng(3), placer=placer).run()
+
+
+def check_same(load: Workload, policy: str, placer: MakePlacer = fast_placer) -> None:
+    plain, fast = run(load, policy, PlainPlacer), run(load, policy, placer)
+    assert fast.node.tolist() == plain.node.tolist()
+    assert fast.time_ms.tolist() == plain.time_ms.tolist()
+    assert fast.steps == plain.steps
+    assert len(fast.latencies_s) == len(plain.latencies_s)
+
+
+@pytest.mark.parametrize("tie", ["first", "reservoir"])
+@pytest.mark.parametrize("policy", sorted(all_policies()))
+@settings(max_examples=25)
+@given(workloads())
+def test_fast_equals_plain(policy: str, tie: str, load: Workload) -> None:
+    check_same(load, f"{policy}[tie={tie}]")
+
+
+@settings(max_examples=25)
+@given(workloads(), some.sampled_from(sorted(all_policies())))
+def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
+    check_same(load, policy, scan_placer)
+
+
+@settings(max_examples=40)
+@given(workloads(), some.sampled_from(sorted(all_policies())),
+       some.lists(some.tuples(some.integers(0, 2), some.integers(0, 2), some.integers(0, 2)),
+                  min_size=1, max_size=4))  # fmt: skip
+def test_rules_on_sharing_close_the_same_nodes(
+    load: Workload, policy: str, rules: list[tuple[int, int, int]]
+) -> None:
+    limits = AntiAffinity(services=("s0", "s1", "s2"), rules=np.array(rules, np.int64))
+    check_same(dataclasses.replace(load, anti_affinity=limits), policy)

@@ -1,0 +1,57 @@
+"""The quickest exact way to decide that a policy and the size of a replay allow."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.replay.fast.rows import RowsPlacer
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placer import Clock, MakePlacer, Placer, PlainPlacer
+from tracekit.replay.state import ReplayState
+from tracekit.replay.workload import Workload
+
+#: From this many containers on, compiled code repays its import, and its one compilation.
+WORTH_COMPILING = 10_000
+
+
+def suited_placer(load: Workload) -> MakePlacer:
+    """The placer for a workload: compiled where it is worth it; all decide the same."""
+    return fast_placer if load.containers >= WORTH_COMPILING else rows_placer
+
+
+def fast_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+    """Compiled where the policy has a kernel, searching where that has bounds; else rows."""
+    return _compiled(state, rng, clock, search=True)
+
+
+def scan_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+    """As ``fast_placer``, but kernels score every node at every decision."""
+    return _compiled(state, rng, clock, search=False)
+
+
+def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+    """Rows of scores without compiled code; the plain way for a policy that takes any node."""
+    make = RowsPlacer if state.policy.filtered else PlainPlacer
+    return make(state, rng, clock)
+
+
+def _compiled(
+    state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool
+) -> Placer:
+    from tracekit.replay.fast.adding import CompiledAdder  # noqa: PLC0415 - numba is slow to import
+    from tracekit.replay.fast.compiled_placer import CompiledPlacer  # noqa: PLC0415 - same
+    from tracekit.replay.fast.kernels import find_kernel  # noqa: PLC0415 - same
+
+    state.adder = CompiledAdder()
+    policy, load = state.policy, state.workload
+    simple = (
+        policy.filtered
+        and not policy.joint
+        and "recorded" not in policy.reads
+        and type(policy).normalize is PlacementPolicy.normalize
+        and type(policy).candidates is PlacementPolicy.candidates
+    )
+    kernel = find_kernel(policy, load.resources, load.capacity) if simple else None
+    if kernel is None:
+        return rows_placer(state, rng, clock)
+    return CompiledPlacer(state, rng, clock, kernel, search=search)

@@ -1,0 +1,141 @@
+"""Placing by a compiled kernel: whole stretches of containers at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import REQUESTED, Kernel
+from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
+from tracekit.replay.fast.leaves import MOVES, empty_leaves
+from tracekit.replay.fast.place import Choice, Nodes, Shapes, moved, place
+from tracekit.replay.fast.search import Scorer, workspace
+from tracekit.replay.fast.shapes import shapes_of
+from tracekit.replay.placer import Clock
+from tracekit.replay.state import ReplayState
+
+IntArray = NDArray[np.int64]
+
+
+class CompiledPlacer:
+    """Hands stretches to compiled code, and the containers' nodes to the state.
+
+    Parameters
+    ----------
+    search : bool
+        Whether an index may be searched where the kernel has bounds; else every node is scored.
+    """
+
+    def __init__(
+        self,
+        state: ReplayState,
+        rng: np.random.Generator,
+        clock: Clock,
+        kernel: Kernel,
+        *,
+        search: bool = True,
+    ) -> None:
+        load, amounts = state.workload, state.cluster.amounts
+        self.latencies_s: list[float] = []
+        self._state, self._rng, self._clock, self._kernel = state, rng, clock, kernel
+        self._table = shapes_of(load)
+        same = bool((load.request == load.nonzero_request).all())
+        self._choice = Choice(
+            indexed=search and kernel.bound is not None and state.policy.tie == "first",
+            sums=kernel.scored,
+            prune=same or kernel.scored == REQUESTED,
+            reservoir=state.policy.tie == "reservoir",
+        )
+        self.way = "search" if self._choice.indexed else "scan"
+        self._leaves = empty_leaves(amounts[0] if self._choice.indexed else amounts[0, :, :1])
+        self._leaves.counts[MOVES] = -1
+        self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
+        self._work = workspace(load.nodes, self._leaves)
+        self._shapes = Shapes(self._table.asks, self._silent(), self._none())
+        self._epoch: tuple[int, int | None] | None = None
+        self._scorer = self._made(np.zeros((1, load.nodes)))
+
+    def place(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Decide for the containers of a stretch together, as far as they know the same."""
+        if self._state.open_nodes(int(indices[0])) is not None:
+            for at in range(len(indices)):
+                self._place_among_open(indices[at : at + 1], times_ms[at : at + 1])
+            return
+        for start, end in self._stretches(times_ms):
+            self._place(indices[start:end], times_ms[start:end])
+
+    def freed(self, nodes: IntArray) -> None:
+        """Sums went down on these nodes."""
+        self._shapes.refused[:] = False
+        moved(self._leaves, self._choice, self._nodes, nodes)
+        if self._kernel.placed is not None:
+            self._epoch = None
+
+    def _place(self, indices: IntArray, times_ms: IntArray) -> None:
+        self._refresh(int(times_ms[0]))
+        found = np.empty(len(indices), dtype=np.int64)
+        began = self._clock()
+        place(
+            self._scorer,
+            self._leaves,
+            self._choice,
+            self._nodes,
+            self._work,
+            self._shapes,
+            self._table.of[indices],
+            self._rng,
+            found,
+        )
+        spent = self._clock() - began
+        self.latencies_s.extend([spent / len(indices)] * len(indices))
+        self._state.commit(indices, found, times_ms)
+
+    def _place_among_open(self, index: IntArray, now: IntArray) -> None:
+        """One container, with the nodes closed that rules on sharing close to its service."""
+        open_nodes = self._state.open_nodes(int(index[0]))
+        if open_nodes is not None:
+            np.logical_not(open_nodes, out=self._nodes.blocked)
+        self._shapes.refused[:] = False
+        self._place(index, now)
+
+    def _stretches(self, times_ms: IntArray) -> Iterator[tuple[int, int]]:
+        """Runs of times at which the policy knows the same measurements."""
+        if self._kernel.terms is None:
+            yield 0, len(times_ms)
+            return
+        epochs = [self._state.usage_epoch(now) for now in times_ms.tolist()]
+        start = 0
+        for at in range(1, len(epochs) + 1):
+            if at == len(epochs) or epochs[at] != epochs[start]:
+                yield start, at
+                start = at
+
+    def _refresh(self, now: int) -> None:
+        """Compute the terms anew when other measurements are known."""
+        if self._kernel.terms is not None and self._epoch != self._state.usage_epoch(now):
+            self._epoch = self._state.usage_epoch(now)
+            self._scorer = self._made(self._kernel.terms(self._state.snapshot(now)))
+
+    def _made(self, terms: NDArray[np.float64]) -> Scorer:
+        kernel = self._kernel
+        return Scorer(
+            score=kernel.score,
+            bound=kernel.bound or NO_BOUND,
+            placed=kernel.placed or NO_PLACED,
+            follows=kernel.placed is not None,
+            parameters=kernel.parameters,
+            terms=np.ascontiguousarray(terms),
+            floats=kernel.floats,
+        )
+
+    def _silent(self) -> NDArray[np.bool_]:
+        """Shapes that the policy skips; what it skips is told by the container's amounts alone."""
+        state, now = self._state, int(self._state.workload.times_ms[0])
+        seen = state.snapshot(now)
+        skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
+        return np.array(skipped, dtype=np.bool_)
+
+    def _none(self) -> NDArray[np.bool_]:
+        return np.zeros(len(self._table.first), dtype=np.bool_)

@@ -1,0 +1,70 @@
+"""Balanced allocation, compiled: of two resources, in the form of 1.22 to 1.35."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
+from tracekit.replay.fast.kernels._gap import least_gap
+from tracekit.replay.fast.kernels._shares import weight_table
+from tracekit.replay.placement.balanced_allocation import BalancedAllocation
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    one, other = int(parameters[0]), int(parameters[1])
+    for at in range(count):
+        first = min((state[1, one, at] + ask[1, one]) / state[0, one, at], 1.0)
+        second = min((state[1, other, at] + ask[1, other]) / state[0, other, at], 1.0)
+        apart = (max(first, second) - min(first, second)) / 2.0
+        scores[at] = np.floor((1.0 - apart) * 100.0)
+
+
+def _bound(
+    boxes: IntArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    least_gap(boxes, int(parameters[0]), int(parameters[1]), count, ask, 1.0, bounds)
+    for at in range(count):
+        bounds[at] = np.floor((1.0 - bounds[at] / 2.0) * 100.0)
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+
+
+def _make(
+    policy: BalancedAllocation, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    table = weight_table(policy.resources, resources, allocatable)
+    if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
+        return None
+    columns = table[::3].copy()
+    return Kernel(score=_SCORE, bound=_BOUND, parameters=columns, scored=REQUESTED)
+
+
+KERNEL = KernelSource(make=_make)

@@ -1,0 +1,70 @@
+"""BRA, compiled: the form of the paper."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
+from tracekit.replay.fast.kernels._gap import least_gap
+from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.placement.bra import Bra
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    for at in range(count):
+        cpu = (state[1, 0, at] + ask[1, 0]) / state[0, 0, at]
+        memory = (state[1, 1, at] + ask[1, 1]) / state[0, 1, at]
+        scores[at] = 10.0 - 10.0 * abs(cpu - memory)
+
+
+def _bound(
+    boxes: IntArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    least_gap(boxes, 0, 1, count, ask, np.inf, bounds)
+    for at in range(count):
+        bounds[at] = 10.0 - 10.0 * bounds[at]
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+
+
+def _make(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    if policy.variant != "paper" or not exact_in_doubles(allocatable[:, :2]):
+        return None
+    return Kernel(
+        score=_SCORE,
+        bound=_BOUND,
+        parameters=np.zeros(1),
+        scored=REQUESTED,
+        floats=True,
+    )
+
+
+KERNEL = KernelSource(make=_make)

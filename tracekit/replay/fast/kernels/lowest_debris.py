@@ -1,0 +1,77 @@
+"""Lowest debris, compiled."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
+from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.placement.lowest_debris import LowestDebris
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    scores[:count] = 0.0
+    for column in range(2):
+        asked, size, taken = ask[1, column], state[0, column], state[1, column]
+        for at in range(count):
+            scores[at] += 1.0 - min((taken[at] + asked) / size[at], 1.0)
+    for at in range(count):
+        scores[at] = -(scores[at] / 2.0)
+
+
+def _bound(
+    boxes: IntArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score of the fullest node of the least size a box could hold."""
+    bounds[:count] = 0.0
+    for column in range(2):
+        asked, taken, size = ask[1, column], boxes[1, column], boxes[2, column]
+        for at in range(count):
+            bounds[at] += 1.0 - min((taken[at] + asked) / max(size[at], 1), 1.0)
+    for at in range(count):
+        bounds[at] = -(bounds[at] / 2.0)
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+
+
+def _make(policy: LowestDebris, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    if not exact_in_doubles(allocatable[:, :2]):
+        return None
+    return Kernel(
+        score=_SCORE,
+        bound=_BOUND,
+        parameters=np.zeros(1),
+        scored=REQUESTED,
+        floats=True,
+    )
+
+
+KERNEL = KernelSource(make=_make)

@@ -1,0 +1,55 @@
+"""Random, compiled: every node is as good, the tie-break decides."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
+from tracekit.replay.placement.random import Random
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    scores[:count] = 0.0
+
+
+def _bound(
+    boxes: IntArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    bounds[:count] = 0.0
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+
+
+def _make(policy: Random, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:
+    return Kernel(score=_SCORE, bound=_BOUND, parameters=np.zeros(1), scored=REQUESTED)
+
+
+KERNEL = KernelSource(make=_make)

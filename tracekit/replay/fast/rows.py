@@ -1,0 +1,151 @@
+"""Placing by the policy's own score, kept per shape and redone only for nodes that changed."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Hashable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.choice import best
+from tracekit.replay.decision import Turn, looked_at
+from tracekit.replay.fast.shapes import shapes_of
+from tracekit.replay.filter import fits
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placer import Clock
+from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.state import ReplayState
+
+IntArray = NDArray[np.int64]
+
+#: Rows are kept up to about this much memory.
+ROWS_BYTES = 256 * 2**20
+
+
+@dataclass
+class Row:
+    """What is known of every node for containers of one shape, at a point of the change log."""
+
+    room: NDArray[np.bool_]
+    scores: NDArray[Any] | None
+    known_to: int
+
+
+class ChangeLog:
+    """The nodes whose state changed, in the order of the changes."""
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+        self._log = np.empty(1024, dtype=np.int64)
+        self.length = 0
+
+    def add(self, nodes: IntArray) -> None:
+        """Note changes."""
+        while self.length + len(nodes) > len(self._log):
+            self._log = np.concatenate([self._log, np.empty_like(self._log)])
+        self._log[self.length : self.length + len(nodes)] = nodes
+        self.length += len(nodes)
+
+    def since(self, position: int) -> IntArray:
+        """Nodes that changed since a position, ascending, each once."""
+        if self.length - position >= self._nodes:
+            return np.arange(self._nodes)
+        return np.unique(self._log[position : self.length])
+
+
+class RowsPlacer:
+    """Keeps a row of scores for each shape; any policy that is not unfiltered may use it."""
+
+    def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
+        self.latencies_s: list[float] = []
+        self._state, self._rng, self._clock = state, rng, clock
+        policy, nodes = state.policy, state.workload.nodes
+        self.way = "joint" if policy.joint else "rows"
+        self._shape = shapes_of(state.workload).of
+        self._by_service = bool({"placed", "recorded"} & policy.reads)
+        self._windowed = type(policy).candidates is not PlacementPolicy.candidates
+        self._log = ChangeLog(nodes)
+        self._rows: OrderedDict[Hashable, Row] = OrderedDict()
+        self._most = max(ROWS_BYTES // (9 * nodes), 16)
+        self._epoch: tuple[int, int | None] | None = None
+        self._turn = Turn()
+
+    def place(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Decide one by one."""
+        for index, now in zip(indices.tolist(), times_ms.tolist(), strict=True):
+            state = self._state
+            snapshot, container = state.snapshot(now), state.container(index)
+            self._forget_old(now)
+            began = self._clock()
+            node = self._decide(index, snapshot, container)
+            self.latencies_s.append(self._clock() - began)
+            if node is not None:
+                state.start(index, node, now)
+                self._log.add(np.array([node]))
+
+    def freed(self, nodes: IntArray) -> None:
+        """What left these nodes changed them."""
+        self._log.add(nodes)
+
+    def _forget_old(self, now: int) -> None:
+        """Scores of other measurements hold no more."""
+        if "usage" in self._state.policy.reads:
+            epoch = self._state.usage_epoch(now)
+            if epoch != self._epoch:
+                self._epoch = epoch
+                self._rows.clear()
+
+    def _decide(self, index: int, snapshot: Snapshot, container: Container) -> int | None:
+        """As ``tracekit.replay.decision.decide`` reads, with what is known already."""
+        state, policy = self._state, self._state.policy
+        row = self._row(index, snapshot, container)
+        open_nodes = state.open_nodes(index)
+        room = row.room if open_nodes is None else row.room & open_nodes
+        nodes = looked_at(policy, np.flatnonzero(room), len(room), self._turn)
+        if len(nodes) <= 1:
+            return int(nodes[0]) if len(nodes) else None
+        if policy.skips(snapshot, container):
+            scores: NDArray[Any] = np.zeros(len(nodes), dtype=np.int64)
+        elif row.scores is None:
+            scores = policy.normalize(policy.score(snapshot, container, nodes))
+        else:
+            scores = policy.normalize(row.scores[nodes])
+        return int(nodes[best(scores, policy.tie, self._rng)])
+
+    def _row(self, index: int, snapshot: Snapshot, container: Container) -> Row:
+        key: Hashable = int(self._shape[index])
+        if self._by_service:
+            key = (key, container.service, container.recorded_node)
+        row = self._rows.pop(key, None)
+        if row is None:
+            row = Row(np.zeros(len(snapshot.allocatable), np.bool_), None, 0)
+            changed = np.arange(len(snapshot.allocatable))
+        else:
+            changed = self._log.since(row.known_to)
+        self._rows[key] = row
+        if len(self._rows) > self._most:
+            self._rows.popitem(last=False)
+        self._update(row, changed, snapshot, container)
+        return row
+
+    def _update(
+        self, row: Row, changed: IntArray, snapshot: Snapshot, container: Container
+    ) -> None:
+        """Score what changed and has room; a joint or windowed policy scores when it decides."""
+        policy = self._state.policy
+        row.known_to = self._log.length
+        if not len(changed):
+            return
+        row.room[changed] = fits(snapshot, container, changed)
+        if policy.joint or self._windowed or policy.skips(snapshot, container):
+            return
+        rescored = changed[row.room[changed]]
+        if not len(rescored):
+            return
+        scores = policy.score(snapshot, container, rescored)
+        if row.scores is None:
+            row.scores = np.zeros(len(row.room), dtype=scores.dtype)
+        row.scores[rescored] = scores
