@@ -24,7 +24,7 @@ GROUP_ROWS = 122_880
 
 @dataclass(frozen=True)
 class Dimension:
-    """The ids of one entity: the first ``count`` rows of a Parquet file; no file when there are none.
+    """The ids of one entity: the first ``count`` rows of a Parquet file; no file if there are none.
 
     Rows beyond ``count`` belong to an ingest that was interrupted.
     """
