@@ -20,7 +20,7 @@ from bench_analytics import analytics
 from bench_archives import Blocks, call_blocks, resource_blocks, write_archive
 from bench_measure import Measured, interleaved, measure, median_wall
 
-FULL = {"resource": 5_400_000, "call": 5_000_000, "memory": 1_900_000, "rounds": 3}
+FULL = {"resource": 5_400_000, "call": 5_000_000, "memory": 600_000, "rounds": 3}
 QUICK = {"resource": 20_000, "call": 20_000, "memory": 5_000, "rounds": 1}
 FULL_CSV_GB = 277
 _PANDAS = """
@@ -110,7 +110,7 @@ def memory(folder: Path, rows: int) -> None:
 
 def _ingest(source: Path, store: Path) -> list[str]:
     """A shell line that ingests into a store made anew."""
-    program = f"rm -rf {store} && exec {sys.executable} -m tracekit ingest {source} {store} \"$@\""
+    program = f'rm -rf {store} && exec {sys.executable} -m tracekit ingest {source} {store} "$@"'
     return ["sh", "-c", program, "sh"]
 
 

@@ -61,9 +61,7 @@ def make_load(size: Size, rng: np.random.Generator) -> Workload:
     )
 
 
-def _usage(
-    request: np.ndarray, steps: int, rng: np.random.Generator
-) -> np.ndarray:
+def _usage(request: np.ndarray, steps: int, rng: np.random.Generator) -> np.ndarray:
     usage = np.empty((2, steps, len(request)), np.float32)
     level = rng.uniform(0.1, 0.6, (2, len(request))).astype(np.float32)
     for step in range(steps):

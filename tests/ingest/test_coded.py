@@ -41,7 +41,8 @@ NUMBERS = [
 ]  # fmt: skip
 NAMES = [
     hex_id("a", 0), hex_id("a", 1), hex_id("a", 2), "MS_1_POD_7", "(?)", "", "NAN", "nan", "b",
-    "b" * 8, "b" * 9, "b" * 16, "b" * 17, "b" * 63, "b" * 65, "é", "a\tb", 'say "x"', "a\rb", "\x7f",
+    "b" * 8, "b" * 9, "b" * 16, "b" * 17, "b" * 63, "b" * 65, "é", "a\tb", 'say "x"', "a\rb",
+    "\x7f",
 ]  # fmt: skip
 ANY = st.text(alphabet="0123456789.ae-,\0é", max_size=6)
 

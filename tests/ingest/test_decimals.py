@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
-from tracekit.ingest.decimals import numbers_in
+from tracekit.ingest.decimals import number_at, numbers_in
 from tracekit.ingest.keytable import padded
 
 
@@ -80,7 +80,5 @@ def test_what_is_no_plain_number_is_not_taken(text: str) -> None:
 
 
 def test_where_a_number_ends() -> None:
-    from tracekit.ingest.decimals import number_at
-
     assert number_at(padded([b"0.5x,"]), 0)[1] == 3
     assert number_at(padded([b"-12e-1,"]), 0) == (-1.2, 6)

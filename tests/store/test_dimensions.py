@@ -35,9 +35,7 @@ def test_ids_have_the_keys_of_the_obvious_way(
     assert [row["key"] for row in rows] == list(range(len(expected)))
 
 
-def test_row_groups_depend_on_the_ids_only(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_row_groups_depend_on_the_ids_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dimensions, "GROUP_ROWS", 100)
     names = [f"{n:05d}" for n in range(1_050)]
     dimension = Dimension()

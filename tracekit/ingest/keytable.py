@@ -228,7 +228,7 @@ def add_all(
 
 
 def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
-    """The table with the spellings of "unknown" under every kind: the nth has key ``-1 - n``."""
+    """The table with the spellings of "unknown" under each kind: the nth has the key ``-1 - n``."""
     for kind in range(table.counts.size):
         for n, spelling in enumerate(spellings):
             text = padded([spelling.encode()])

@@ -33,7 +33,7 @@ def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
 def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
     try:
         for batch in pq.ParquetFile(file.path).iter_batches(_BATCH_ROWS, columns=columns):
-            yield pl.DataFrame(pa.table(batch))
+            yield pl.DataFrame(pa.Table.from_batches([batch]))
     except (pa.ArrowInvalid, OSError) as error:
         raise TracekitError(
             f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"

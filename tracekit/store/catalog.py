@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.sqlfiles import all_queries, in_reading_order
+from tracekit.store.arrow import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.tables import Column, Table, all_entities, all_tables
@@ -181,7 +182,7 @@ def _write_quality(store: Store) -> None:
         (SOURCES, sources, _SOURCES_SCHEMA),
     ):
         temporary = store.path / "quality" / ".new.parquet"
-        pq.write_table(pa.Table.from_pylist(rows, schema=schema), temporary, compression="zstd")
+        pq.write_table(arrow_table(rows, schema), temporary, compression="zstd")
         temporary.replace(store.path / path)
 
 

@@ -14,17 +14,24 @@ from typing import Any, Protocol, TypeVar
 from tracekit.errors import TracekitError
 from tracekit.store.stage import OnProgress
 
-R = TypeVar("R", covariant=True)
+R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
 
-#: One thread each: there are as many workers as there are cores to use.
-_ENVIRONMENT = {"POLARS_MAX_THREADS": "1", "OMP_NUM_THREADS": "1", "MALLOC_ARENA_MAX": "2"}
+#: One thread each: there are as many workers as there are cores to use. What a worker frees goes
+#: back to the system at once, so that its memory is what it needs and not what it once needed.
+_ENVIRONMENT = {
+    "POLARS_MAX_THREADS": "1",
+    "OMP_NUM_THREADS": "1",
+    "MALLOC_ARENA_MAX": "2",
+    "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
+    "ARROW_DEFAULT_MEMORY_POOL": "system",
+}
 
 
-class Task(Protocol[R]):
+class Task(Protocol[R_co]):
     """Something to do that can be sent to another process."""
 
-    def run(self, on_progress: OnProgress) -> R:
+    def run(self, on_progress: OnProgress) -> R_co:
         """Do it."""
 
 

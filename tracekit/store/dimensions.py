@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tracekit.store.arrow import arrow_array
 from tracekit.store.folder import dimension_path
 from tracekit.store.manifest import Manifest
 
@@ -24,7 +25,7 @@ GROUP_ROWS = 122_880
 
 @dataclass(frozen=True)
 class Dimension:
-    """The ids of one entity: the first ``count`` rows of a Parquet file; no file if there are none.
+    """The ids of one entity: the first ``count`` rows of a Parquet file, if there are any.
 
     Rows beyond ``count`` belong to an ingest that was interrupted.
     """
@@ -71,7 +72,8 @@ def extend(
     fresh = pl.DataFrame({"at": places, "id": seen.gather(places)}).sort("id")
     fresh_keys = np.arange(dimension.count, dimension.count + places.size, dtype=np.int32)
     keys[fresh["at"].to_numpy()] = fresh_keys
-    new = pa.table([pa.array(fresh_keys), fresh["id"].to_arrow()], names=["key", "id"]).cast(SCHEMA)
+    ids = fresh["id"].to_arrow().cast(pa.string())
+    new = pa.Table.from_arrays([arrow_array(fresh_keys), ids], schema=SCHEMA)
     write_dimension(aside, _chain(dimension.groups(), new))
     return Dimension(aside, dimension.count + places.size), keys
 

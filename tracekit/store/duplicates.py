@@ -16,16 +16,30 @@ class Duplicates:
     gone: NDArray[np.int64]
     first: NDArray[np.int64]
 
+    def among(self, places: NDArray[np.int64], rows: int) -> Duplicates:
+        """The same, when what was looked at are but the rows at ``places`` of ``rows``."""
+        kept = np.ones(rows, dtype=np.bool_)
+        kept[places] = self.kept
+        return Duplicates(kept, places[self.gone], places[self.first])
 
-def find_duplicates(words: NDArray[np.uint64], order: NDArray[np.int32]) -> Duplicates:
-    """The duplicates among rows with those sort words, shape (words, rows), in that order."""
-    same = np.ones(order.size, dtype=np.bool_)
+
+def find_duplicates(words: NDArray[np.uint64]) -> Duplicates:
+    """The duplicates among rows in the order of their words, shape (words, rows)."""
+    same = np.ones(words.shape[1], dtype=np.bool_)
     same[:1] = False
     for word in words:
-        in_order = word[order]
-        same[1:] &= in_order[1:] == in_order[:-1]
+        same[1:] &= word[1:] == word[:-1]
     gone = np.flatnonzero(same)
     # each run of equals begins at the last row that does not repeat its predecessor
     begins = np.flatnonzero(~same)
     first = begins[np.searchsorted(begins, gone) - 1] if gone.size else gone
     return Duplicates(~same, gone, first)
+
+
+def tied_places(word: NDArray[np.uint64]) -> NDArray[np.int64]:
+    """The places in ascending words that have an equal beside them, shape (ties,)."""
+    same = word[1:] == word[:-1]
+    tied = np.zeros(word.size, dtype=np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return np.flatnonzero(tied)

@@ -17,11 +17,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tracekit.ingest.ahead import ahead
 from tracekit.ingest.coded import LINE
 from tracekit.ingest.plan import kind_of
+from tracekit.store.arrow import arrow_array
 from tracekit.store.columns import Columns
 from tracekit.store.dimensions import in_groups
-from tracekit.store.duplicates import Duplicates, find_duplicates
+from tracekit.store.duplicates import find_duplicates, tied_places
 from tracekit.store.words import Packing, order_of, pack, sorted_columns, words_of
 from tracekit.tables import Column, Table
 
@@ -82,12 +84,20 @@ def write_sorted(
     """
     target.parent.mkdir(parents=True, exist_ok=True)
     rows = _Rows(staged, names, table, max(ROW_GROUP_ROWS, memory_bytes // _BYTES_PER_ROW))
-    dictionary = [column.stored_name for column in table.columns if column.kind != "number"]
+    dictionary = [column.stored_name for column in table.columns if _repeats(column, table)]
     schema = parquet_schema(table)
     with pq.ParquetWriter(target, schema, compression="zstd", use_dictionary=dictionary) as out:
-        for group in in_groups(rows.pieces(), ROW_GROUP_ROWS):
+        # the next row group is put together while the last one is written
+        for group in ahead(in_groups(rows.pieces(), ROW_GROUP_ROWS)):
             out.write_table(group, row_group_size=ROW_GROUP_ROWS)
     return rows.written
+
+
+def _repeats(column: Column, table: Table) -> bool:
+    """Whether a row group holds few different values: worth a dictionary."""
+    if column.kind == "time":
+        return table.step
+    return column.kind != "number" or column.unit == "ms"
 
 
 class _Rows:
@@ -120,16 +130,20 @@ class _Rows:
     ) -> Iterator[pa.Table]:
         """The rows whose first word is in ``[first, last)``."""
         inside = None if first is None and last is None else self._inside(packing, first, last)
-        words = self._words(packing, inside)
-        order = order_of(words)
-        found = find_duplicates(words, order)
-        del words
+        word = self._first_words(packing, inside)
+        order = order_of(word[np.newaxis])
+        tied = tied_places(word[order])
+        del word
+        columns = {c.name: self._column(c, inside) for c in self._table.columns}
+        # most rows differ in the first word already; only the others need the rest of the words
+        words = words_of(packing, {name: c[order[tied]] for name, c in columns.items()})
+        again = order_of(words)
+        order[tied] = order[tied][again]
+        found = find_duplicates(words[:, again]).among(tied, order.size)
+        if found.gone.size:
+            self._note(columns, order[found.gone], order[found.first], inside)
         kept = order[found.kept]
         self.written.rows += kept.size
-        if found.gone.size:
-            self._note(found, order, inside)
-        del order, found
-        columns = {c.name: self._column(c, inside) for c in self._table.columns}
         for at in range(0, kept.size, ROW_GROUP_ROWS):
             yield self._piece(columns, kept[at : at + ROW_GROUP_ROWS])
 
@@ -141,12 +155,12 @@ class _Rows:
 
     def _arrow(self, column: Column, values: NDArray[np.generic]) -> pa.Array:
         if column.kind == "time":
-            return pa.array(values)
+            return arrow_array(values)
         if column.kind == "number":
-            return pa.array(values, mask=None if column.required else np.isnan(values))
+            return arrow_array(values, None if column.required else np.isnan(values))
         absent = np.less(values, 0)
         if column.kind == "id":
-            return pa.array(values, mask=absent if absent.any() else None)
+            return arrow_array(values, absent)
         texts = self._names[kind_of(column)].texts
         places = pl.Series(np.where(absent, 0, values)).set(pl.Series(absent), None)
         assert texts is not None  # noqa: S101 - given for every text column
@@ -179,16 +193,12 @@ class _Rows:
         known = np.append(self._names[kind_of(column)].keys, np.int32(-1))
         return np.asarray(known[values])
 
-    def _chunk_words(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
-        columns = {digit.column.name: digit.column for digit in packing.digits}
-        return words_of(
-            packing, {name: self._mapped(c, start, stop) for name, c in columns.items()}
-        )
-
     def _first_word(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
         digits = tuple(digit for digit in packing.digits if digit.word == 0)
-        first: NDArray[np.uint64] = self._chunk_words(Packing(digits, 1), start, stop)[0]
-        return first
+        columns = {digit.column.name: digit.column for digit in digits}
+        values = {name: self._mapped(column, start, stop) for name, column in columns.items()}
+        words = words_of(Packing(digits, 1), values)
+        return words.reshape(-1)
 
     def _edges(self, packing: Packing) -> list[np.uint64]:
         """First words that part the rows into ranges of about ``most_rows``, by a sample."""
@@ -212,18 +222,15 @@ class _Rows:
             places.append(np.flatnonzero(inside if last is None else inside & (word < last)))
         return places
 
-    def _words(
+    def _first_words(
         self, packing: Packing, inside: list[NDArray[np.int64]] | None
     ) -> NDArray[np.uint64]:
-        rows = self._staged.rows if inside is None else sum(part.size for part in inside)
-        words = np.empty((packing.words, rows), dtype=np.uint64)
-        at = 0
+        """The first word of each row of a range, shape (rows,)."""
+        parts = []
         for number, (start, stop) in enumerate(self._chunks()):
-            chunk = self._chunk_words(packing, start, stop)
-            chunk = chunk if inside is None else chunk[:, inside[number]]
-            words[:, at : at + chunk.shape[1]] = chunk
-            at += chunk.shape[1]
-        return words
+            word = self._first_word(packing, start, stop)
+            parts.append(word if inside is None else word[inside[number]])
+        return np.concatenate(parts)
 
     def _column(
         self, column: Column, inside: list[NDArray[np.int64]] | None
@@ -236,15 +243,14 @@ class _Rows:
 
     def _note(
         self,
-        found: Duplicates,
-        order: NDArray[np.int32],
+        columns: Mapping[str, NDArray[np.generic]],
+        gone: NDArray[np.int32],
+        first: NDArray[np.int32],
         inside: list[NDArray[np.int64]] | None,
     ) -> None:
         """Count the rows that go, apart by whether they equal the row that is kept."""
-        gone, first = order[found.gone], order[found.first]
         exact = np.ones(gone.size, dtype=np.bool_)
-        for column in self._table.columns:
-            values = self._column(column, inside)
+        for values in columns.values():
             exact &= _equal(values[gone], values[first])
         lines = self._lines(inside)[gone]
         self.written.exact_duplicates += int(exact.sum())

@@ -217,7 +217,7 @@ class _Writer:
 
 
 def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
-    """As many workers as files, cores and memory allow; none beside this one for little work."""
+    """As many workers as files, cores and memory allow; only this process for little work."""
     total = sum(file.size_bytes for file in files)
     wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
     size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))

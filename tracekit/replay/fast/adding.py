@@ -16,9 +16,7 @@ BoolArray = NDArray[np.bool_]
 class CompiledAdder:
     """Adds up as ``tracekit.replay.adding.PlainAdder`` does, in the same order."""
 
-    def used(
-        self, load: Workload, running: BoolArray, node: IntArray, step: int
-    ) -> FloatArray:
+    def used(self, load: Workload, running: BoolArray, node: IntArray, step: int) -> FloatArray:
         """Background and running containers at a step, shape (nodes, 2)."""
         columns = []
         for resource in range(2):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.replay.fast.rows import RowsPlacer
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placer import Clock, MakePlacer, Placer, PlainPlacer
 from tracekit.replay.state import ReplayState
 from tracekit.replay.workload import Workload
@@ -44,14 +43,7 @@ def _compiled(
 
     state.adder = CompiledAdder()
     policy, load = state.policy, state.workload
-    simple = (
-        policy.filtered
-        and not policy.joint
-        and "recorded" not in policy.reads
-        and type(policy).normalize is PlacementPolicy.normalize
-        and type(policy).candidates is PlacementPolicy.candidates
-    )
-    kernel = find_kernel(policy, load.resources, load.capacity) if simple else None
+    kernel = find_kernel(policy, load.resources, load.capacity)
     if kernel is None:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)

@@ -13,6 +13,7 @@ from tracekit.replay.fast.leaves import MOVES, empty_leaves
 from tracekit.replay.fast.place import Choice, Nodes, Shapes, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
+from tracekit.replay.fast.sight import sight
 from tracekit.replay.placer import Clock
 from tracekit.replay.state import ReplayState
 
@@ -47,13 +48,15 @@ class CompiledPlacer:
             sums=kernel.scored,
             prune=same or kernel.scored == REQUESTED,
             reservoir=state.policy.tie == "reservoir",
+            window=kernel.window,
         )
         self.way = "search" if self._choice.indexed else "scan"
+        self._sight = sight(kernel.window, amounts)
         self._leaves = empty_leaves(amounts[0] if self._choice.indexed else amounts[0, :, :1])
         self._leaves.counts[MOVES] = -1
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
         self._work = workspace(load.nodes, self._leaves)
-        self._shapes = Shapes(self._table.asks, self._silent(), self._none())
+        self._shapes = Shapes(self._table.asks, self._parameters(), self._silent(), self._none())
         self._epoch: tuple[int, int | None] | None = None
         self._scorer = self._made(np.zeros((1, load.nodes)))
 
@@ -83,6 +86,7 @@ class CompiledPlacer:
             self._choice,
             self._nodes,
             self._work,
+            self._sight,
             self._shapes,
             self._table.of[indices],
             self._rng,
@@ -136,6 +140,17 @@ class CompiledPlacer:
         seen = state.snapshot(now)
         skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
         return np.array(skipped, dtype=np.bool_)
+
+    def _parameters(self) -> NDArray[np.float64]:
+        """The kernel's parameters for each shape, its own first; no rows where all have the same."""
+        each, common = self._kernel.each, self._kernel.parameters
+        if not self._kernel.window:
+            return np.zeros((0, 0))
+        if each is None:
+            return np.tile(common, (len(self._table.first), 1))
+        seen = self._state.snapshot(int(self._state.workload.times_ms[0]))
+        own = [each(seen, self._state.container(at)) for at in self._table.first]
+        return np.array([[*row, *common] for row in own], dtype=np.float64)
 
     def _none(self) -> NDArray[np.bool_]:
         return np.zeros(len(self._table.first), dtype=np.bool_)

@@ -66,7 +66,7 @@ class Leaves(NamedTuple):
 def empty_leaves(allocatable: IntArray) -> Leaves:
     """An index without nodes, for nodes of these sizes, shape (resources, nodes)."""
     resources, nodes = allocatable.shape
-    slots = max(32, int(0.42 * nodes**0.5))
+    slots = max(32, int(0.6 * nodes**0.5))
     room = 64 + 6 * (nodes // slots + 1)
     place = np.zeros((nodes, 2 * resources + 1))
     place[:, resources:-1] = allocatable.T / np.maximum(allocatable.max(axis=1), 1)

@@ -18,6 +18,7 @@ from tracekit.replay.fast.search import (
     scan,
     search,
 )
+from tracekit.replay.fast.sight import Sight, look
 from tracekit.replay.fast.tournament import WORTHWHILE, play, start
 
 IntArray = NDArray[np.int64]
@@ -51,12 +52,15 @@ class Choice(NamedTuple):
         Whether those sums are of real requests.
     reservoir : bool
         Ties by reservoir sampling instead of by position.
+    window : int
+        How many nodes with room are looked at, 0 for all.
     """
 
     indexed: bool
     sums: int
     prune: bool
     reservoir: bool
+    window: int
 
 
 class Shapes(NamedTuple):
@@ -65,12 +69,15 @@ class Shapes(NamedTuple):
     Parameters
     ----------
     asks : int64, shape (shapes, 4, resources)
+    parameters : float64, shape (shapes, numbers)
+        The kernel's parameters for each shape, where there is a window.
     silent, refused : bool, shape (shapes,)
         Shapes the policy has nothing to say about; shapes no node had room for, kept up here,
         because placing more makes no room.
     """
 
     asks: IntArray
+    parameters: FloatArray
     silent: BoolArray
     refused: BoolArray
 
@@ -82,6 +89,7 @@ def place(
     choice: Choice,
     nodes: Nodes,
     work: Workspace,
+    sight: Sight,
     shapes: Shapes,
     order: IntArray,
     rng: np.random.Generator,
@@ -94,6 +102,18 @@ def place(
         sampled = shapes.silent[shape] or choice.reservoir
         if shapes.refused[shape]:
             node = -1
+        elif choice.window:
+            node = look(
+                scorer,
+                shapes.parameters[shape],
+                shapes.silent[shape],
+                choice.reservoir,
+                nodes.state,
+                ask,
+                nodes.blocked,
+                sight,
+                rng,
+            )
         elif sampled:
             node = _sample(scorer, shapes.silent[shape], choice.reservoir, nodes, ask, work, rng)
         else:
@@ -114,7 +134,7 @@ def place(
             if node >= 0:
                 change(leaves, choice, nodes, node, ask, 1)
                 if scorer.follows:
-                    scorer.placed(scorer.terms, node, ask, scorer.parameters)
+                    scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
         shapes.refused[shape] = node < 0
         at += run
 

@@ -61,6 +61,12 @@ def rounded(scores: FloatArray, count: int) -> None:
 
 
 @compiled
+def as_compared(score: float, floats: bool) -> float:
+    """A score as it is compared."""
+    return np.rint(score * _SCALE) / _SCALE if floats else score
+
+
+@compiled
 def find_room(state: IntArray, ask: IntArray, blocked: BoolArray, room: BoolArray) -> None:
     """Whether each node has what the container requests left, and is not blocked."""
     for node in range(len(room)):

@@ -98,7 +98,7 @@ def play(
             left = block[0, resource, 0] - block[1, resource, 0]
             fits &= ask[1, resource] <= 0 or left >= ask[1, resource]
         if scorer.follows:
-            scorer.placed(terms, node, ask, parameters)
+            scorer.placed(terms, state, node, ask, parameters)
         for row in range(len(terms)):
             term[row, 0] = terms[row, node]
         position[0], value[0] = node, -np.inf

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tracekit import registry
 from tracekit.replay.fast.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 
@@ -36,7 +36,7 @@ class Kernel:
         Write the scores of the first ``count`` nodes of a block. ``state`` is int64, shape (4,
         resources, block): allocatable, and the sums of requests, of requests with defaults, and of
         limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
-        container's, row 0 its limits as stated. Nodes without room are scored too, but not used.
+        container's, row 0 its limits as stated. Nodes without room are scored too, and not looked at.
     bound : function(boxes, count, first, ask, parameters, bounds), optional
         Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
         shape (4, resources, boxes): least and most scored sum, least and most allocatable;
@@ -45,8 +45,14 @@ class Kernel:
         Which sums the score reads where there is a bound: REQUESTED or NONZERO.
     terms : function(snapshot) -> float64, shape (terms, nodes), optional
         What the score needs of measured usage; asked again when new measurements are known.
-    placed : function(terms, node, ask, parameters), optional
-        Bring the terms of a node up to date after a container was placed on it.
+    placed : function(terms, state, node, ask, parameters), optional
+        Bring the terms of a node up to date after a container was added to its state.
+    window : int
+        0, or how many nodes with room are looked at: they are scored as a block of their own, in
+        the order in which the search finds them, so that the policy may be joint.
+    each : function(snapshot, container) -> float64, shape (numbers,), optional
+        Further parameters, which go before the others, of each shape of container; only where
+        there is a window.
     floats : bool
         Whether scores are floats, compared after rounding.
     """
@@ -57,6 +63,8 @@ class Kernel:
     scored: int = NONZERO
     terms: Callable[[Snapshot], FloatArray] | None = None
     placed: Pointer | None = None
+    window: int = 0
+    each: Callable[[Snapshot, Container], FloatArray] | None = None
     floats: bool = False
 
 

@@ -24,6 +24,7 @@ def _bound(
 
 def _placed(
     terms: FloatArray,  # noqa: ARG001
+    state: IntArray,  # noqa: ARG001
     node: int,  # noqa: ARG001
     ask: IntArray,  # noqa: ARG001
     parameters: FloatArray,  # noqa: ARG001

@@ -1,0 +1,49 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests_support import TraceFolder
+
+from tracekit.store.arrow import arrow_array, arrow_table
+
+VALUES = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.booleans()), max_size=40)
+
+
+@given(rows=VALUES)
+@pytest.mark.parametrize("kind", [np.int32, np.int64, np.float64])
+def test_values_and_gaps_are_where_they_were(
+    kind: type[np.generic], rows: list[tuple[int, bool]]
+) -> None:
+    values = np.array([value for value, _ in rows], dtype=kind)
+    absent = np.array([gone for _, gone in rows], dtype=np.bool_)
+    array = arrow_array(values, absent)
+    array.validate(full=True)
+    assert array.type == pa.from_numpy_dtype(np.dtype(kind))
+    assert array.to_pylist() == [None if gone else value for value, gone in rows]
+    assert arrow_array(values).to_pylist() == values.tolist()
+
+
+def test_rows_become_a_table_of_the_schema() -> None:
+    schema = pa.schema([("name", pa.string()), ("rows", pa.int64())])
+    rows: list[dict[str, object]] = [{"rows": 2**40, "name": "é"}, {"rows": None, "name": None}]
+    table = arrow_table(rows, schema)
+    assert table.schema == schema
+    assert table.to_pylist() == [{"name": "é", "rows": 2**40}, {"name": None, "rows": None}]
+    assert arrow_table([], schema).num_rows == 0
+
+
+def test_ingest_does_not_load_pandas(traces: TraceFolder, tmp_path: Path) -> None:
+    pytest.importorskip("pandas")
+    code = (
+        "import sys; from tracekit.store import ingest; ingest(*sys.argv[1:]); print(*sys.modules)"
+    )
+    command = [sys.executable, "-c", code, str(traces.path), str(tmp_path / "store")]
+    done = subprocess.run(command, check=True, capture_output=True, text=True)
+    assert "pandas" not in done.stdout.split()

@@ -1,0 +1,59 @@
+"""The default scheduler, compiled: least and balanced allocation over a window of the nodes."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
+from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.placement._window import nodes_to_find
+from tracekit.replay.placement.default_scheduler import DefaultScheduler
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    balanced = parameters[1] if ask[1, 0] > 0 or ask[1, 1] > 0 else 0.0
+    for at in range(count):
+        free, low, high = 0.0, np.inf, -np.inf
+        for column in range(2):
+            size = state[0, column, at]
+            left = max(size - state[2, column, at] - ask[2, column], 0)
+            free += np.floor(left * 100.0 / size)
+            share = min((state[1, column, at] + ask[1, column]) / size, 1.0)
+            low, high = min(low, share), max(high, share)
+        even = np.floor((1.0 - (high - low) / 2.0) * 100.0)
+        scores[at] = parameters[0] * np.floor(free / 2.0) + balanced * even
+
+
+_SCORE = score_pointer(_score)
+
+
+def _make(
+    policy: DefaultScheduler, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    if policy.balanced_allocation_form != "v1_22" or not exact_in_doubles(allocatable[:, :2]):
+        return None
+    weights = (policy.least_allocated_weight, policy.balanced_allocation_weight)
+    return Kernel(
+        score=_SCORE,
+        parameters=np.array(weights, dtype=np.float64),
+        window=nodes_to_find(len(allocatable), policy.percentage_of_nodes_to_score),
+    )
+
+
+KERNEL = KernelSource(make=_make)

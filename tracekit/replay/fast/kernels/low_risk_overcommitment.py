@@ -1,0 +1,140 @@
+"""Low risk overcommitment, compiled; the risk by load is kept per node, no pod enters it."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.jit import compiled
+from tracekit.replay.fast.kernels import Kernel, KernelSource, placed_pointer, score_pointer
+from tracekit.replay.fast.kernels._beta import betainc_address, call_betainc
+from tracekit.replay.fast.kernels._rounding import half_away
+from tracekit.replay.placement._trimaran import mu_sigma
+from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
+from tracekit.replay.snapshot import Container, Snapshot
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+_NAMES = ("cpu", "memory")
+_SMALLEST = 5e-324
+_MOST_VARIANCE = 0.99
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """Terms are risk by load, mean and deviation, of cpu and then of memory; then 1 if known."""
+    if not (ask[1, :2].any() or ask[3, :2].any()):
+        scores[:count] = 0.0
+        return
+    for at in range(count):
+        scores[at] = -1.0
+    for column in range(2):
+        request, promised, weight = ask[1, column], ask[3, column], parameters[column]
+        size, taken, limits = state[0, column], state[1, column], state[3, column]
+        for at in range(count):
+            limit = limits[at] + promised
+            over = limit - size[at]
+            without = limit - min(taken[at] + request, size[at])
+            by_limit = over / without if over > 0 else 0.0
+            by_load = terms[3 * column, at]
+            by_load = 0.0 if np.isnan(by_load) else by_load
+            risk = min(max(weight * by_limit + (1 - weight) * by_load, 0.0), 1.0)
+            scores[at] = max(scores[at], risk)
+    for at in range(count):
+        scores[at] = half_away((1 - scores[at]) * 100) if terms[6, at] == 1.0 else 0.0
+
+
+def _placed(
+    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+) -> None:
+    for column in range(2):
+        if not np.isnan(terms[3 * column, node]):
+            size = float(state[0, column, node])
+            taken = min(float(state[1, column, node]), size)
+            limit = float(state[3, column, node])
+            mu, sigma = terms[3 * column + 1, node], terms[3 * column + 2, node]
+            terms[3 * column, node] = _load_risk(mu, sigma, taken, limit, size, parameters)
+
+
+@compiled
+def _load_risk(
+    mu: float, sigma: float, taken: float, limit: float, size: float, parameters: FloatArray
+) -> float:
+    """``tracekit.replay.placement._overcommit.load_risk`` of one node."""
+    most = mu * (1 - mu) if 0 < mu < 1 else 0.0
+    spread = min(sigma * np.sqrt(parameters[2]), np.sqrt(most * _MOST_VARIANCE))
+    threshold = min(max(taken / size, 0.0), 1.0)
+    variance = (spread * spread + mu * mu) - mu * mu
+    most = mu * (1 - mu)
+    fits = 0 <= mu <= 1 and 0 <= variance < most
+    factor = max(most / variance - 1, _SMALLEST) if fits else np.nan
+    alpha, beta = mu * factor, (1 - mu) * factor
+    address, certain = int(parameters[3]), mu == 0 or spread == 0
+    if certain:
+        below = 1.0 if mu == 0 or mu <= threshold else 0.0
+    else:
+        below = _cumulative(address, alpha, beta, threshold)
+    if limit < size and taken <= limit:
+        if limit == 0:
+            below = 1.0
+        elif not certain and not np.isnan(alpha):
+            possible = _cumulative(address, alpha, beta, min(max(limit / size, 0.0), 1.0))
+            if possible > 0:
+                below = min(max(below / possible, 0.0), 1.0)
+    return 1.0 - below
+
+
+@compiled
+def _cumulative(address: int, alpha: float, beta: float, at: float) -> float:
+    if not (alpha > 0 and beta > 0 and np.isfinite(alpha) and np.isfinite(beta) and 0 <= at <= 1):
+        return 0.0
+    value = call_betainc(address, alpha, beta, at)
+    return 0.0 if np.isnan(value) else value
+
+
+_SCORE, _PLACED = score_pointer(_score), placed_pointer(_placed)
+
+
+def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
+    every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
+    nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
+    parts, rows = policy.explain(snapshot, nobody, every), []
+    for column, name in enumerate(_NAMES):
+        capacity = snapshot.allocatable[:, column].astype(np.float64)
+        load = policy.load(snapshot, every, column)
+        used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
+        rows += [parts[f"{name}_by_load"], *mu_sigma(capacity, 0.0, used, deviation)]
+    return np.stack([*rows, policy.known(snapshot, every).astype(np.float64)])
+
+
+def _make(
+    policy: LowRiskOvercommitment, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    address = betainc_address()
+    if address is None or (allocatable[:, :2] <= 0).any():
+        return None
+    weights = [dict(policy.risk_limit_weights).get(name, 0.5) for name in _NAMES]
+    # an address has 47 bits, which a double holds
+    numbers = [*weights, policy.smoothing_window_size, address]
+    return Kernel(
+        score=_SCORE,
+        parameters=np.array(numbers, dtype=np.float64),
+        terms=functools.partial(_terms, policy),
+        placed=_PLACED,
+    )
+
+
+KERNEL = KernelSource(make=_make)

@@ -1,0 +1,139 @@
+"""Looking at some of the nodes with room, or at all of them together, as a block of their own."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.jit import compiled
+from tracekit.replay.fast.search import BoolArray, Scorer, as_compared
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+class Sight(NamedTuple):
+    """What is looked at; ``turn`` is where the next search starts, shape (1,).
+
+    Parameters
+    ----------
+    wanted : int
+        After how many nodes with room the search stops.
+    block : int64, shape (4, resources, most)
+    positions : int64, shape (most,)
+    scores : float64, shape (most,)
+    turn : int64, shape (1,)
+    """
+
+    wanted: int
+    block: IntArray
+    positions: IntArray
+    scores: FloatArray
+    turn: IntArray
+
+
+def sight(wanted: int, state: IntArray) -> Sight:
+    """Room for so many nodes of a cluster, shape (4, resources, nodes)."""
+    kinds, resources, nodes = state.shape
+    most = min(wanted, nodes)
+    return Sight(
+        wanted=wanted,
+        block=np.zeros((kinds, resources, most), np.int64),
+        positions=np.zeros(most, np.int64),
+        scores=np.zeros(most),
+        turn=np.zeros(1, np.int64),
+    )
+
+
+@compiled
+def look(
+    scorer: Scorer,
+    parameters: FloatArray,
+    silent: bool,
+    reservoir: bool,
+    state: IntArray,
+    ask: IntArray,
+    blocked: BoolArray,
+    seen: Sight,
+    rng: np.random.Generator,
+) -> int:
+    """The best of the nodes found, -1 when none has room; ties by the order of finding."""
+    positions, scores = seen.positions, seen.scores
+    count = _find(state, ask, blocked, seen)
+    if count <= 1 or silent:
+        scores[:count] = 0.0
+    elif count == len(blocked) and positions[0] == 0:
+        scorer.score(state, positions, count, scorer.terms, ask, parameters, scores)
+    else:
+        terms = np.empty((len(scorer.terms), count))
+        for row in range(len(terms)):
+            for at in range(count):
+                terms[row, at] = scorer.terms[row, positions[at]]
+        _copy(state, positions, count, seen.block)
+        scorer.score(seen.block, positions, count, terms, ask, parameters, scores)
+    best = first_of_highest(scores, count, scorer.floats)
+    if reservoir and count > 1:
+        best = _drawn(scores, count, best, scorer.floats, rng)
+    return int(positions[best]) if count else -1
+
+
+@compiled
+def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
+    """The first of the highest; floats are compared after rounding."""
+    best = 0
+    for at in range(1, count):
+        if scores[at] > scores[best]:
+            best = at
+    if floats and count:
+        top = as_compared(scores[best], floats)
+        for at in range(best):
+            if scores[at] >= top - 1e-9 and as_compared(scores[at], floats) == top:
+                return at
+    return best
+
+
+@compiled
+def _drawn(
+    scores: FloatArray, count: int, best: int, floats: bool, rng: np.random.Generator
+) -> int:
+    """One of those equal to the best, by reservoir sampling."""
+    top, equals = as_compared(scores[best], floats), 0
+    for at in range(count):
+        if as_compared(scores[at], floats) == top:
+            equals += 1
+            if equals == 1 or rng.integers(0, equals) == 0:
+                best = at
+    return best
+
+
+@compiled
+def _find(state: IntArray, ask: IntArray, blocked: BoolArray, seen: Sight) -> int:
+    """Collect nodes with room from the turn on; how many there are. Moves the turn on."""
+    nodes, resources = state.shape[2], state.shape[1]
+    size, taken, positions = state[0], state[1], seen.positions
+    start, count, examined = seen.turn[0], 0, 0
+    while examined < nodes and count < seen.wanted:
+        node = start + examined
+        if node >= nodes:
+            node -= nodes
+        examined += 1
+        fits = not blocked[node]
+        for resource in range(resources):
+            left = size[resource, node] - taken[resource, node]
+            fits &= (ask[1, resource] <= 0) | (left >= ask[1, resource])
+        if fits:
+            positions[count] = node
+            count += 1
+    seen.turn[0] = (start + examined) % nodes
+    return count
+
+
+@compiled
+def _copy(state: IntArray, positions: IntArray, count: int, block: IntArray) -> None:
+    for kind in range(state.shape[0]):
+        for resource in range(state.shape[1]):
+            source, target = state[kind, resource], block[kind, resource]
+            for at in range(count):
+                target[at] = source[positions[at]]
