@@ -14,6 +14,7 @@ from tracekit.replay import parameters
 from tracekit.replay.decision import decide
 from tracekit.replay.filter import fits
 from tracekit.replay.placement import PlacementPolicy, all_policies, get_policy, parse_policy
+from tracekit.replay.promises import check_promises
 from tracekit.replay.snapshot import Snapshot
 
 POLICIES = all_policies()
@@ -36,19 +37,9 @@ def state(seen: Snapshot) -> list[bytes]:
 
 
 @every_policy
-def test_is_documented(name: str) -> None:
-    policy = POLICIES[name]
-    assert policy.__doc__
-    assert policy.source
-    assert policy.reads
-    assert all(note.doc.endswith(".") for note in parameters.about(policy).values())
-
-
-@every_policy
-def test_every_parameter_has_a_default(name: str) -> None:
-    fields = dataclasses.fields(POLICIES[name])
-    assert all(field.default is not dataclasses.MISSING for field in fields)
-    assert all(field.kw_only for field in fields)
+def test_keeps_what_a_users_own_policy_is_asked_to_keep(name: str) -> None:
+    check_promises(POLICIES[name], np.random.default_rng(1))
+    assert all(field.kw_only for field in dataclasses.fields(POLICIES[name]))
 
 
 @every_policy
@@ -110,13 +101,6 @@ def test_a_subset_scores_as_it_does_among_all(
     subset = np.array(random.sample(range(len(nodes)), len(nodes) // 2 + 1))  # type: ignore[attr-defined]
     assert whole.dtype in (np.int64, np.float64)
     assert policy.score(seen, waiting, subset).tolist() == whole[subset].tolist()
-
-
-@every_policy
-def test_its_parts_have_a_value_per_node(name: str) -> None:
-    seen = snapshot([(100, 100), (200, 50)], [(10, 20), (0, 0)])
-    parts = POLICIES[name]().explain(seen, container(5, 5), np.arange(2))
-    assert all(part.shape == (2,) for part in parts.values())
 
 
 def test_a_policy_is_frozen() -> None:

@@ -10,6 +10,7 @@ import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
@@ -156,7 +157,11 @@ def all_policies() -> dict[str, type[PlacementPolicy]]:
 
 
 def get_policy(name: str) -> type[PlacementPolicy]:
-    """The policy of that name, of a recorded case's name for it, or of one of its aliases."""
+    """The policy of that name, of one of its aliases, or of a user's own file ``PATH.py``."""
+    if name.endswith(".py"):
+        from tracekit.replay.own_policy import load_own_policy  # noqa: PLC0415 - it builds on this
+
+        return load_own_policy(Path(name))
     plain = name
     for vendor in VENDORS:
         plain = plain.removeprefix(vendor)
