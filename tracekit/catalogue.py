@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from tracekit.errors import TracekitError, nearest
+from tracekit.errors import TracekitError, nearest, unknown_name
 
 Entry = Mapping[str, Any]
 
@@ -22,6 +22,18 @@ def listing(kind: str) -> Sequence[Entry]:
             hint=f"did you mean '{close}'?" if close else "for example: tracekit list queries",
         )
     return KINDS[kind]()
+
+
+def entry(kind: str, name: str) -> Entry:
+    """The entry of that name; raises TracekitError that suggests a near one."""
+    entries = {str(one["name"]): one for one in listing(kind)}
+    if name not in entries:
+        raise unknown_name(_singular(kind), name, entries, listing=f"tracekit list {kind}")
+    return entries[name]
+
+
+def _singular(kind: str) -> str:
+    return f"{kind[:-3]}y" if kind.endswith("ies") else kind.removesuffix("s")
 
 
 def _sources() -> list[Entry]:

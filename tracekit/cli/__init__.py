@@ -12,6 +12,7 @@ import importlib.metadata
 import os
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -27,13 +28,12 @@ def build_app() -> typer.Typer:
     app = typer.Typer(
         name="tracekit",
         help="Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.",
-        no_args_is_help=True,
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         add_completion=True,
         context_settings={"help_option_names": ["-h", "--help"]},
     )
-    app.callback()(_global_options)
+    app.callback(invoke_without_command=True)(_global_options)
     for name in registry.module_names(_THIS):
         module = importlib.import_module(f"{__name__}.{name}")
         app.command(name=module_name(name))(_interruptible(module.command))
@@ -74,6 +74,7 @@ def _version(wanted: bool) -> None:
 
 
 def _global_options(
+    context: typer.Context,
     version: Annotated[
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
@@ -86,6 +87,19 @@ def _global_options(
     _ = version
     if debug:
         os.environ["TRACEKIT_DEBUG"] = "1"
+    if context.invoked_subcommand is None:
+        _say_what_is_next()
+
+
+def _say_what_is_next() -> None:
+    from tracekit.cli._next import advice, look_around
+
+    print("tracekit: ingest, analyse, replay and report cluster traces.\n")
+    for sentence, command in advice(look_around(Path.cwd())):
+        print(f"{sentence}{':' if command else ''}")
+        if command:
+            print(f"    {command}")
+    print("\nAll commands: tracekit --help. What there is: tracekit list.")
 
 
 def main() -> None:

@@ -25,6 +25,13 @@ def print_sentence(text: str) -> None:
     print(textwrap.fill(text, WIDTH, initial_indent="- ", subsequent_indent="  "))
 
 
+def print_paragraph(text: str) -> None:
+    """Print a text wrapped to the width of a page."""
+    import textwrap
+
+    print(textwrap.fill(" ".join(text.split()), WIDTH, break_on_hyphens=False))
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
 ) -> None:

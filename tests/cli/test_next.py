@@ -1,0 +1,74 @@
+"""``tracekit`` alone: what lies here, and how to go on from it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracekit.cli import run
+from tracekit.cli._next import Found, advice, kind_of, look_around
+
+STORE = {"format_version": 1, "sources": []}
+RUN = {"schema": "tracekit/replay/1"}
+
+
+def manifest(folder: Path, content: object) -> Path:
+    folder.mkdir(parents=True)
+    (folder / "manifest.json").write_text(json.dumps(content))
+    return folder
+
+
+def archive(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(b"")
+    return path
+
+
+def test_an_empty_folder_offers_the_demo() -> None:
+    told = advice(Found(traces=(), stores=(), runs=(), pages=()))
+    assert told[0][1] == "tracekit run synth:small --out demo"
+
+
+def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
+    manifest(tmp_path / "out" / "store", STORE)
+    manifest(tmp_path / "out" / "replay", RUN)
+    (tmp_path / "notes.html").write_text("")
+    found = look_around(tmp_path)
+    assert found == Found(
+        traces=(), stores=("out/store",), runs=("out/replay",), pages=("notes.html",)
+    )
+    commands = [command for _, command in advice(found)]
+    assert "tracekit report out/replay --out report.html" in commands
+    assert "tracekit replay out/store --policy all --out run" in commands
+
+
+def test_inside_a_store_it_is_named_by_a_dot(tmp_path: Path) -> None:
+    assert look_around(manifest(tmp_path / "s", STORE)).stores == (".",)
+
+
+def test_traces_in_one_folder_and_in_several(tmp_path: Path) -> None:
+    archive(tmp_path / "one" / "Node_0.tar.gz")
+    assert look_around(tmp_path).traces == ("one",)
+    archive(tmp_path / "two" / "MSResource" / "MSResource_0.tar.gz")
+    assert look_around(tmp_path).traces == (".",)
+    assert ("this folder holds trace files", "tracekit run . --out out") in advice(
+        look_around(tmp_path)
+    )
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{", '{"schema": 1}'])
+def test_a_foreign_manifest_is_nothing(tmp_path: Path, content: str) -> None:
+    (tmp_path / "manifest.json").write_text(content)
+    assert kind_of(tmp_path) is None
+
+
+def test_the_command_alone_prints_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert run([]) == 0
+    shown = capsys.readouterr().out
+    assert "tracekit run synth:small --out demo" in shown
+    assert "tracekit --help" in shown
