@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-callgraph check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-callgraph docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -40,6 +40,9 @@ bench-ingest: $(VENV)/.dev ## speed and memory of ingest, beside gzip
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 	$(BIN)/python tests/bench/bench_callgraph.py 50
+
+docs: $(VENV)/.dev ## write docs/reference anew from the code
+	$(BIN)/python tests/support/docs_support.py
 
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
 	$(BIN)/python -m pytest -q tests/test_wheel.py

@@ -32,6 +32,12 @@ def test_all_of_it_is_read(tmp_path: Path) -> None:
     assert load.recorded
 
 
+def test_limits_may_be_left_out(tmp_path: Path) -> None:
+    stated = {k: v for k, v in PARQUET["containers"].items() if "limit" not in k}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", containers=stated))
+    assert load.limit.tolist() == [[0, 0, 0, 0]] * 3
+
+
 def column(file: str, name: str, values: list[Any] | None) -> dict[str, list[Any]]:
     rest = {key: value for key, value in PARQUET[file].items() if key != name}
     return rest if values is None else {**rest, name: values}

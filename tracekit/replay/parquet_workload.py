@@ -106,9 +106,12 @@ def _assemble(
         nonzero_request=nonzero(request, stated, resources),
         limit=_amounts(
             containers.select(
-                pl.col(limit).alias(name)
-                for name, limit in _LIMITS.items()
-                if limit in containers.columns
+                "container",
+                *(
+                    pl.col(limit).alias(name)
+                    for name, limit in _LIMITS.items()
+                    if limit in containers.columns
+                ),
             ),
             resources,
         ),

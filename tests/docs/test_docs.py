@@ -1,0 +1,61 @@
+"""Every command and cell of the docs runs; links lead somewhere; the reference is current."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from docs_support import DOCS, blocks, commands, file_of, pages, reference
+
+import tracekit
+from tracekit.cli import run
+
+PAGES = pages()
+ROOT = DOCS.parent
+_LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
+
+
+@pytest.fixture(scope="module")
+def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """What a page other than the tutorial takes for granted."""
+    folder = tmp_path_factory.mktemp("docs")
+    tracekit.synth(folder / "traces", preset="tiny")
+    tracekit.ingest(folder / "traces", folder / "mystore")
+    return folder / "mystore"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
+def test_what_the_page_says_runs(
+    page: Path, tmp_path: Path, small_store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    found = list(blocks(page))
+    if "how-to" in page.parts:
+        (tmp_path / "mystore").symlink_to(small_store)
+    cell_names: dict[str, Any] = {}
+    for language, text in found:
+        named = file_of(text)
+        if named:
+            Path(named[0]).write_text(named[1])
+        elif language == "python":
+            exec(compile(text, str(page), "exec"), cell_names)  # noqa: S102 - the page's own cells
+        elif language == "sh":
+            for arguments in commands(text):
+                assert run(arguments) == 0, arguments
+
+
+@pytest.mark.parametrize(
+    "page", [*PAGES, *ROOT.glob("*.md")], ids=lambda page: str(page.relative_to(ROOT))
+)
+def test_links_lead_somewhere(page: Path) -> None:
+    for target in _LINK.findall(page.read_text(encoding="utf-8")):
+        if "://" not in target:
+            assert (page.parent / target).exists(), target
+
+
+@pytest.mark.parametrize("name", reference())
+def test_the_reference_is_current(name: str) -> None:
+    written = (DOCS / "reference" / name).read_text(encoding="utf-8")
+    assert written == reference()[name], "run make docs"

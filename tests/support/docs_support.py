@@ -1,0 +1,97 @@
+"""The pages of docs/: their code blocks, and the reference generated from the code."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import typer.main
+from click import Context
+
+from tracekit import catalogue
+from tracekit.cli import build_app
+
+DOCS = Path(__file__).parents[2] / "docs"
+_BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_FILE = re.compile(r"^(?:#|--) file: (\S+)\n")
+_NOTE = "Generated from the code by `make docs`; not to be edited by hand.\n"
+
+
+def pages() -> list[Path]:
+    """Pages written by hand."""
+    return sorted(page for page in DOCS.rglob("*.md") if page.parent.name != "reference")
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str]]:
+    """Language and text of each block of code that says what it is written in."""
+    for found in _BLOCK.finditer(page.read_text(encoding="utf-8")):
+        yield found[1], found[2]
+
+
+def file_of(text: str) -> tuple[str, str] | None:
+    """The name of the file a block goes to, with its text; None when it is to be run."""
+    named = _FILE.match(text)
+    return (named[1], text[named.end() :]) if named else None
+
+
+def commands(text: str) -> list[list[str]]:
+    """Arguments of every ``tracekit`` line of a block; raises for another program."""
+    lines = [shlex.split(line, comments=True) for line in text.splitlines()]
+    for line in lines:
+        if line and line[0] != "tracekit":
+            raise ValueError(f"not a tracekit command: {line}")
+    return [line[1:] for line in lines if line]
+
+
+def reference() -> Mapping[str, str]:
+    """The pages of docs/reference, by file name."""
+    return {
+        "commands.md": _commands(),
+        "queries.md": _listing("queries", "Queries", ("params", "columns")),
+        "policies.md": _listing("policies", "Policies", ("params",)),
+        "tables.md": _listing("tables", "Tables", ("columns",)),
+        "metrics.md": _listing("metrics", "Metrics", ()),
+    }
+
+
+def _commands() -> str:
+    group: Any = typer.main.get_command(build_app())
+    parts = ["# Commands\n", _NOTE]
+    for name in sorted(group.commands):
+        context = Context(group.commands[name], info_name=f"tracekit {name}")
+        context.terminal_width = 80
+        shown = "\n".join(line.rstrip() for line in context.get_help().splitlines())
+        parts.append(f"## tracekit {name}\n\n```text\n{shown}\n```\n")
+    return "\n".join(parts)
+
+
+def _listing(kind: str, title: str, lists: Sequence[str]) -> str:
+    parts = [f"# {title}\n", _NOTE]
+    for entry in catalogue.listing(kind):
+        parts.append(f"## {entry['name']}\n\n{entry['title'].removesuffix('.')}.\n")
+        told = [key for key in ("description", "source", "unit") if entry.get(key)]
+        parts += [f"{key.capitalize()}: {entry[key]}\n" for key in told]
+        parts += [_table(entry[key]) for key in lists if entry.get(key)]
+    return "\n".join(parts)
+
+
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    columns = list(rows[0])
+    cell: Callable[[object], str] = lambda value: str(value).replace("|", "\\|").replace("\n", " ")  # noqa: E731
+    lines = [columns, ["---"] * len(columns), *([cell(row[c]) for c in columns] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def write_reference() -> None:
+    """Write docs/reference anew."""
+    folder = DOCS / "reference"
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, text in reference().items():
+        (folder / name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_reference()
