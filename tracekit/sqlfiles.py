@@ -101,7 +101,8 @@ def parse(name: str, path: Path) -> SqlFile:
     """Parse a SQL file; a user's own file may do without a header."""
     text = path.read_text(encoding="utf-8")
     header = _read_header(text)
-    defaults = {found: default for found, _, default in _USED_PARAM.findall(text)}
+    used = _used(text)
+    defaults = {found: default for found, _, default in used}
     params = [_described(path, "param", line) for line in header.values.get("param", [])]
     return SqlFile(
         name=name,
@@ -111,7 +112,7 @@ def parse(name: str, path: Path) -> SqlFile:
         description=header.one("description"),
         reads=_words(header.one("reads")),
         params=tuple(Described(p.name, p.type, p.description, defaults.get(p.name)) for p in params)
-        or tuple(Described(n, t, "", d) for n, t, d in dict.fromkeys(_USED_PARAM.findall(text))),
+        or tuple(Described(n, t, "", d) for n, t, d in dict.fromkeys(used)),
         columns=tuple(_described(path, "column", line) for line in header.values.get("column", [])),
         order=_words(header.one("order")),
         run=header.one("run"),
@@ -120,7 +121,15 @@ def parse(name: str, path: Path) -> SqlFile:
 
 def used_params(text: str) -> set[tuple[str, str]]:
     """Names and types of the parameters a statement uses."""
-    return {(name, kind) for name, kind, _ in _USED_PARAM.findall(text)}
+    return {(name, kind) for name, kind, _ in _used(text)}
+
+
+def _used(text: str) -> list[tuple[str, str, str]]:
+    """Name, type and default of each use; written STRING, as Spark wants a length of VARCHAR."""
+    return [
+        (name, "VARCHAR" if kind == "STRING" else kind, default)
+        for name, kind, default in _USED_PARAM.findall(text)
+    ]
 
 
 def _read_header(text: str) -> _Header:

@@ -17,13 +17,13 @@ WITH ends AS (
         calls,
         upstream AS caller,
         0 AS calls_made,
-        cast(NULL AS VARCHAR) AS callee
+        cast(NULL AS STRING) AS callee
     FROM calls_service_edges
     UNION ALL
     SELECT
         upstream AS service,
         0 AS calls,
-        cast(NULL AS VARCHAR) AS caller,
+        cast(NULL AS STRING) AS caller,
         calls AS calls_made,
         downstream AS callee
     FROM calls_service_edges

@@ -38,7 +38,7 @@ stray AS (
         'time_ms' AS "column",
         'kept' AS action,
         stray_rows AS "rows",
-        concat('at ', cast(stray_example_ms AS VARCHAR), ' ms') AS example
+        concat('at ', cast(stray_example_ms AS STRING), ' ms') AS example
     FROM quality_time_grid
     WHERE stray_rows > 0
 ),
@@ -73,7 +73,7 @@ gaps AS (
         'left as gaps' AS action,
         cast(sum(cast(floor(spans.span_ms / grid.step_ms) AS BIGINT) + 1 - spans.samples) AS BIGINT)
             AS "rows",
-        concat('between first and last sample, step ', cast(max(grid.step_ms) AS VARCHAR), ' ms')
+        concat('between first and last sample, step ', cast(max(grid.step_ms) AS STRING), ' ms')
             AS example
     FROM spans
     INNER JOIN quality_time_grid AS grid ON spans."table" = grid."table"

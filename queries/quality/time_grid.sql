@@ -44,7 +44,7 @@ spaced AS (
         time_ms,
         samples,
         time_ms - lag(time_ms) OVER by_time AS before_ms,
-        lead(time_ms) OVER by_time - time_ms AS after_ms
+        (lead(time_ms) OVER by_time) - time_ms AS after_ms
     FROM counted
     WINDOW by_time AS (PARTITION BY "table" ORDER BY time_ms)
 ),

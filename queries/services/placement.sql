@@ -37,6 +37,6 @@ FROM usage_container_profile AS stays
 INNER JOIN sizes ON stays.service = sizes.service
 LEFT JOIN usage_node_profile AS profile ON stays.node = profile.node
 WHERE
-    stays.service = coalesce(getvariable('service')::VARCHAR, '')
-    OR (coalesce(getvariable('service')::VARCHAR, '') = '' AND sizes.place = 1)
+    stays.service = coalesce(getvariable('service')::STRING, '')
+    OR (coalesce(getvariable('service')::STRING, '') = '' AND sizes.place = 1)
 ORDER BY stays.container, stays.node;

@@ -36,13 +36,22 @@ binned AS (
             cast(ceil(1 / coalesce(getvariable('bin_width')::DOUBLE, 0.1) - 1e-9) AS BIGINT) - 1
         ) AS bin
     FROM found
+),
+
+counted AS (
+    SELECT
+        containers,
+        resource,
+        bin,
+        count(*) AS nodes
+    FROM binned
+    GROUP BY containers, resource, bin
 )
 
 SELECT
     containers,
     resource,
     round(bin * coalesce(getvariable('bin_width')::DOUBLE, 0.1), 12) AS bin_start,
-    count(*) AS nodes
-FROM binned
-GROUP BY containers, resource, bin
+    nodes
+FROM counted
 ORDER BY containers, resource, bin_start;

@@ -41,9 +41,9 @@ SELECT
     per_block.samples,
     round(per_block.cpu_mean, 12) AS cpu_mean,
     round(per_block.memory_mean, 12) AS memory_mean,
-    round(per_block.cpu_var, 18) AS cpu_var,
-    round(per_block.memory_var, 18) AS memory_var,
-    round(per_block.cpu_memory_cov, 18) AS cpu_memory_cov
+    round(per_block.cpu_var, 15) AS cpu_var,
+    round(per_block.memory_var, 15) AS memory_var,
+    round(per_block.cpu_memory_cov, 15) AS cpu_memory_cov
 FROM per_block
 INNER JOIN node_id ON per_block.node_key = node_id.node_key
 ORDER BY node_id.node, per_block.block_start_ms;

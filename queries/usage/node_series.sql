@@ -13,9 +13,9 @@ SELECT
     memory_fraction
 FROM node_usage
 WHERE
-    node = coalesce(getvariable('node')::VARCHAR, '')
+    node = coalesce(getvariable('node')::STRING, '')
     OR (
-        coalesce(getvariable('node')::VARCHAR, '') = ''
+        coalesce(getvariable('node')::STRING, '') = ''
         AND node_key = (SELECT min(first.node_key) FROM node_usage_keyed AS first)
     )
 ORDER BY time_ms;

@@ -17,13 +17,21 @@ WITH binned AS (
             floor(util_diff / coalesce(getvariable('bin_width')::DOUBLE, 0.02) + 1e-9) AS BIGINT
         ) AS bin
     FROM usage_node_profile
+),
+
+counted AS (
+    SELECT
+        zone,
+        bin,
+        count(*) AS nodes
+    FROM binned
+    GROUP BY zone, bin
 )
 
 SELECT
     zone,
     round(bin * coalesce(getvariable('bin_width')::DOUBLE, 0.02), 12) AS bin_start,
-    count(*) AS nodes,
-    round(count(*) / sum(count(*)) OVER (), 12)::DOUBLE AS node_share
-FROM binned
-GROUP BY zone, bin
+    nodes,
+    round(nodes / sum(nodes) OVER (), 12)::DOUBLE AS node_share
+FROM counted
 ORDER BY zone, bin_start;
