@@ -100,10 +100,15 @@ def ingest(
     jobs: int | None = None,
     memory_limit_bytes: int = 2**30,
     max_rejects_fraction: float | None = None,
+    engine: str | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store; see ``tracekit.store.write.ingest``."""
+    """Take trace files into a store; see ``tracekit.store.write.ingest``.
+
+    With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
+    """
     from tracekit import store as stores
+    from tracekit.spark import crew_of
 
     return stores.ingest(
         source,
@@ -112,6 +117,7 @@ def ingest(
         jobs=jobs,
         memory_limit_bytes=memory_limit_bytes,
         max_rejects_fraction=max_rejects_fraction,
+        crew=crew_of(engine, jobs),
         progress=progress,
     )
 
@@ -138,13 +144,17 @@ def check(store: str | Path) -> dict[str, Any]:
 
 
 def query(
-    store: str | Path, name: str, params: Mapping[str, str | float | bool] | None = None
+    store: str | Path,
+    name: str,
+    params: Mapping[str, str | float | bool] | None = None,
+    *,
+    engine: str | None = None,
 ) -> pl.DataFrame:
     """The rows of one query on a store; see ``tracekit.query.run``."""
     from tracekit.query import run
     from tracekit.store import open_store
 
-    return run(open_store(store), name, params)
+    return run(open_store(store), name, params, engine=engine)
 
 
 def analyze(
@@ -152,6 +162,7 @@ def analyze(
     out: str | Path | None = None,
     *,
     seed: int = 0,
+    engine: str | None = None,
     progress: Progress = SILENT,
 ) -> Analysis:
     """All analytics of a store, by name; see ``tracekit.analysis.run.analyze``."""
@@ -159,7 +170,11 @@ def analyze(
     from tracekit.store import open_store
 
     return analysis.analyze(
-        open_store(store), None if out is None else Path(out), seed=seed, progress=progress
+        open_store(store),
+        None if out is None else Path(out),
+        seed=seed,
+        engine=engine,
+        progress=progress,
     )
 
 
@@ -169,10 +184,13 @@ def callgraph(
     *,
     mode: str = "repair",
     move: bool = True,
+    jobs: int | None = None,
+    engine: str | None = None,
     progress: Progress = SILENT,
 ) -> CallGraphs:
     """Rebuild the call graphs of a store; see ``tracekit.callgraph.run.callgraph``."""
     from tracekit.callgraph.run import callgraph as rebuild
+    from tracekit.spark import crew_of
     from tracekit.store import open_store
 
     return rebuild(
@@ -180,6 +198,8 @@ def callgraph(
         None if out is None else Path(out),
         mode=mode,
         move=move,
+        jobs=jobs,
+        crew=crew_of(engine),
         progress=progress,
     )
 

@@ -47,6 +47,6 @@ SELECT
     upstreams,
     calls_made,
     downstreams,
-    row_number() OVER (ORDER BY calls DESC, service ASC NULLS LAST) AS rank
+    cast(row_number() OVER (ORDER BY calls DESC, service ASC NULLS LAST) AS BIGINT) AS rank
 FROM summed
 ORDER BY rank;

@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.analysis.needs import needs_a_choice, tables_missing, tables_needed
 from tracekit.analysis.results import Inputs, Result, all_results
 from tracekit.progress import SILENT, Progress, Task
-from tracekit.query.database import Database
+from tracekit.query.engine import AnyDatabase, open_database
 from tracekit.sqlfiles import SqlFile, all_queries, in_reading_order
 from tracekit.store.folder import Store
 
@@ -32,18 +32,26 @@ class Analysis:
 
 
 def analyze(
-    store: Store, out: Path | None = None, *, seed: int = 0, progress: Progress = SILENT
+    store: Store,
+    out: Path | None = None,
+    *,
+    seed: int = 0,
+    engine: str | None = None,
+    progress: Progress = SILENT,
 ) -> Analysis:
     """Run every query that needs no choice, then every result computed from their rows.
 
     With ``out``, each is also written as ``out/<name>.parquet``. The same seed gives the same
-    intervals.
+    intervals. ``engine`` is what ``tracekit.query.engine.open_database`` understands.
     """
     queries = [q for q in in_reading_order(all_queries()) if not needs_a_choice(q)]
     results = all_results()
     analysis = Analysis()
     steps = len(queries) + len(results)
-    with Database(store) as database, progress.task("analyze", steps, "results") as task:
+    with (
+        open_database(store, engine) as database,
+        progress.task("analyze", steps, "results") as task,
+    ):
         for query in queries:
             _run_query(store, query, database, analysis)
             _done(query.name, analysis, out, task)
@@ -54,7 +62,7 @@ def analyze(
     return analysis
 
 
-def _run_query(store: Store, query: SqlFile, database: Database, analysis: Analysis) -> None:
+def _run_query(store: Store, query: SqlFile, database: AnyDatabase, analysis: Analysis) -> None:
     missing = tables_missing(store, tables_needed(query, all_queries()))
     if missing:
         analysis.missing[query.name] = missing

@@ -3,21 +3,30 @@
 from __future__ import annotations
 
 import dataclasses
+import itertools
+import os
+from collections import deque
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
-from tracekit.callgraph import frames
-from tracekit.callgraph.graph import MODES, Graph, Mode, rebuild
+from tracekit.callgraph.graph import MODES, Mode
 from tracekit.callgraph.ledger import UNITS
 from tracekit.callgraph.names import Names
-from tracekit.callgraph.parts import ROWS_AT_ONCE, open_parts, ranges, read
+from tracekit.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
+from tracekit.callgraph.piece import Piece, PieceTask
 from tracekit.callgraph.totals import Totals
 from tracekit.callgraph.write import Folder
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import Store
+
+
+_PARALLEL_FROM_PIECES = 4
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,6 +66,8 @@ def callgraph(
     mode: str = "repair",
     move: bool = True,
     rows_at_once: int = ROWS_AT_ONCE,
+    jobs: int | None = None,
+    crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> CallGraphs:
     """Rebuild the call graphs of a store, and count what was wrong with their records.
@@ -67,6 +78,8 @@ def callgraph(
     mode : ``naive`` or ``repair``, see ``tracekit.callgraph.graph.rebuild``
     move : see ``tracekit.callgraph.tree.by_name``
     rows_at_once : rows in memory; the results do not depend on it
+    jobs : processes; as many as there are cores if not given, one for a small store
+    crew : who rebuilds the pieces, instead of this process; closed at the end
 
     Raises TracekitError for an unknown mode or a store without calls.
     """
@@ -76,10 +89,11 @@ def callgraph(
     pieces = ranges(parts, rows_at_once)
     with Folder(out, names) as folder:
         with progress.task("callgraph", len(pieces), "pieces") as task:
-            for first, last in pieces:
-                rows = read(parts, first, last)
-                if rows.height:
-                    _take(rebuild(rows, mode=chosen, move=move), rows, totals, folder)
+            for piece in _rebuilt(
+                parts, pieces, chosen, crew or _crew(jobs, len(pieces)), move=move
+            ):
+                if piece is not None:
+                    _take(piece, totals, folder)
                 task.advance(1)
         result = _result(chosen, totals, names)
         for name in ("edges", "services", "shapes"):
@@ -96,10 +110,40 @@ def _known(mode: str) -> Mode:
     )
 
 
-def _take(graph: Graph, rows: pl.DataFrame, totals: Totals, folder: Folder) -> None:
-    calls = frames.calls_frame(graph)
-    traces = frames.traces_frame(graph, rows)
-    ledger = frames.ledger_frame(graph)
+def _crew(jobs: int | None, pieces: int) -> Crew:
+    """Processes of this machine; a piece is done before a second one has started."""
+    size = min(jobs or ((os.cpu_count() or 1) if pieces >= _PARALLEL_FROM_PIECES else 1), pieces)
+    return Workers(size) if size > 1 else Alone()
+
+
+def _rebuilt(
+    parts: list[Part],
+    pieces: Sequence[tuple[int, int]],
+    mode: Mode,
+    crew: Crew,
+    *,
+    move: bool,
+) -> Iterator[Piece | None]:
+    """The pieces in their order; a crew is a few of them ahead, so that memory stays small."""
+    waiting = iter(pieces)
+    under_way: deque[Future[Piece | None]] = deque()
+
+    def start(count: int) -> None:
+        for first, last in itertools.islice(waiting, count):
+            task = PieceTask(parts, first, last, mode, move)
+            under_way.append(crew.submit(task, lambda *_: None))
+
+    try:
+        start(crew.size + (crew.size > 1))
+        while under_way:
+            yield under_way.popleft().result()
+            start(1)
+    finally:
+        crew.close()
+
+
+def _take(piece: Piece, totals: Totals, folder: Folder) -> None:
+    calls, traces, ledger = piece
     totals.add(calls, traces, ledger)
     texts = ledger.with_columns(pl.col("defect", "action").cast(pl.String))
     for name, frame in (("calls", calls), ("traces", traces), ("ledger", texts)):

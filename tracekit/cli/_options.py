@@ -12,6 +12,14 @@ from tracekit.errors import TracekitError
 
 StoreArgument = Annotated[Path, typer.Argument(help="The store's folder.", show_default=False)]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
+EngineOption = Annotated[
+    str | None,
+    typer.Option(
+        "--engine",
+        metavar="duckdb|spark:MASTER",
+        help="For example spark:local[2], spark://HOST:7077.",
+    ),
+]
 SeedOption = Annotated[int, typer.Option("--seed", help="Seed of every random choice.", min=0)]
 
 _UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}

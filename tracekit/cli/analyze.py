@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli._options import JsonOption, SeedOption, StoreArgument
+from tracekit.cli._options import EngineOption, JsonOption, SeedOption, StoreArgument
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
 
 JSON_ROWS = 1000
@@ -17,6 +17,7 @@ def command(
     store: StoreArgument,
     out: Annotated[Path | None, typer.Option(help="Write every result there, as Parquet.")] = None,
     seed: SeedOption = 0,
+    engine: EngineOption = None,
     json: JsonOption = False,
 ) -> None:
     """Run all analytics of a store: zones, cohorts, causes, demand and sizes, with intervals.
@@ -30,7 +31,7 @@ def command(
     from tracekit.analysis.summary import summary, verdicts
 
     with progress() as shown:
-        analysis = tracekit.analyze(store, out, seed=seed, progress=shown)
+        analysis = tracekit.analyze(store, out, seed=seed, engine=engine, progress=shown)
     if json:
         small = {n: f.to_dicts() for n, f in analysis.frames.items() if f.height <= JSON_ROWS}
         missing = {name: list(tables) for name, tables in analysis.missing.items()}

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracekit.cli._options import JsonOption, StoreArgument
+from tracekit.cli._options import EngineOption, JsonOption, StoreArgument
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ def command(
         Path | None, typer.Option(help="Write the sizing study's simulation set there instead.")
     ] = None,
     chains: Annotated[int, typer.Option(help="Call chains to export.", min=1)] = 330,
+    jobs: Annotated[int | None, typer.Option(help="Processes; one per core.", min=1)] = None,
+    engine: EngineOption = None,
     json: JsonOption = False,
 ) -> None:
     """Rebuild the call graph of every trace from rpc ids and twice-recorded calls.
@@ -45,7 +47,9 @@ def command(
         _export(store, export, chains, as_json=json)
         return
     with progress() as shown:
-        result = tracekit.callgraph(store, out, mode=mode, move=not drop, progress=shown)
+        result = tracekit.callgraph(
+            store, out, mode=mode, move=not drop, jobs=jobs, engine=engine, progress=shown
+        )
     if json:
         print_json(_document(store, result))
     else:

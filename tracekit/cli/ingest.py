@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli._options import JsonOption, size_bytes
+from tracekit.cli._options import EngineOption, JsonOption, size_bytes
 from tracekit.cli._output import print_json, print_table, progress
 
 
@@ -24,6 +24,7 @@ def command(
         float | None,
         typer.Option(help="Refuse a file with a larger share of broken rows, e.g. 0.01."),
     ] = None,
+    engine: EngineOption = None,
     json: JsonOption = False,
 ) -> None:
     """Take trace files into a store; run again to add files or to resume.
@@ -43,6 +44,7 @@ def command(
             jobs=jobs,
             memory_limit_bytes=size_bytes(memory_limit),
             max_rejects_fraction=max_rejects,
+            engine=engine,
             progress=shown,
         )
     if json:

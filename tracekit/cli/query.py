@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli._options import StoreArgument, key_values
+from tracekit.cli._options import EngineOption, StoreArgument, key_values
 from tracekit.cli._output import print_frame, write_frame
 
 
@@ -27,6 +27,7 @@ def command(
     param: Annotated[
         list[str] | None, typer.Option("--param", "-p", help="A parameter, as name=value.")
     ] = None,
+    engine: EngineOption = None,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead.")] = None,
 ) -> None:
@@ -38,7 +39,7 @@ def command(
     """
     import tracekit
 
-    frame = tracekit.query(store, name, key_values(param, option="-p"))
+    frame = tracekit.query(store, name, key_values(param, option="-p"), engine=engine)
     if out is not None:
         write_frame(frame, out, output_format.value)
         print(f"{frame.height:,} rows written to {out}")

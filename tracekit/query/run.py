@@ -7,19 +7,28 @@ from collections.abc import Mapping
 import polars as pl
 
 from tracekit.errors import TracekitError, nearest
-from tracekit.query.database import Database, Value
+from tracekit.query.database import Value
+from tracekit.query.engine import open_database
 from tracekit.sqlfiles import Described, SqlFile, get_query
 from tracekit.store.folder import Store
 
 
-def run(store: Store, name: str, params: Mapping[str, Value | str] | None = None) -> pl.DataFrame:
+def run(
+    store: Store,
+    name: str,
+    params: Mapping[str, Value | str] | None = None,
+    *,
+    engine: str | None = None,
+) -> pl.DataFrame:
     """The rows of a query of ``queries/`` (or of any SQL file) on a store.
+
+    ``engine`` is what ``tracekit.query.engine.open_database`` understands.
 
     Raises TracekitError for an unknown query or parameter, or a value of the wrong type.
     """
     query = get_query(name)
     variables = bind(query, params or {})
-    with Database(store) as database:
+    with open_database(store, engine) as database:
         return database.frame(query.text, variables)
 
 

@@ -6,7 +6,7 @@ for the plain duckdb CLI; and a connection of tracekit's own, with absolute path
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import duckdb
@@ -18,6 +18,8 @@ from tracekit.store.arrow import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.tables import Column, Table, all_entities, all_tables
+
+Scan = Callable[[list[Path]], str]
 
 CATALOG = "catalog.duckdb"
 DEFECTS = "quality/defects.parquet"
@@ -82,19 +84,23 @@ def query_views() -> Iterator[str]:
         yield f"CREATE VIEW {query.view_name} AS {query.select}"
 
 
-def base_views(store: Store, *, relative: bool) -> Iterator[str]:
-    """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables."""
+def base_views(store: Store, *, relative: bool, scan: Scan | None = None) -> Iterator[str]:
+    """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
+
+    ``scan`` turns Parquet files into something to select from; DuckDB's way if not given.
+    """
+    scan = scan or _scan
     root = Path() if relative else store.path.resolve()
     for entity in all_entities():
-        yield _dimension_view(store, entity, root)
+        yield _dimension_view(store, entity, root, scan)
     for table in all_tables().values():
-        yield from _table_views(store, table, root)
-    yield _rejects_view(store, root)
-    yield _file_view("source_defect", root / DEFECTS)
-    yield _file_view("source_file", root / SOURCES)
+        yield from _table_views(store, table, root, scan)
+    yield _rejects_view(store, root, scan)
+    yield _file_view("source_defect", root / DEFECTS, scan)
+    yield _file_view("source_file", root / SOURCES, scan)
 
 
-def _dimension_view(store: Store, entity: str, root: Path) -> str:
+def _dimension_view(store: Store, entity: str, root: Path, scan: Scan) -> str:
     path = f"dimensions/{entity}.parquet"
     ids = store.manifest.dimensions.get(entity, 0)
     if not ids:
@@ -104,18 +110,18 @@ def _dimension_view(store: Store, entity: str, root: Path) -> str:
         )
     return (
         f"CREATE VIEW {entity}_id AS SELECT key AS {entity}_key, id AS {entity}"
-        f" FROM {_scan([root / path])} WHERE key < {ids}"
+        f" FROM {scan([root / path])} WHERE key < {ids}"
     )
 
 
-def _table_views(store: Store, table: Table, root: Path) -> Iterator[str]:
+def _table_views(store: Store, table: Table, root: Path, scan: Scan) -> Iterator[str]:
     """The table with its original ids, and ``<table>_keyed``: as stored, quicker to aggregate."""
     files = [root / file.relative_to(store.path) for file in store.table_files(table.name)]
     if not files:
         yield _empty_view(f"{table.name}_keyed", table, keyed=True)
         yield _empty_view(table.name, table, keyed=False)
         return
-    yield f"CREATE VIEW {table.name}_keyed AS SELECT * FROM {_scan(files)}"
+    yield f"CREATE VIEW {table.name}_keyed AS SELECT * FROM {scan(files)}"
     columns = ", ".join(_view_column(column) for column in table.columns)
     joins = " ".join(
         f"LEFT JOIN {column.entity}_id AS d_{column.name}"
@@ -141,10 +147,10 @@ def _view_column(column: Column) -> str:
     return f"t.{column.name}"
 
 
-def _rejects_view(store: Store, root: Path) -> str:
+def _rejects_view(store: Store, root: Path, scan: Scan) -> str:
     parts = [
         f"SELECT '{table}' AS \"table\", * FROM"
-        f" {_scan([root / f.relative_to(store.path) for f in store.reject_files(table)])}"
+        f" {scan([root / f.relative_to(store.path) for f in store.reject_files(table)])}"
         for table in all_tables()
         if store.reject_files(table)
     ]
@@ -156,8 +162,8 @@ def _rejects_view(store: Store, root: Path) -> str:
     return f"CREATE VIEW reject AS {' UNION ALL '.join([*parts, empty])}"
 
 
-def _file_view(name: str, path: Path) -> str:
-    return f"CREATE VIEW {name} AS SELECT * FROM {_scan([path])}"
+def _file_view(name: str, path: Path, scan: Scan) -> str:
+    return f"CREATE VIEW {name} AS SELECT * FROM {scan([path])}"
 
 
 def _scan(files: list[Path]) -> str:

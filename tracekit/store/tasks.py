@@ -23,6 +23,8 @@ class StageTask:
 
     def run(self, on_progress: OnProgress) -> Staged:
         """Raises TracekitError when the file is damaged; its staging folder is gone then."""
+        # whoever began this before was lost
+        shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         try:
             return stage(identify(self.path, self.name, self.release), self.folder, on_progress)

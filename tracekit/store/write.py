@@ -60,6 +60,7 @@ def ingest(
     jobs: int | None = None,
     memory_limit_bytes: int = DEFAULT_MEMORY_BYTES,
     max_rejects_fraction: float | None = None,
+    crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
     """Take trace files into a store; run again to add files or to go on after an interruption.
@@ -72,6 +73,7 @@ def ingest(
         not given. The store's bytes do not depend on it
     memory_limit_bytes : for everything together; fewer files are read at once where it is small
     max_rejects_fraction : a file with a larger share of broken rows is refused
+    crew : who reads and sorts, instead of processes of this machine; closed at the end
 
     Raises
     ------
@@ -82,16 +84,20 @@ def ingest(
     CheckFailedError
         When a file has more broken rows than ``max_rejects_fraction``.
     """
-    found = discover(Path(source), release=release)
-    folder = Path(store)
+    # a crew may work in another folder, on another machine
+    found = discover(Path(source) if crew is None else Path(source).resolve(), release=release)
+    folder = Path(store) if crew is None else Path(store).resolve()
     with _opened_for_writing(folder) as manifest:
         summary = IngestSummary(
             folder, passed_over=list(found.passed_over), failed=list(found.unreadable)
         )
         writer = _Writer(folder, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
-        crew = _crew(jobs, found.files, memory_limit_bytes)
-        sort_memory = _sort_memory(crew, memory_limit_bytes)
+        if crew is None:
+            crew = _crew(jobs, found.files, memory_limit_bytes)
+            sort_memory = _sort_memory(crew, memory_limit_bytes)
+        else:
+            sort_memory = memory_limit_bytes - _PROCESS_BYTES
         coordinator = Coordinator(folder, manifest, crew, sort_memory, writer.events())
         try:
             with progress.task("ingest", total, "bytes") as task:

@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tracekit import registry
-from tracekit.query.database import Database
+from tracekit.query.engine import AnyDatabase
 
 T = TypeVar("T")
 
@@ -25,7 +25,7 @@ class Inputs:
     ``seed`` and a result's own label give its random numbers, so that no result changes another.
     """
 
-    database: Database
+    database: AnyDatabase
     frames: dict[str, pl.DataFrame]
     seed: int = 0
     _done: dict[Any, Any] = field(default_factory=dict)

@@ -9,7 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.query.database import Database
+from tracekit.query.engine import AnyDatabase
 
 RESOURCES = ("cpu", "memory")
 #: Values of one resource held at a time: 64 MB.
@@ -30,7 +30,7 @@ class NodeChanges:
     steps: dict[str, int]
 
 
-def changes(database: Database) -> Iterator[NodeChanges]:
+def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
     """Every node that has samples of its own and of containers, a group of nodes in memory."""
     grid = _grid(database)
     if grid is None:
@@ -44,7 +44,7 @@ def changes(database: Database) -> Iterator[NodeChanges]:
         yield from _changes_of(database, group, grid)
 
 
-def _grid(database: Database) -> tuple[int, int, int] | None:
+def _grid(database: AnyDatabase) -> tuple[int, int, int] | None:
     """First time, step and number of steps that both tables can share."""
     rows = {r["table"]: r for r in database.rows("SELECT * FROM quality_time_grid")}
     if not {"node_usage", "container_usage"} <= rows.keys():
@@ -68,7 +68,7 @@ def _groups(stays: pl.DataFrame, steps: int) -> Iterator[pl.DataFrame]:
 
 
 def _changes_of(
-    database: Database, stays: pl.DataFrame, grid: tuple[int, int, int]
+    database: AnyDatabase, stays: pl.DataFrame, grid: tuple[int, int, int]
 ) -> Iterator[NodeChanges]:
     low, high = stays["node_key"][0], stays["node_key"][-1]
     nodes = stays.select("node_key").unique().sort("node_key")
@@ -92,7 +92,7 @@ def _changes_of(
 
 
 def _dense(
-    database: Database,
+    database: AnyDatabase,
     table: str,
     entities: pl.DataFrame,
     nodes: tuple[int, int],
@@ -102,7 +102,7 @@ def _dense(
     start, step, steps = grid
     keys = [name for name in ("node_key", "container_key") if name in entities.columns]
     rows = database.frame(
-        f"SELECT {', '.join(keys)}, (time_ms - {start}) // {step} AS at,"
+        f"SELECT {', '.join(keys)}, CAST((time_ms - {start}) / {step} AS BIGINT) AS at,"
         f" cpu_fraction AS cpu, memory_fraction AS memory FROM {table}"
         f" WHERE node_key BETWEEN {nodes[0]} AND {nodes[1]} AND time_ms >= {start}"
         f" AND (time_ms - {start}) % {step} = 0"

@@ -1,0 +1,133 @@
+"""A store's views in a Spark session: the interface of ``tracekit.query.Database``, on Spark."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.spark.session import open_session
+from tracekit.sqlfiles import SqlFile
+from tracekit.store.catalog import base_views, query_views
+from tracekit.store.folder import Store
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+Value = str | int | float | bool
+
+_VIEW = "CREATE VIEW "
+
+
+class SparkDatabase:
+    """A store's views in a session of their own; use as a context manager.
+
+    Parameters
+    ----------
+    engine : str
+        See ``tracekit.spark.session.open_session``. Every executor must be able to read the
+        store's folder under the same path.
+    """
+
+    def __init__(self, store: Store, engine: str) -> None:
+        self._session: SparkSession = open_session(engine).newSession()
+        self._files: dict[str, list[Path]] = {}
+        statements = [*base_views(store, relative=False, scan=self._scan), *query_views()]
+        self._waiting = {_name(text): text.removeprefix(_VIEW) for text in statements}
+        self._declare({})
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._session.catalog.clearCache()
+
+    def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
+        """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
+        from pyspark.errors import PySparkException  # noqa: PLC0415 - optional
+
+        self._declare(variables or {})
+        try:
+            self._prepare(sql)
+            found = pl.from_arrow(self._session.sql(sql.rstrip().removesuffix(";")).toArrow())
+        except PySparkException as error:
+            raise _as_error(error) from error
+        assert isinstance(found, pl.DataFrame)  # noqa: S101 - a table, not one column
+        return found
+
+    def keep(self, query: SqlFile) -> pl.DataFrame:
+        """Run a query and keep its rows in place of its view, for the queries that build on it."""
+        self._declare({})
+        self._prepare(query.select)
+        self._waiting.pop(query.view_name, None)
+        kept = self._session.sql(query.select).cache()
+        kept.createOrReplaceTempView(query.view_name)
+        order = ", ".join(f"{column} NULLS LAST" for column in query.order)
+        return self.frame(f"SELECT * FROM {query.view_name} ORDER BY {order}")
+
+    def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
+        """The rows of one statement as dictionaries."""
+        return self.frame(sql, variables).to_dicts()
+
+    def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
+        """The one value of a statement with one row and one column."""
+        return self.frame(sql, variables).item()
+
+    def _declare(self, variables: Mapping[str, Value]) -> None:
+        """Make ``getvariable`` a function, as Spark has none: NULL for what is not set."""
+        cases = " ".join(
+            f"WHEN '{name}' THEN '{_quoted(_spelled(value))}'" for name, value in variables.items()
+        )
+        body = f"CASE name {cases} END" if cases else "CAST(NULL AS STRING)"
+        self._session.sql(
+            "CREATE OR REPLACE TEMPORARY FUNCTION getvariable(name STRING)"
+            f" RETURNS STRING RETURN {body}"
+        )
+
+    def _scan(self, files: list[Path]) -> str:
+        """The name of a view on Parquet files, made when something reads it."""
+        name = f"scan_{len(self._files)}"
+        self._files[name] = files
+        return name
+
+    def _prepare(self, sql: str) -> None:
+        """Make the views that a statement may speak of: each takes Spark a moment."""
+        words = set(re.findall(r"\w+", sql))
+        for name in [name for name in self._files if name in words]:
+            files = self._files.pop(name)
+            self._session.read.parquet(*map(str, files)).createOrReplaceTempView(name)
+        for name in [name for name in self._waiting if name in words]:
+            text = self._waiting.pop(name, None)
+            if text is not None:
+                self._prepare(text)
+                text = text.replace("AS VARCHAR", "AS STRING")
+                self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {text}")
+
+
+def _name(statement: str) -> str:
+    return statement.removeprefix(_VIEW).split(maxsplit=1)[0]
+
+
+def _spelled(value: Value) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _quoted(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("'", "\\'")
+
+
+def _as_error(error: Exception) -> TracekitError:
+    said = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
+    return TracekitError(
+        f"SQL on Spark: {said}", hint="tables and views of a store: tracekit list tables"
+    )
