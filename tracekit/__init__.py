@@ -236,13 +236,25 @@ def replay(
     seed: int = 0,
     assume: Sequence[str] = (),
     workload: str | Path | None = None,
+    repeats: int = 1,
+    jobs: int = 1,
+    engine: str | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay a trace under policies and write the run folder; see ``tracekit.replay.command``."""
     from tracekit.replay.command import run_replay
 
     return run_replay(
-        store, policies, out=out, seed=seed, assume=assume, workload=workload, progress=progress
+        store,
+        policies,
+        out=out,
+        seed=seed,
+        assume=assume,
+        workload=workload,
+        repeats=repeats,
+        jobs=jobs,
+        engine=engine,
+        progress=progress,
     )
 
 

@@ -73,4 +73,4 @@ def _capacity(size: Size, request: np.ndarray, rng: np.random.Generator) -> np.n
     factor = np.linspace(1, 2, size.sizes)[rng.integers(0, size.sizes, size.nodes)]
     nodes = np.array([104_000, 384 * GIB]) * factor[:, None]
     scale = (request.sum(axis=0) / nodes.sum(axis=0)).max() / 0.8
-    return np.ceil(nodes * scale).astype(np.int64)
+    return np.asarray(np.ceil(nodes * scale), dtype=np.int64)

@@ -25,7 +25,6 @@ from tracekit.progress import SILENT, Progress
 from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import Store
 
-
 _PARALLEL_FROM_PIECES = 4
 
 

@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from tracekit.cli._options import EngineOption
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
 from tracekit.units import percent
 
@@ -37,12 +38,15 @@ def command(
         int,
         typer.Option("--repeat", "--seeds", min=1, help="Orders of arrival, each its own seed."),
     ] = 1,
+    jobs: Annotated[int, typer.Option(min=1, help="Policies to replay side by side.")] = 1,
+    engine: EngineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
 ) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
     Without --policy every policy is replayed with its defaults. With --repeat 20 every policy
     meets 20 orders of arrival, and is called better only where an interval says so.
+    Interrupted, the same command goes on with the policies that are not done yet.
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
@@ -58,6 +62,8 @@ def command(
             assume=assume or [],
             workload=workload,
             repeats=repeats,
+            jobs=jobs,
+            engine=engine,
             progress=shown,
         )
     if as_json:

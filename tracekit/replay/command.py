@@ -9,14 +9,16 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.assumptions import parse_assumptions
+from tracekit.replay.kept import Kept
 from tracekit.replay.repeat import repeat_replay
+from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import Run, choose_policies, replay
 from tracekit.replay.run_folder import check_replaceable, write_run
-from tracekit.replay.seeds import stream
-from tracekit.replay.trace_workload import workload_from_store
+from tracekit.replay.source import WorkloadSource
 from tracekit.replay.workload import Workload
-from tracekit.replay.workloads import load_workload as load_other_workload
+from tracekit.replay.workloads import resolved
+from tracekit.spark import crew_of
+from tracekit.store.crew import Crew, Workers
 
 
 def run_replay(
@@ -28,6 +30,8 @@ def run_replay(
     assume: Sequence[str] = (),
     workload: Path | str | None = None,
     repeats: int = 1,
+    jobs: int = 1,
+    engine: str | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay a store's trace, or another workload, and write the run folder ``out``.
@@ -38,6 +42,12 @@ def run_replay(
         What ``tracekit.replay.workloads.load_workload`` understands.
     repeats : int
         How many orders of arrival; more than one give the run intervals and differences.
+    jobs : int
+        Processes that replay side by side; each reads the workload for itself.
+    engine : str, optional
+        A Spark engine, whose executors replay side by side; they read the workload themselves.
+
+    Interrupted, it keeps the replays that are done; called again in the same way it goes on.
 
     Raises
     ------
@@ -46,36 +56,49 @@ def run_replay(
         than a run folder.
     """
     check_replaceable(Path(out))
-    load = load_workload(store, workload, assume=assume, seed=seed)
+    source = source_of(store, workload, assume=assume, seed=seed)
+    load = source.load()
     check_feasible(load)
     chosen = choose_policies(policies, load)
-    run = (
-        replay(load, chosen, seed=seed, progress=progress)
-        if repeats == 1
-        else repeat_replay(load, chosen, seed=seed, repeats=repeats, progress=progress)
-    )
+    kept, crew = Kept(Path(out), load), _crew(jobs, engine)
+    try:
+        replayer = Replayer(kept=kept, crew=crew, source=source)
+        run = (
+            replay(load, chosen, seed=seed, replayer=replayer, progress=progress)
+            if repeats == 1
+            else repeat_replay(
+                load, chosen, seed=seed, repeats=repeats, replayer=replayer, progress=progress
+            )
+        )
+    finally:
+        if crew is not None:
+            crew.close()
     write_run(run, Path(out), store=None if store is None else Path(store))
+    kept.forget()
     return run
+
+
+def _crew(jobs: int, engine: str | None) -> Crew | None:
+    return crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
+
+
+def source_of(
+    store: Path | str | None, workload: Path | str | None, *, assume: Sequence[str], seed: int
+) -> WorkloadSource:
+    """Where a workload is to be read, with paths that hold in another process too."""
+    return WorkloadSource(
+        None if store is None else Path(store).resolve(),
+        None if workload is None else resolved(str(workload)),
+        tuple(assume),
+        seed,
+    )
 
 
 def load_workload(
     store: Path | str | None, workload: Path | str | None, *, assume: Sequence[str], seed: int
 ) -> Workload:
     """The workload of a store, or of another source, under assumptions."""
-    if (workload is None) == (store is None):
-        given = (
-            "neither a store nor a workload is" if store is None else "a store and a workload are"
-        )
-        raise TracekitError(
-            f"{given} given, expected one of them",
-            hint="tracekit replay STORE --out RUN, or --workload WORKLOAD --out RUN",
-        )
-    rng = stream(seed, "workload")
-    if workload is not None:
-        return load_other_workload(str(workload), rng, assume=assume)
-    from tracekit.store import open_store  # noqa: PLC0415 - duckdb is slow to import
-
-    return workload_from_store(open_store(str(store)), parse_assumptions(assume), rng)
+    return source_of(store, workload, assume=assume, seed=seed).load()
 
 
 def check_feasible(load: Workload) -> None:

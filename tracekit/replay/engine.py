@@ -99,7 +99,7 @@ class Engine:
         )
 
     def _events_until(self, last_ms: int) -> None:
-        """All arrivals up to a departure are one stretch, so that a placer may take it in one go."""
+        """All arrivals up to a departure are a stretch, so that a placer may take it in one go."""
         arrivals, leaves = self._workload.arrival_ms, self._leaves_ms
         while True:
             left = self._departed < len(leaves)

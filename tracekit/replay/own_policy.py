@@ -46,6 +46,7 @@ def load_own_policy(path: Path) -> type[PlacementPolicy]:
             f"{path} defines {len(found)} placement policies, expected one",
             hint="one class derived from tracekit.replay.placement.PlacementPolicy per file",
         )
+    found[0].file = str(path.resolve())
     check_promises(found[0], np.random.default_rng(0))
     return found[0]
 

@@ -9,9 +9,10 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.arrivals import rearranged
 from tracekit.replay.compare import MEASURES, differences, with_intervals
+from tracekit.replay.one import in_order
 from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import BOUND, Run, replay
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
@@ -23,6 +24,7 @@ def repeat_replay(
     *,
     seed: int,
     repeats: int,
+    replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay the workload ``repeats`` times; each time in another order, under another seed.
@@ -44,13 +46,15 @@ def repeat_replay(
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
-    first = replay(workload, policies, seed=seed, progress=progress)
+    replayer = replayer or Replayer()
+    first = replay(workload, policies, seed=seed, replayer=replayer, progress=progress)
     bound = first.steps.filter(pl.col("policy") == BOUND).drop("policy")
     rows = [_measures(first, 0)]
     with progress.task("other orders of arrival", repeats - 1, "orders") as task:
         for number in range(1, repeats):
-            load = rearranged(workload, stream(seed + number, "arrivals"))
-            run = replay(load, policies, seed=seed + number, bound=bound)
+            load = in_order(workload, seed + number)
+            ordered = replayer.for_repeat(number)
+            run = replay(load, policies, seed=seed + number, bound=bound, replayer=ordered)
             rows.append(_measures(run, number))
             task.advance(1)
     measures = pl.concat(rows)

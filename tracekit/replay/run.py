@@ -6,18 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay import parameters
 from tracekit.replay.bounds import bound_frame, bound_steps, gaps
-from tracekit.replay.engine import Engine, Outcome
-from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import STEP_SCHEMA, summarize
+from tracekit.replay.one import labelled
 from tracekit.replay.placement import PlacementPolicy, all_policies, parse_policy
-from tracekit.replay.seeds import stream
+from tracekit.replay.replayer import Replayer
 from tracekit.replay.workload import Workload
 
 BOUND = "bound"
@@ -78,48 +75,33 @@ def replay(
     *,
     seed: int,
     bound: pl.DataFrame | None = None,
+    replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay the workload under each policy; the same seed gives the same run.
 
     Each policy draws from its own stream, keyed by its name alone. ``bound`` is what
-    ``bound_frame`` gives, where a caller has it already.
+    ``bound_frame`` gives, where a caller has it already. ``replayer`` does the replays elsewhere,
+    or has some of them done already.
     """
-    steps, rows, placements, timing = [], [], [], []
+    done = (replayer or Replayer()).replay(workload, policies, seed, progress)
     if bound is None:
         bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
     bound_row = {**summarize(bound), "pending_container_steps": 0}
-    for policy in policies:
-        with progress.task(str(policy), len(workload.times_ms), "steps") as task:
-            random = stream(seed, policy.name())
-            engine = Engine(workload, policy, random, placer=suited_placer(workload))
-            outcome = engine.run(lambda task=task: task.advance(1))  # type: ignore[misc]
-        frame = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
-        row = summarize(frame)
-        steps.append(_labelled(frame, str(policy)))
-        apart = gaps(row, bound_row, filtered=policy.filtered)
-        rows.append({**_about(policy, outcome), **row, **apart})
-        placements.append(_placements(workload, str(policy), outcome))
-        timing.append(_timing(str(policy), outcome))
+    rows = [
+        {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered)}
+        for policy, one in zip(policies, done, strict=True)
+    ]
     rows.append(_bound_summary(workload, bound_row, rows))
     return Run(
         workload=workload,
         policies=tuple(policies),
         seed=seed,
         summary=pl.DataFrame(rows, infer_schema_length=None),
-        steps=pl.concat([*steps, _labelled(bound, BOUND)]),
-        placements=pl.concat(placements),
-        timing=pl.DataFrame(timing),
+        steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
+        placements=pl.concat([one.placements for one in done]),
+        timing=pl.DataFrame([one.timing for one in done]),
     )
-
-
-def _about(policy: PlacementPolicy, outcome: Outcome) -> dict[str, Any]:
-    return {
-        "policy": str(policy),
-        "parameters": parameters.spell_all(policy, defaults=True),
-        "placed": int((outcome.node >= 0).sum()),
-        "pending": int((outcome.node < 0).sum()),
-    }
 
 
 def _bound_summary(
@@ -129,40 +111,3 @@ def _bound_summary(
     unproven = {"overloaded_node_steps": None}
     row = {**about, **bound_row, **unproven}
     return {name: row.get(name) for name in (rows[0] if rows else row)}
-
-
-def _labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
-    return frame.select(pl.lit(policy).alias("policy"), pl.all())
-
-
-def _placements(workload: Workload, policy: str, outcome: Outcome) -> pl.DataFrame:
-    placed = outcome.node >= 0
-    nodes = np.array([*workload.node_ids, None], dtype=object)[outcome.node]
-    return pl.DataFrame(
-        {
-            "policy": [policy] * workload.containers,
-            "container": workload.container_ids,
-            "node": nodes.tolist(),
-            "time_ms": [int(at) if at >= 0 else None for at in outcome.time_ms],
-            "outcome": np.where(placed, "placed", "pending").tolist(),
-        },
-        schema={
-            "policy": pl.String,
-            "container": pl.String,
-            "node": pl.String,
-            "time_ms": pl.Int64,
-            "outcome": pl.String,
-        },
-    )
-
-
-def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
-    spent_ms = np.array(outcome.latencies_s or [0.0]) * 1000
-    return {
-        "policy": policy,
-        "decisions": len(outcome.latencies_s),
-        "latency_p50_ms": float(np.quantile(spent_ms, 0.5)),
-        "latency_p95_ms": float(np.quantile(spent_ms, 0.95)),
-        "latency_mean_ms": float(spent_ms.mean()),
-        "total_ms": float(spent_ms.sum()),
-    }

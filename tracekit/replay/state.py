@@ -14,7 +14,7 @@ from tracekit.replay.measures import StepState, measure
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.snapshot import Container, Placed, ServiceNames, Snapshot
-from tracekit.replay.usage import History
+from tracekit.replay.usage import History, Reader
 from tracekit.replay.workload import Workload
 
 IntArray = NDArray[np.int64]
@@ -48,9 +48,8 @@ class ReplayState:
         self._sharing = None if limits is None else Sharing(limits, workload.nodes)
         self._kind = None if limits is None else limits.positions(workload.services)
         self._names = np.array(workload.services, dtype=object)
-        readers = [policy, *([] if rebalance is None else [rebalance])]
         self.adder: Adder = PlainAdder()
-        self._history = History([one for one in readers if "usage" in one.reads], workload)
+        self._history = History(_readers(policy, rebalance), workload)
 
     def start(self, index: int, node: int, now: int) -> None:
         """Put a container on a node."""
@@ -180,3 +179,9 @@ class ReplayState:
         used = self.workload.usage[:, newest, at].T.astype(np.float64)
         used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
         return used
+
+
+def _readers(policy: PlacementPolicy, rebalance: RebalancePolicy | None) -> list[Reader]:
+    """Who looks back on measurements."""
+    readers: list[Reader] = [policy] if "usage" in policy.reads else []
+    return [*readers, rebalance] if rebalance and "usage" in rebalance.reads else readers

@@ -63,7 +63,7 @@ def workload_from_frames(
 
 
 def _name(folder: Path) -> str:
-    """The store's folder name; ``tracekit run`` calls every store 'store', so there its parent's."""
+    """The store's folder name; ``tracekit run`` calls a store 'store', so there its parent's."""
     return folder.parent.name if folder.name == "store" else folder.name
 
 

@@ -142,7 +142,7 @@ class CompiledPlacer:
         return np.array(skipped, dtype=np.bool_)
 
     def _parameters(self) -> NDArray[np.float64]:
-        """The kernel's parameters for each shape, its own first; no rows where all have the same."""
+        """The kernel's parameters of each shape, its own first; no rows where all have the same."""
         each, common = self._kernel.each, self._kernel.parameters
         if not self._kernel.window:
             return np.zeros((0, 0))

@@ -1,9 +1,9 @@
 """An index of node states: nodes whose sums and sizes are alike share a leaf.
 
-A leaf holds a number of nodes side by side that grows with the root of all, and knows the box of their states and the lowest
-position among them. A tree of cuts leads from a state to its leaf; a full leaf is cut at the median
-of its widest side, or by position where all states in it are the same. Sides are measured in
-fractions of capacity, sizes in fractions of the largest.
+A leaf holds a number of nodes side by side that grows with the root of all, and knows the box of
+their states and the lowest position among them. A tree of cuts leads from a state to its leaf; a
+full leaf is cut at the median of its widest side, or by position where all states
+in it are the same. Sides are measured in fractions of capacity, sizes in fractions of the largest.
 """
 
 from __future__ import annotations

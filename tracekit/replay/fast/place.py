@@ -83,7 +83,7 @@ class Shapes(NamedTuple):
 
 
 @compiled
-def place(
+def place(  # noqa: C901 - one loop, compiled as one
     scorer: Scorer,
     leaves: Leaves,
     choice: Choice,

@@ -54,6 +54,8 @@ class PlacementPolicy:
     wants : tuple of str
         Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
         the policy leaves it out, and a report must say so.
+    file : str, optional
+        Where a user's own policy is written; None for those of tracekit.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -62,6 +64,7 @@ class PlacementPolicy:
     filtered: ClassVar[bool] = True
     joint: ClassVar[bool] = False
     wants: ClassVar[tuple[str, ...]] = ()
+    file: ClassVar[str | None] = None
 
     tie: Annotated[
         Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
@@ -144,6 +147,11 @@ class PlacementPolicy:
     def name(cls) -> str:
         """The policy's public name: its file's."""
         return cls.__module__.rpartition(".")[2]
+
+    def address(self) -> str:
+        """The policy as ``parse_policy`` reads it in any process: by its file if it has one."""
+        given = parameters.spell_all(self, defaults=False)
+        return f"{self.file or self.name()}[{given}]"
 
     def __str__(self) -> str:
         given = parameters.spell_all(self, defaults=False)

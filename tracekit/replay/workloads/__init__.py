@@ -99,6 +99,15 @@ def values(loader: WorkloadLoader) -> dict[str, object]:
     return dataclasses.asdict(loader)
 
 
+def resolved(text: str) -> str:
+    """The same workload, spelled so that it is found from any folder; raises as loading it does."""
+    kind, given, path = _resolved(text)
+    if not kind.files:
+        return text
+    settings = ",".join(f"{name}={value}" for name, value in given.items())
+    return f"{kind.name()}[{settings}]:{path.resolve()}"
+
+
 def _resolved(text: str) -> tuple[type[WorkloadLoader], dict[str, str], Path]:
     spelled = _SPELLED.fullmatch(text)
     if Path(text).exists() or not spelled or _is_path(spelled):

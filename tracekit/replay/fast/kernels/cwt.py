@@ -58,7 +58,7 @@ def _free(
     for at in range(len(free)):
         amount = float(requested[at]) if np.isnan(used[at]) else used[at]
         left = 1.0 - (amount + asked) / size[at] if size[at] > 0 else 0.0
-        free[at] = left if left > 0.0 else 0.0
+        free[at] = max(0.0, left)
 
 
 @compiled_in_any_order

@@ -101,7 +101,7 @@ def _load_risk(
 def _cumulative(address: int, alpha: float, beta: float, at: float) -> float:
     if not (alpha > 0 and beta > 0 and np.isfinite(alpha) and np.isfinite(beta) and 0 <= at <= 1):
         return 0.0
-    value = call_betainc(address, alpha, beta, at)
+    value: float = call_betainc(address, alpha, beta, at)
     return 0.0 if np.isnan(value) else value
 
 

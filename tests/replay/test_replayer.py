@@ -1,0 +1,84 @@
+"""Who replays makes no difference; what is done is not done again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from replay_support import workload
+from workload_support import parquet_folder
+
+from tracekit.errors import TracekitError
+from tracekit.replay import replayer as replayers
+from tracekit.replay.command import run_replay
+from tracekit.replay.kept import Kept
+from tracekit.replay.one import Replayed, replay_one
+from tracekit.replay.placement import parse_policy
+
+POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
+FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
+LOAD = workload([(100, 100)] * 4, [(at * 10, 9000, 5 + at, 3, at % 4) for at in range(12)])
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
+    load = parquet_folder(tmp_path / "load")
+    for jobs in (1, 2):
+        run_replay(None, POLICIES, out=tmp_path / f"run{jobs}", workload=load, jobs=jobs, repeats=2)
+    assert contents(tmp_path / "run1") == contents(tmp_path / "run2")
+    names = ("repeats.parquet", "differences.parquet")
+    first, second = ([(tmp_path / f"run{n}" / one).read_bytes() for one in names] for n in (1, 2))
+    assert first == second
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    run_replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    done: list[str] = []
+
+    def interrupted(*arguments: object) -> Replayed:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(str(arguments[1]))
+        return replay_one(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(replayers, "replay_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        run_replay(None, POLICIES, out=out, workload=load)
+    assert not out.exists()
+    done.clear()
+    run_replay(None, POLICIES, out=out, workload=load)
+    assert len(done) == 2  # two of the four, observed included, were done before
+    assert contents(out) == contents(tmp_path / "whole")
+    assert not list(tmp_path.glob(".run*"))
+
+
+def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None:
+    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
+    one = replay_one(LOAD, policy, 0)
+    kept.put(policy, 0, 0, one)
+    found = kept.get(policy, 0, 0)
+    assert found is not None
+    assert found.steps.equals(one.steps)
+    assert kept.get(policy, 1, 0) is None
+    assert kept.get(policy, 0, 1) is None
+    assert kept.get(parse_policy("random"), 0, 0) is None
+    other = workload([(100, 100)] * 4, [(0, 9000, 5, 3)])
+    assert Kept(tmp_path / "run", other).get(policy, 0, 0) is None
+
+
+def test_a_kept_replay_that_is_damaged_is_done_again(tmp_path: Path) -> None:
+    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
+    kept.put(policy, 0, 0, replay_one(LOAD, policy, 0))
+    (file,) = (tmp_path / ".run.unfinished").rglob("*.pickle")
+    file.write_bytes(file.read_bytes()[:100])
+    assert kept.get(policy, 0, 0) is None
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    load = parquet_folder(tmp_path / "load")
+    with pytest.raises(TracekitError, match="no engine 'sprak'"):
+        run_replay(None, POLICIES, out=tmp_path / "run", workload=load, engine="sprak")

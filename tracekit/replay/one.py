@@ -1,0 +1,129 @@
+"""One policy on one order of arrival: done here, by another process, or on another machine."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay import parameters
+from tracekit.replay.arrivals import rearranged
+from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.fast.choose import suited_placer
+from tracekit.replay.measures import STEP_SCHEMA, summarize
+from tracekit.replay.placement import PlacementPolicy, parse_policy
+from tracekit.replay.seeds import stream
+from tracekit.replay.source import WorkloadSource
+from tracekit.replay.workload import Workload
+from tracekit.store.stage import OnProgress
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What came of one policy: its rows of the run's frames.
+
+    Parameters
+    ----------
+    row : dict
+        What the summary says of it, but for the gaps to the bound.
+    steps, placements : DataFrame
+    timing : dict
+    """
+
+    row: dict[str, Any]
+    steps: pl.DataFrame
+    placements: pl.DataFrame
+    timing: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class ReplayTask:
+    """A replay that can be sent elsewhere: where the workload is read, not the workload."""
+
+    source: WorkloadSource
+    policy: str
+    seed: int
+    repeat: int
+
+    def run(self, on_progress: OnProgress) -> Replayed:
+        """Read the workload, unless the last task here had the same, and replay."""
+        load = _loaded(self.source)
+        if self.repeat:
+            load = in_order(load, self.seed)
+        return replay_one(load, parse_policy(self.policy), self.seed, lambda: on_progress(1, 0, 0))
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
+
+
+def in_order(load: Workload, seed: int) -> Workload:
+    """The workload in the order of arrival that a seed gives."""
+    return rearranged(load, stream(seed, "arrivals"))
+
+
+def replay_one(
+    load: Workload,
+    policy: PlacementPolicy,
+    seed: int,
+    each_step: Callable[[], None] = lambda: None,
+) -> Replayed:
+    """Replay one policy, drawing from a stream of its own, keyed by its name alone."""
+    engine = Engine(load, policy, stream(seed, policy.name()), placer=suited_placer(load))
+    outcome = engine.run(each_step)
+    steps = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
+    about = {
+        "policy": str(policy),
+        "parameters": parameters.spell_all(policy, defaults=True),
+        "placed": int((outcome.node >= 0).sum()),
+        "pending": int((outcome.node < 0).sum()),
+    }
+    return Replayed(
+        row={**about, **summarize(steps)},
+        steps=labelled(steps, str(policy)),
+        placements=_placements(load, str(policy), outcome),
+        timing=_timing(str(policy), outcome),
+    )
+
+
+def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
+    """The frame with the policy as its first column."""
+    return frame.select(pl.lit(policy).alias("policy"), pl.all())
+
+
+def _placements(workload: Workload, policy: str, outcome: Outcome) -> pl.DataFrame:
+    placed = outcome.node >= 0
+    nodes = np.array([*workload.node_ids, None], dtype=object)[outcome.node]
+    return pl.DataFrame(
+        {
+            "policy": [policy] * workload.containers,
+            "container": workload.container_ids,
+            "node": nodes.tolist(),
+            "time_ms": [int(at) if at >= 0 else None for at in outcome.time_ms],
+            "outcome": np.where(placed, "placed", "pending").tolist(),
+        },
+        schema={
+            "policy": pl.String,
+            "container": pl.String,
+            "node": pl.String,
+            "time_ms": pl.Int64,
+            "outcome": pl.String,
+        },
+    )
+
+
+def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
+    spent_ms = np.array(outcome.latencies_s or [0.0]) * 1000
+    return {
+        "policy": policy,
+        "decisions": len(outcome.latencies_s),
+        "latency_p50_ms": float(np.quantile(spent_ms, 0.5)),
+        "latency_p95_ms": float(np.quantile(spent_ms, 0.95)),
+        "latency_mean_ms": float(spent_ms.mean()),
+        "total_ms": float(spent_ms.sum()),
+    }

@@ -1,0 +1,43 @@
+"""Where a workload comes from, in so few words that another process can read it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.errors import TracekitError
+from tracekit.replay.assumptions import parse_assumptions
+from tracekit.replay.seeds import stream
+from tracekit.replay.trace_workload import workload_from_store
+from tracekit.replay.workload import Workload
+from tracekit.replay.workloads import load_workload
+from tracekit.store import open_store
+
+
+@dataclass(frozen=True)
+class WorkloadSource:
+    """A store, or a workload as ``tracekit.replay.workloads.load_workload`` understands it."""
+
+    store: Path | None
+    workload: str | None
+    assume: tuple[str, ...] = ()
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if (self.workload is None) == (self.store is None):
+            given = (
+                "neither a store nor a workload is"
+                if self.store is None
+                else "a store and a workload are"
+            )
+            raise TracekitError(
+                f"{given} given, expected one of them",
+                hint="tracekit replay STORE --out RUN, or --workload WORKLOAD --out RUN",
+            )
+
+    def load(self) -> Workload:
+        """Read the workload; the same source gives the same workload."""
+        rng = stream(self.seed, "workload")
+        if self.workload is not None:
+            return load_workload(self.workload, rng, assume=self.assume)
+        return workload_from_store(open_store(str(self.store)), parse_assumptions(self.assume), rng)
