@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.fast.jit import Direct
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
 from tracekit.replay.fast.leaves import MOVES, empty_leaves
@@ -57,6 +58,7 @@ class CompiledPlacer:
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
         self._work = workspace(load.nodes, self._leaves)
         self._shapes = Shapes(self._table.asks, self._parameters(), self._silent(), self._none())
+        self._call = Direct(place)
         self._epoch: tuple[int, int | None] | None = None
         self._scorer = self._made(np.zeros((1, load.nodes)))
 
@@ -80,7 +82,7 @@ class CompiledPlacer:
         self._refresh(int(times_ms[0]))
         found = np.empty(len(indices), dtype=np.int64)
         began = self._clock()
-        place(
+        self._call(
             self._scorer,
             self._leaves,
             self._choice,

@@ -99,3 +99,24 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
     def signature(self) -> Any:
         """The type of the function, as numba asks for it."""
         return self._signature
+
+
+class Direct:
+    """A compiled function for arguments of the types that its first call had, and no others.
+
+    Numba looks up the types of all arguments at every call, which takes a kernel's worth of time
+    where functions are among them; this keeps what the first look-up found.
+    """
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self._function: Any = function
+        self._entry: Callable[..., Any] | None = None
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function gives."""
+        if self._entry is not None:
+            return self._entry(*arguments)
+        result = self._function(*arguments)
+        kinds = tuple(numba.typeof(argument) for argument in arguments)
+        self._entry = self._function.overloads[kinds].entry_point
+        return result

@@ -1,0 +1,134 @@
+"""The same answers on a Spark cluster of two workers; and a worker that is lost loses nothing."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import polars as pl
+import pytest
+from spark_support import SparkCluster, spark_cluster, why_not
+
+import tracekit
+from tracekit.cli import run as run_command
+from tracekit.query import Database
+from tracekit.spark import SparkDatabase
+from tracekit.sqlfiles import all_queries
+from tracekit.store import open_store
+
+REASON = why_not()
+pytestmark = [
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+    pytest.mark.xdist_group("spark"),
+    pytest.mark.slow,
+]
+RUN_FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces")
+    tracekit.synth(folder, preset="tiny")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def store(traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stores") / "store"
+    tracekit.ingest(traces, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra
+
+    with spark_cluster(tmp_path_factory.mktemp("spark")) as running:
+        yield running
+        session = SparkSession.getActiveSession()
+        if session is not None:
+            session.stop()
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != ".lock"
+    }
+
+
+def test_every_query_gives_the_same_rows(cluster: SparkCluster, store: Path) -> None:
+    opened = open_store(store)
+    with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
+        for name, query in all_queries().items():
+            ours, theirs = duckdb.frame(query.text), spark.frame(query.text)
+            assert theirs.schema == ours.schema, name
+            assert theirs.equals(ours), name
+
+
+def test_parameters_reach_the_query_and_those_it_reads(cluster: SparkCluster, store: Path) -> None:
+    opened = open_store(store)
+    with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
+        for name, given in (
+            ("usage/node_profile", {"zone_limit": 0.05, "min_samples": 200}),
+            ("usage/zone_summary", {"zone_limit": 0.05}),
+            ("usage/zone_summary", {}),
+            ("usage/node_series", {"node": "it's not there"}),
+        ):
+            text = all_queries()[name].text
+            assert spark.frame(text, given).equals(duckdb.frame(text, given)), (name, given)
+
+
+def test_ingest_writes_the_store_that_one_machine_writes(
+    cluster: SparkCluster, traces: Path, store: Path, tmp_path: Path
+) -> None:
+    tracekit.ingest(traces, tmp_path / "store", engine=cluster.engine)
+    ours, theirs = files(store), files(tmp_path / "store")
+    assert theirs.keys() == ours.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+def test_call_graphs_are_the_same(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
+    for name, engine in (("here", None), ("there", cluster.engine)):
+        tracekit.callgraph(store, tmp_path / name, engine=engine)
+    assert files(tmp_path / "here") == files(tmp_path / "there")
+
+
+def test_the_command_line_takes_the_engine(
+    cluster: SparkCluster, store: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "zones.parquet"
+    words = ["query", str(store), "usage/zone_summary", "--format", "parquet", "--out", str(out)]
+    assert run_command([*words, "--engine", cluster.engine]) == 0
+    assert pl.read_parquet(out).equals(tracekit.query(store, "usage/zone_summary"))
+
+
+def test_wrong_sql_is_told(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
+    wrong = tmp_path / "wrong.sql"
+    wrong.write_text("SELECT nothing FROM nowhere")
+    with pytest.raises(tracekit.errors.TracekitError, match="SQL on Spark: .*nowhere"):
+        tracekit.query(store, str(wrong), engine=cluster.engine)
+
+
+def test_a_sweep_survives_the_loss_of_a_worker(
+    cluster: SparkCluster, store: Path, tmp_path: Path
+) -> None:
+    """Last of the file: the cluster has one worker after it."""
+    policies = ["first_fit", "least_allocated", "best_fit", "cwt", "random"]
+    tracekit.replay(store, policies, out=tmp_path / "here", repeats=2)
+
+    def lose() -> None:
+        while not list(tmp_path.glob(".there.unfinished/*/*.pickle")):
+            time.sleep(0.02)
+        cluster.kill_worker()
+
+    killer = threading.Thread(target=lose)
+    killer.start()
+    tracekit.replay(store, policies, out=tmp_path / "there", repeats=2, engine=cluster.engine)
+    killer.join()
+    assert len(cluster.workers) == 1
+    for name in (*RUN_FILES, "repeats.parquet", "differences.parquet"):
+        assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()
