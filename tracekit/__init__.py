@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from tracekit.fetch import FetchSummary, Retries
     from tracekit.pipeline import RunSummary
     from tracekit.progress import Progress
+    from tracekit.query.plan import Plan
     from tracekit.replay.run import Run
     from tracekit.report import ReportSummary
     from tracekit.store import IngestSummary
@@ -43,6 +44,7 @@ __all__ = [
     "info",
     "ingest",
     "listing",
+    "plan",
     "query",
     "replay",
     "report",
@@ -202,6 +204,14 @@ def callgraph(
         crew=crew_of(engine),
         progress=progress,
     )
+
+
+def plan(store: str | Path, *, engine: str | None = None) -> Plan:
+    """What one pass over a store would take, here and on an engine; see ``tracekit.query.plan``."""
+    from tracekit.query.plan import plan as look
+    from tracekit.store import open_store
+
+    return look(open_store(store), engine)
 
 
 def synth(

@@ -36,6 +36,11 @@ class Database:
         for statement in [*base_views(store, relative=False), *query_views()]:
             self._con.execute(statement)
 
+    @property
+    def cores(self) -> int:
+        """How many threads answer a query."""
+        return int(self.scalar("SELECT current_setting('threads')"))
+
     def __enter__(self) -> Self:
         return self
 

@@ -41,6 +41,11 @@ class SparkDatabase:
         self._waiting = {_name(text): text.removeprefix(_VIEW) for text in statements}
         self._declare({})
 
+    @property
+    def cores(self) -> int:
+        """How many tasks can run at once."""
+        return int(self._session.sparkContext.defaultParallelism)
+
     def __enter__(self) -> Self:
         return self
 

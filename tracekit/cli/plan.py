@@ -1,0 +1,36 @@
+"""tracekit plan: what a computation over a store would take, here and on a cluster."""
+
+from __future__ import annotations
+
+import dataclasses
+
+from tracekit.cli._options import EngineOption, JsonOption, StoreArgument
+from tracekit.cli._output import print_json, print_sentence, print_table
+
+
+def command(store: StoreArgument, engine: EngineOption = None, json: JsonOption = False) -> None:
+    """Say how much there is, how fast one pass over it goes, and whether one machine does.
+
+    Example: tracekit plan mystore --engine spark://127.0.0.1:7077
+    """
+    import tracekit
+
+    plan = tracekit.plan(store, engine=engine)
+    if json:
+        print_json({"schema": "tracekit/plan/1", "store": str(store), **dataclasses.asdict(plan)})
+        return
+    print_table(
+        f"Store {store}",
+        ["table", "rows", "MB", "files", "partitions"],
+        [[t.table, t.rows, round(t.bytes / 1e6, 1), t.files, t.partitions] for t in plan.tables],
+    )
+    if plan.engines:
+        print_table(
+            "One pass over all of it, measured on the largest file",
+            ["engine", "cores", "start s", "rows/s", "pass s"],
+            [
+                [e.engine, e.cores, round(e.start_s, 2), round(e.rows_per_s), round(e.pass_s, 2)]
+                for e in plan.engines
+            ],
+        )
+    print_sentence(plan.advice)
