@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.analysis import analyze
+from tracekit.callgraph.run import callgraph
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.query.run import run as run_query
@@ -53,7 +54,7 @@ def run(
     Parameters
     ----------
     source : a folder of trace files, one file, or ``synth:<preset>`` for a made-up trace
-    out : gets ``store/``, ``analysis/``, ``replay/`` and ``report.html``
+    out : gets ``store/``, ``analysis/``, ``calls/``, ``replay/`` and ``report.html``
 
     Raises
     ------
@@ -69,6 +70,7 @@ def run(
     progress.stage("check and analyse")
     ledger = run_query(store, "quality/ledger")
     analyze(store, out / "analysis", progress=progress)
+    _rebuild_calls(store, out / "calls", progress)
     skipped = _nothing_to_replay(store)
     if not skipped:
         progress.stage("replay")
@@ -87,9 +89,16 @@ def run(
     )
 
 
+def _rebuild_calls(store: Store, out: Path, progress: Progress) -> None:
+    """The call graphs, where the trace has calls."""
+    if any(entry.rows for entry in store.manifest.parts("call")):
+        progress.stage("call graphs")
+        callgraph(store, out, progress=progress)
+
+
 def _check_out(out: Path) -> None:
     """A folder of something else is not written into."""
-    ours = {"store", "analysis", "replay", "report.html", "trace"}
+    ours = {"store", "analysis", "calls", "replay", "report.html", "trace"}
     if out.is_file():
         raise TracekitError(f"{out} is a file, expected a folder for the results")
     if out.exists() and not {path.name for path in out.iterdir()} <= ours:
@@ -103,7 +112,9 @@ def _synthesize(source: str, out: Path, seed: int, progress: Progress) -> Path:
     if not source.startswith(SYNTH):
         return Path(source)
     progress.stage("synthesize")
-    synthesize(out / "trace", preset=source.removeprefix(SYNTH), seed=seed, progress=progress)
+    preset = source.removeprefix(SYNTH)
+    # 0: as many processes as the preset and this machine's cores and memory can use
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=0, progress=progress)
     return out / "trace"
 
 

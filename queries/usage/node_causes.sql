@@ -4,7 +4,7 @@
 --   CPU moved by at least cpu_step; else 'quiet'. A container is there from its first to its last
 --   sample on the node: a sample that is missing in between is no deployment, nor are the ends
 --   of the trace. Steps longer than the table's are left out.
--- reads: node_usage_keyed, usage_container_profile, node_id, quality_time_grid
+-- reads: node_usage_steps, usage_container_profile, node_id, quality_time_grid
 -- param: cpu_step DOUBLE Change of CPU that requests are held to explain [0..1].
 -- column: node VARCHAR The node.
 -- column: cause VARCHAR deploy+, deploy-, request or quiet.
@@ -59,17 +59,6 @@ deployments AS (
     GROUP BY node_key, time_ms
 ),
 
-changes AS (
-    SELECT
-        node_key,
-        time_ms,
-        time_ms - lag(time_ms) OVER by_time AS step_ms,
-        cpu_fraction - lag(cpu_fraction) OVER by_time AS cpu_change,
-        memory_fraction - lag(memory_fraction) OVER by_time AS memory_change
-    FROM node_usage_keyed
-    WINDOW by_time AS (PARTITION BY node_key ORDER BY time_ms)
-),
-
 labelled AS (
     SELECT
         changes.node_key,
@@ -86,7 +75,7 @@ labelled AS (
         ) AS cause,
         changes.cpu_change,
         changes.memory_change
-    FROM changes
+    FROM node_usage_steps AS changes
     INNER JOIN quality_time_grid AS grid
         ON grid."table" = 'node_usage' AND changes.step_ms = grid.step_ms
     LEFT JOIN deployments

@@ -26,26 +26,19 @@
 -- column: debris DOUBLE Debris rate D: mean unused share of CPU and memory [0..1].
 -- order: node
 -- run: duckdb catalog.duckdb -cmd "SET VARIABLE min_samples = 20" -f queries/usage/node_profile.sql
-WITH per_node AS (
+WITH moments AS (
     SELECT
         node_key,
         count(*) AS samples,
         avg(cpu_fraction) AS cpu_mean,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY cpu_fraction) AS cpu_median,
-        stddev_pop(cpu_fraction) AS cpu_std,
+        var_pop(cpu_fraction) AS cpu_var,
         max(cpu_fraction) AS cpu_max,
         avg(memory_fraction) AS memory_mean,
         percentile_cont(0.5) WITHIN GROUP (ORDER BY memory_fraction) AS memory_median,
-        stddev_pop(memory_fraction) AS memory_std,
+        var_pop(memory_fraction) AS memory_var,
         max(memory_fraction) AS memory_max,
-        CASE
-            WHEN
-                count(*) >= coalesce(getvariable('min_samples')::BIGINT, 10)
-                -- a series whose variance is rounding noise is constant
-                AND var_pop(cpu_fraction) > 1e-18
-                AND var_pop(memory_fraction) > 1e-18
-                THEN greatest(-1, least(1, corr(cpu_fraction, memory_fraction)))
-        END AS pearson_r,
+        covar_pop(cpu_fraction, memory_fraction) AS cpu_memory_cov,
         avg(abs(cpu_fraction - memory_fraction)) AS util_diff,
         avg(
             (
@@ -56,6 +49,23 @@ WITH per_node AS (
         ) AS debris
     FROM node_usage_keyed
     GROUP BY node_key
+),
+
+-- deviations and correlation come from the variances: taken row by row they cost them once more
+per_node AS (
+    SELECT
+        *,
+        sqrt(cpu_var) AS cpu_std,
+        sqrt(memory_var) AS memory_std,
+        CASE
+            WHEN
+                samples >= coalesce(getvariable('min_samples')::BIGINT, 10)
+                -- a series whose variance is rounding noise is constant
+                AND cpu_var > 1e-18
+                AND memory_var > 1e-18
+                THEN greatest(-1, least(1, cpu_memory_cov / (sqrt(cpu_var) * sqrt(memory_var))))
+        END AS pearson_r
+    FROM moments
 )
 
 SELECT

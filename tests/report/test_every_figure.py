@@ -9,7 +9,7 @@ import pytest
 from report_support import made_up
 
 from tracekit.replay.run_folder import FRAMES
-from tracekit.report.blocks import block
+from tracekit.report.blocks import COMMANDS, block
 from tracekit.report.data import Data
 from tracekit.report.figures import all_figures
 from tracekit.report.palette import color
@@ -30,7 +30,11 @@ def test_it_is_documented(name: str) -> None:
         assert sentence.endswith(".")
     for source in figure.reads:
         subject, _, frame = source.partition("/")
-        assert frame in FRAMES if subject == "replay" else source in all_queries()
+        assert (
+            frame in FRAMES
+            if subject == "replay"
+            else source in all_queries() or subject in COMMANDS
+        )
 
 
 @pytest.mark.parametrize("name", FIGURES)

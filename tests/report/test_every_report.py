@@ -11,9 +11,8 @@ import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
-import polars as pl
 import pytest
-from report_support import HOSTILE, made_up, manifest, summary_frame
+from report_support import HOSTILE, made_up, manifest, queries, summary_frame
 
 from tracekit.errors import TracekitError
 from tracekit.replay.run_folder import FRAMES
@@ -190,20 +189,13 @@ def test_a_run_without_its_store_says_so(run_folder: Path, tmp_path: Path) -> No
 
 
 def test_an_empty_store_gives_sentences_not_figures() -> None:
-    frames = {name: frame.clear() for name, frame in _frames().items()}
+    frames = {name: frame.clear() for name, frame in queries(4, 5).items()}
     data = Data(fetch=lambda name, _: frames[name], info={"tables": {}, "sources": []})
     parsed = Parsed(render_data(data))
     assert not [attrs for attrs, _ in parsed.all("script") if "data-plot" in attrs]
     titles = [text for attrs, text in parsed.all("h3") if attrs.get("id", "").endswith("takeaway")]
-    assert len(titles) == 3
+    assert len(titles) == 8
     assert all(text.endswith(".") for text in titles)
-
-
-def _frames() -> dict[str, pl.DataFrame]:
-    data = made_up()
-    names = ("usage/node_profile", "usage/zone_summary", "usage/util_diff_by_zone")
-    more = ("usage/typical_nodes", "usage/node_series", "quality/ledger", "quality/time_grid")
-    return {name: data.query(name) for name in (*names, *more)}
 
 
 def test_one_policy_is_not_compared() -> None:

@@ -12,6 +12,13 @@ from tests_support import hex_id
 from tracekit.report.data import Data
 from tracekit.sqlfiles import get_query
 
+#: Queries of tables that have no made-up rows.
+_WITHOUT_ROWS = (
+    "usage/node_cohorts",
+    "usage/change_causes",
+    "services/alikeness",
+    "calls/hot_services",
+)
 #: A node id that would run as a script if the page did not escape it.
 HOSTILE = "<script>alert('node')</script>"
 STEP_MS = 30_000
@@ -71,6 +78,101 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
         "usage/node_series": pl.DataFrame({"time_ms": times, **series}),
         "quality/ledger": empty("quality/ledger"),
         "quality/time_grid": empty("quality/time_grid"),
+        **service_queries(nodes, rng),
+        **{name: empty(name) for name in _WITHOUT_ROWS},
+        "usage/containers_per_node": profile.select(
+            (pl.int_range(pl.len(), dtype=pl.Int64) % 12 + 1).alias("containers"),
+            pl.lit("cpu").alias("resource"),
+            ((pl.col("cpu_mean") * 10).floor() / 10).alias("bin_start"),
+            pl.lit(3, dtype=pl.Int64).alias("nodes"),
+        ),
+    }
+
+
+def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
+    """Results about services: calls and CPU by chance; each has one container."""
+    ids = [hex_id("service", at) for at in range(services)]
+    use = rng.uniform(0.1, 0.9, services)
+    demand = {
+        "service": ids,
+        "metric": ["providerRPC_MCR"] * services,
+        "rate_mean": rng.uniform(1, 500, services),
+        "minutes": [60] * services,
+        "cpu_per_call": use / 100,
+        "r_squared": use,
+    }
+    stays = {
+        "service": ids[:1] * services,
+        "container": [hex_id("container", at) for at in range(services)],
+        "node": [hex_id("node", at) for at in range(services)],
+        "samples": [10] * services,
+        "cpu_mean": use,
+        "memory_mean": use,
+        "node_zone": ["C"] * services,
+        "node_cpu_mean": use,
+        "node_memory_mean": use,
+    }
+    return {
+        "services/demand": _filled("services/demand", demand),
+        "services/placement": _filled("services/placement", stays),
+    }
+
+
+def _filled(name: str, known: Mapping[str, Any]) -> pl.DataFrame:
+    """A query's result whose columns that are not given are missing."""
+    schema = empty(name).schema
+    rows = len(next(iter(known.values())))
+    missing = {column: [None] * rows for column in schema.names() if column not in known}
+    return pl.DataFrame({**known, **missing}).select(schema.names()).cast(schema)
+
+
+def results(nodes: int) -> dict[str, pl.DataFrame]:
+    """Results of the analytics and the call graphs, for so many nodes, traces and services."""
+    at = np.arange(nodes)
+    zones = pl.DataFrame({"zone": np.array(["A", "B", "C"])[at % 3]})
+    ids = [hex_id("service", one) for one in at.tolist()]
+    return {
+        "analysis/zones_confidence": zones.with_columns(
+            other_zone_probability=pl.Series(np.linspace(0, 1, nodes))
+        ),
+        "analysis/util_diff_tail": pl.DataFrame(
+            {
+                "zone": ["all", "A"],
+                "tail_nodes": [nodes, 0],
+                "tail_start": [0.3, None],
+                "hill_index": [2.5, None],
+                "hill_index_low": [2.0, None],
+                "hill_index_high": [3.0, None],
+                "ccdf_slope": [-2.4, None],
+            }
+        ),
+        "callgraph/shapes": pl.DataFrame(
+            {
+                "measure": ["calls"] * nodes + ["depth"],
+                "value": [*(at + 1), 3],
+                "count": [*(nodes - at), 10],
+            }
+        ),
+        "callgraph/edges": pl.DataFrame(
+            {
+                "upstream": [None, *ids[1:]],
+                "downstream": ids,
+                "rpc_type": ["rpc"] * nodes,
+                "calls": at + 1,
+                "response_time_p50_ms": at * 1.0,
+                "response_time_p95_ms": at * 3.0,
+                "response_time_max_ms": at * 9.0,
+            },
+            schema_overrides={"upstream": pl.String},
+        ),
+        "callgraph/ledger": pl.DataFrame(
+            {
+                "defect": ["missing_twin", "missing_upstream", "contradicts_parent"],
+                "action": ["kept", "named by twin", "left out"],
+                "count": [5, 3, 1],
+                "traces": [2, 2, 1],
+            }
+        ),
     }
 
 
@@ -135,7 +237,7 @@ def manifest(policies: list[str]) -> dict[str, Any]:
 
 def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
     """A store and a run with so many nodes, samples per node and steps per policy."""
-    frames = queries(nodes, samples)
+    frames, made = queries(nodes, samples), results(nodes)
     policies = ["observed", "first_fit", "least_allocated"]
     rows = {
         "observed": (0.2, 0.9, 0),
@@ -146,6 +248,7 @@ def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
         fetch=lambda name, _: frames[name],
         info={"tables": {}, "sources": []},
         run=manifest(policies),
+        results=lambda name: made.get(name, pl.DataFrame()),
         run_frames={
             "summary": summary_frame({**rows, "bound": (0.05, 0.7, 0)}),
             "steps": steps_frame([*policies, "bound"], steps),

@@ -22,7 +22,8 @@ def tables_needed(query: SqlFile, queries: Mapping[str, SqlFile]) -> tuple[str, 
         if one.name.startswith(ABOUT_ANY_TABLE):
             continue
         waiting += [by_view[name] for name in one.reads if name in by_view]
-        needed |= {name.removesuffix("_keyed") for name in one.reads} & all_tables().keys()
+        bases = {name.removesuffix("_keyed").removesuffix("_steps") for name in one.reads}
+        needed |= bases & all_tables().keys()
     return tuple(sorted(needed))
 
 

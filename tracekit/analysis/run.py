@@ -53,16 +53,17 @@ def analyze(
         progress.task("analyze", steps, "results") as task,
     ):
         for query in queries:
-            _run_query(store, query, database, analysis)
+            run_query(store, query, database, analysis)
             _done(query.name, analysis, out, task)
         inputs = Inputs(database=database, frames=analysis.frames, seed=seed)
         for name, result in results.items():
-            _compute(name, result, inputs, analysis, store)
+            compute(name, result, inputs, analysis, store)
             _done(name, analysis, out, task)
     return analysis
 
 
-def _run_query(store: Store, query: SqlFile, database: AnyDatabase, analysis: Analysis) -> None:
+def run_query(store: Store, query: SqlFile, database: AnyDatabase, analysis: Analysis) -> None:
+    """Add a query's rows to the analysis, or what it lacks; kept for queries that build on it."""
     missing = tables_missing(store, tables_needed(query, all_queries()))
     if missing:
         analysis.missing[query.name] = missing
@@ -71,7 +72,8 @@ def _run_query(store: Store, query: SqlFile, database: AnyDatabase, analysis: An
     analysis.frames[query.name] = database.keep(query) if read_again else database.frame(query.text)
 
 
-def _compute(name: str, result: Result, inputs: Inputs, analysis: Analysis, store: Store) -> None:
+def compute(name: str, result: Result, inputs: Inputs, analysis: Analysis, store: Store) -> None:
+    """Add a computed result to the analysis, or what it lacks."""
     lacking = [analysis.missing[query] for query in result.queries if query in analysis.missing]
     missing = {*tables_missing(store, result.tables), *(t for tables in lacking for t in tables)}
     if missing:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import polars as pl
 
@@ -13,12 +13,13 @@ from tracekit.units import percent
 
 @dataclass(frozen=True, kw_only=True)
 class SummaryTable:
-    """A table that fits 80 columns."""
+    """A table that fits 80 columns; its name is that of the result it shows."""
 
     title: str
     columns: Sequence[str]
     rows: Sequence[Sequence[object]]
     note: str = ""
+    name: str = ""
 
 
 def summary(analysis: Analysis) -> Iterator[SummaryTable]:
@@ -30,7 +31,7 @@ def summary(analysis: Analysis) -> Iterator[SummaryTable]:
         ("change_causes_confidence", _causes),
     ):
         if name in analysis.frames:
-            yield build(analysis.frames[name], analysis)
+            yield replace(build(analysis.frames[name], analysis), name=name)
 
 
 def _zones(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:

@@ -10,6 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.ingest.blocks import PADDING
 from tracekit.ingest.compiled import compiled, inlined, load_word
 
 _U0, _U1, _U29, _U32 = (np.uint64(n) for n in (0, 1, 29, 32))
@@ -17,8 +18,6 @@ _MIX_A = np.uint64(0x9E3779B97F4A7C15)
 _MIX_B = np.uint64(0xD6E8FEB86659FD93)
 _ALL = np.uint64(0xFFFFFFFFFFFFFFFF)
 _EIGHT = np.uint64(8)
-#: Bytes behind the last id, so that whole words may be read.
-PADDING = 8
 
 
 class KeyTable(NamedTuple):

@@ -14,6 +14,7 @@ from isal import igzip_lib
 from isal.isal_zlib import crc32
 
 from tracekit.errors import TracekitError
+from tracekit.ingest.ahead import Beside
 from tracekit.ingest.gunzip import GunzipStream, Readable
 from tracekit.ingest.untar import tar_members
 
@@ -40,17 +41,18 @@ class Member:
 
 
 class HashingReader:
-    """A binary file that hashes and counts what is read from it."""
+    """A binary file that hashes and counts what is read from it; the hash in another thread."""
 
     def __init__(self, raw: BinaryIO, on_read: Callable[[int], None] | None = None) -> None:
         self._raw = raw
         self._hash = hashlib.sha256()
+        self._beside = Beside()
         self._on_read = on_read
 
     def read(self, size: int, /) -> bytes:
         """Read like a file."""
         data = self._raw.read(size)
-        self._hash.update(data)
+        self._beside.do(self._hash.update, data)
         if self._on_read is not None:
             self._on_read(len(data))
         return data
@@ -59,6 +61,7 @@ class HashingReader:
         """Read what is left and return the sha256 of the whole file."""
         while self.read(1 << 20):
             pass
+        self._beside.finish()
         return self._hash.hexdigest()
 
 

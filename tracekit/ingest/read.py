@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import cached_property, partial
 from typing import TypeVar
 
 from tracekit.errors import TracekitError
-from tracekit.ingest.ahead import ahead
-from tracekit.ingest.blocks import lines_in_blocks
+from tracekit.ingest.ahead import Pieces, ahead
+from tracekit.ingest.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
 from tracekit.ingest.coded import CodedRows, code
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.keys import Keys, PlainKeys
@@ -29,6 +30,8 @@ from tracekit.sources import Match, recognise
 
 #: Files from this size on are worth loading, and on a new machine compiling, the quick way.
 COMPILED_FROM_BYTES = 4 << 20
+#: What is unpacked while numba loads.
+_BLOCKS_AHEAD = 16
 
 #: Turns a block, and the number of its first line, into rows and the next line's number.
 T = TypeVar("T")
@@ -76,8 +79,17 @@ class CodedFile:
 
     file: TraceFile
     reading: Reading
-    keys: Keys
     padding: int
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Made when the first names are due: numba loads while the first blocks are unpacked."""
+        kinds = len(key_kinds(table_of(self.file.match)))
+        if not self.padding:
+            return PlainKeys(kinds)
+        from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time to load
+
+        return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
     def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
         """The rows of the base table; raises as ``read_file`` does."""
@@ -102,14 +114,8 @@ class CodedFile:
 
 def open_coded(file: TraceFile) -> CodedFile:
     """The file, to be read the compiled way if that pays."""
-    kinds = len(key_kinds(table_of(file.match)))
-    if file.kind == "parquet" or file.size_bytes < COMPILED_FROM_BYTES:
-        return CodedFile(file, Reading(), PlainKeys(kinds), 0)
-    from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time to load
-    from tracekit.ingest.keytable import PADDING  # noqa: PLC0415
-
-    unknown = tuple(sorted(file.match.source.missing_names | {""}))
-    return CodedFile(file, Reading(), HashKeys(kinds, unknown), PADDING)
+    plain = file.kind == "parquet" or file.size_bytes < COMPILED_FROM_BYTES
+    return CodedFile(file, Reading(), 0 if plain else PADDING)
 
 
 def _scanner(match: Match, keys: Keys, counts: Counts) -> BlockReader[CodedRows]:
@@ -143,12 +149,15 @@ def _csv_blocks(
     padding: int = 0,
 ) -> Iterator[T]:
     for member in members(file.path, file.kind, raw):
-        content = ContentReader(member.stream)
-        blocks = ahead(lines_in_blocks(content, padding=padding))
+        # unpacking is the longest work of all: nothing else is done in its thread
+        pieces = ahead(iter(partial(member.stream.read, BLOCK_BYTES), b""))
+        content = ContentReader(Pieces(pieces))
+        blocks = ahead(lines_in_blocks(content, padding=padding), _BLOCKS_AHEAD)
         header, body = _split_header(next(blocks, b""))
         match = recognise(header, release=file.match.source.name)
         if not isinstance(match, Match) or match.format is not file.match.format:
             blocks.close()
+            pieces.close()
             _other_member(file, member, header, reading)
             continue
         read, line = reader(match), 2

@@ -11,9 +11,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.ingest.blocks import PADDING
 from tracekit.ingest.compiled import compiled, inlined
 from tracekit.ingest.decimals import number_at
-from tracekit.ingest.keytable import PADDING, KeyTable, add, find, hash_of
+from tracekit.ingest.keytable import KeyTable, add, find, hash_of
 from tracekit.ingest.plan import NAME, NUMBER, TIME, Fields
 
 DONE, FULL, SHORT_OF_KEYS = 0, 1, 2

@@ -9,9 +9,9 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.ingest.blocks import PADDING
 from tracekit.ingest.coded import LINE, CodedRows, code, in_line_order
 from tracekit.ingest.hashkeys import HashKeys
-from tracekit.ingest.keytable import PADDING
 from tracekit.ingest.parse import no_rejects
 from tracekit.ingest.plan import Plan
 from tracekit.ingest.scan import DONE, SHORT_OF_KEYS, Rows, scan

@@ -11,12 +11,15 @@ from urllib.parse import quote
 import polars as pl
 
 from tracekit.report.cells import Table, table
+from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.plot import DIGITS
-from tracekit.sqlfiles import get_query
+from tracekit.sqlfiles import all_queries, get_query
 
 _RUN_PREFIX = "replay/"
+#: What writes the results that are no query, by the first word of their names.
+COMMANDS = {ANALYSIS: "tracekit analyze --out", CALLGRAPH: "tracekit callgraph --out"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,7 +80,7 @@ def block(name: str, figure: Figure, data: Data) -> Block:
 
 def _query_of(figure: Figure) -> str:
     """The query whose header explains the figure's columns, if it reads one."""
-    return next((name for name in figure.reads if not name.startswith(_RUN_PREFIX)), "")
+    return next((name for name in figure.reads if name in all_queries()), "")
 
 
 def sources(figure: Figure) -> list[Source]:
@@ -89,6 +92,12 @@ def _sql(name: str) -> str:
     if name.startswith(_RUN_PREFIX):
         file = name.removeprefix(_RUN_PREFIX)
         return f"-- in the run folder\nSELECT *\nFROM read_parquet('{file}.parquet');\n"
+    kind, _, result = name.partition("/")
+    if kind in COMMANDS:
+        return (
+            f"-- in the folder that {COMMANDS[kind]} writes\n"
+            f"SELECT *\nFROM read_parquet('{result}.parquet');\n"
+        )
     return get_query(name).text
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.report import analysis_contents as analysis
 from tracekit.report import method_contents as method
 from tracekit.report import replay_contents as replay
 from tracekit.report.cells import Table, table
@@ -17,6 +18,7 @@ from tracekit.sources import all_sources
 from tracekit.units import MS_PER_MINUTE, duration
 
 __all__ = [
+    "analysis",
     "facts",
     "ingested",
     "ledger",

@@ -14,6 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
 from tracekit.replay.run_folder import MANIFEST, is_run_folder
+from tracekit.report.computed import Computed
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
 
@@ -36,6 +37,8 @@ class Data:
         The run's manifest; None when there is no run.
     run_frames : mapping of str to frame
         ``summary`` and ``steps`` of the run folder.
+    results : callable, optional
+        Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
     """
 
     def __init__(
@@ -45,10 +48,12 @@ class Data:
         info: Mapping[str, Any] | None = None,
         run: Mapping[str, Any] | None = None,
         run_frames: Mapping[str, pl.DataFrame] | None = None,
+        results: Callable[[str], pl.DataFrame] | None = None,
     ) -> None:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
         self._run_frames = dict(run_frames or {})
+        self._results = results
         self.info = info
         self.run = run
 
@@ -70,6 +75,10 @@ class Data:
         if key not in self._frames:
             self._frames[key] = self._fetch(name, params)
         return self._frames[key]
+
+    def result(self, name: str) -> pl.DataFrame:
+        """A result of the analytics or the call graphs; without columns when there is none."""
+        return pl.DataFrame() if self._results is None else self._results(name)
 
     def replay(self, name: str) -> pl.DataFrame:
         """A frame of the run folder; a frame without columns when there is no run."""
@@ -141,4 +150,5 @@ def load(database: Database | None, store: Store | None, run: Path | None) -> Da
         info=describe(store) if store else None,
         run=read_run(run) if run else None,
         run_frames=frames,
+        results=Computed(store).frame if store else None,
     )

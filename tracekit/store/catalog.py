@@ -17,6 +17,7 @@ from tracekit.sqlfiles import all_queries, in_reading_order
 from tracekit.store.arrow import arrow_table
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
+from tracekit.store.steps import steps_view
 from tracekit.tables import Column, Table, all_entities, all_tables
 
 Scan = Callable[[list[Path]], str]
@@ -89,12 +90,15 @@ def base_views(store: Store, *, relative: bool, scan: Scan | None = None) -> Ite
 
     ``scan`` turns Parquet files into something to select from; DuckDB's way if not given.
     """
+    # the plain CLI may be told not to keep rows in order: only tracekit's connection relies on it
+    in_file_order = scan is None and not relative
     scan = scan or _scan
     root = Path() if relative else store.path.resolve()
     for entity in all_entities():
         yield _dimension_view(store, entity, root, scan)
     for table in all_tables().values():
         yield from _table_views(store, table, root, scan)
+    yield from steps_view(store, in_file_order=in_file_order)
     yield _rejects_view(store, root, scan)
     yield _file_view("source_defect", root / DEFECTS, scan)
     yield _file_view("source_file", root / SOURCES, scan)

@@ -11,8 +11,10 @@ _BYTE = np.uint64(0xFF)
 
 
 @compiled
-def order_by(word: NDArray[np.uint64], order: NDArray[np.int32]) -> NDArray[np.int32]:
-    """``order`` brought into the order of ``word``; rows with equal words stay as they are.
+def sorted_by(
+    word: NDArray[np.uint64], order: NDArray[np.int32]
+) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """The words in ascending order, and ``order`` brought along; equal words stay as they are.
 
     A byte that is the same in all words costs no pass.
     """
@@ -40,4 +42,4 @@ def order_by(word: NDArray[np.uint64], order: NDArray[np.int32]) -> NDArray[np.i
             other_rows[to] = rows[at]
         keys, other_keys = other_keys, keys
         rows, other_rows = other_rows, rows
-    return rows
+    return keys, rows

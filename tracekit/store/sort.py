@@ -8,6 +8,7 @@ in one go.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,14 +25,15 @@ from tracekit.store.arrow import arrow_array
 from tracekit.store.columns import Columns
 from tracekit.store.dimensions import in_groups
 from tracekit.store.duplicates import find_duplicates, tied_places
-from tracekit.store.words import Packing, order_of, pack, sorted_columns, words_of
+from tracekit.store.words import Packing, order_of, pack, sorted_columns, sorted_words, words_of
 from tracekit.tables import Column, Table
 
 ROW_GROUP_ROWS = 122_880
-_CHUNK_ROWS = 1 << 19
+#: So few that what is worked out of a chunk stays in the processor's cache.
+_CHUNK_ROWS = 1 << 17
 _SAMPLES = 1 << 16
-#: Sorting holds the words twice and the order; writing the columns and the order.
-_BYTES_PER_ROW = 64
+#: Sorting holds the words three times, the order three times, and the columns.
+_BYTES_PER_ROW = 80
 _WORD = "word"
 
 
@@ -108,6 +110,8 @@ class _Rows:
     ) -> None:
         self._staged = staged
         self._names = names
+        # the last place is for NULL, whose key -1 counts from the end
+        self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
         self._table = table
         self._most_rows = most_rows
         self._order = sorted_columns(table)
@@ -130,11 +134,14 @@ class _Rows:
     ) -> Iterator[pa.Table]:
         """The rows whose first word is in ``[first, last)``."""
         inside = None if first is None and last is None else self._inside(packing, first, last)
-        word = self._first_words(packing, inside)
-        order = order_of(word[np.newaxis])
-        tied = tied_places(word[order])
-        del word
-        columns = {c.name: self._column(c, inside) for c in self._table.columns}
+        with ThreadPoolExecutor(1) as beside:
+            word = self._first_words(packing, inside)
+            # the columns are read while the words are sorted, without the interpreter's lock
+            reading = beside.submit(self._columns, inside)
+            word, order = sorted_words(word)
+            tied = tied_places(word)
+            del word
+            columns = reading.result()
         # most rows differ in the first word already; only the others need the rest of the words
         words = words_of(packing, {name: c[order[tied]] for name, c in columns.items()})
         again = order_of(words)
@@ -189,9 +196,7 @@ class _Rows:
         values = self._staged.read(column.name, start, stop)
         if column.kind not in {"id", "text"}:
             return values
-        # the last place is for NULL, whose key -1 counts from the end
-        known = np.append(self._names[kind_of(column)].keys, np.int32(-1))
-        return np.asarray(known[values])
+        return np.asarray(self._keys[kind_of(column)][values])
 
     def _first_word(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
         digits = tuple(digit for digit in packing.digits if digit.word == 0)
@@ -231,6 +236,9 @@ class _Rows:
             word = self._first_word(packing, start, stop)
             parts.append(word if inside is None else word[inside[number]])
         return np.concatenate(parts)
+
+    def _columns(self, inside: list[NDArray[np.int64]] | None) -> dict[str, NDArray[np.generic]]:
+        return {column.name: self._column(column, inside) for column in self._table.columns}
 
     def _column(
         self, column: Column, inside: list[NDArray[np.int64]] | None

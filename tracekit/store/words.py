@@ -86,9 +86,19 @@ def order_of(words: NDArray[np.uint64]) -> NDArray[np.int32]:
     """The places of rows in ascending order of their words, equal ones as they came; (rows,)."""
     if words.shape[1] <= _PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
-    from tracekit.store.radix import order_by  # noqa: PLC0415 - numba takes its time to load
+    from tracekit.store.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
 
     order = np.arange(words.shape[1], dtype=np.int32)
     for word in words[::-1]:
-        order = order_by(word, order)
+        order = sorted_by(word, order)[1]
     return order
+
+
+def sorted_words(word: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+    """Words in ascending order, and the places they were at, equal ones as they came."""
+    if word.size <= _PLAIN_ROWS:
+        order = np.argsort(word, kind="stable").astype(np.int32)
+        return word[order], order
+    from tracekit.store.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
+
+    return sorted_by(word, np.arange(word.size, dtype=np.int32))

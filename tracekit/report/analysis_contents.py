@@ -1,0 +1,123 @@
+"""Tables and sentences of the analytics and the call graphs, for the page templates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import polars as pl
+
+from tracekit.analysis.results import all_results
+from tracekit.analysis.run import Analysis
+from tracekit.analysis.summary import SummaryTable, summary, verdicts
+from tracekit.report.cells import Cell, Column, Table, table
+from tracekit.report.computed import ANALYSIS, CALLGRAPH
+from tracekit.report.data import Data
+from tracekit.report.words import MINUS, NBSP, count
+
+#: Queries that the tables with intervals take counts from.
+_QUERIES = (
+    "usage/zone_summary",
+    "usage/node_cohorts",
+    "usage/change_causes",
+    "services/demand",
+)
+_SIZES = ("cpu size", "memory size")
+_DEMAND = "calls explain"
+
+
+def confidence(data: Data, name: str) -> Table:
+    """One of the tables with intervals; without rows when the store has nothing for it."""
+    found = next((one for one in summary(_analysis(data)) if one.name == name), None)
+    return Table(caption="", columns=[], rows=[]) if found is None else _as_table(found)
+
+
+def sentences(data: Data) -> list[str]:
+    """Doubts, tails and trends in words."""
+    elsewhere = (*_SIZES, _DEMAND)
+    return [_sentence(one) for one in verdicts(_analysis(data)) if not one.startswith(elsewhere)]
+
+
+def sizes(data: Data) -> list[str]:
+    """What the trace tells of the sizes of containers, resource by resource."""
+    return [_sentence(said) for said in verdicts(_analysis(data)) if said.startswith(_SIZES)]
+
+
+def alikeness(data: Data) -> Table:
+    """How alike the containers of one service are."""
+    frame = data.query("services/alikeness")
+    name = "services/alikeness"
+    return table(frame, "How alike the containers of a service are", query=name)
+
+
+def hot_services(data: Data, most: int = 12) -> Table:
+    """The services that are called most."""
+    frame = data.query("calls/hot_services")
+    caption = f"The {most} most called of {count(frame.height, 'service')}"
+    return table(frame.head(most), caption, query="calls/hot_services")
+
+
+def split_traces(data: Data) -> str:
+    """A sentence on traces whose calls are in more than one file."""
+    ledger = data.query("quality/ledger")
+    if ledger.is_empty():
+        return ""
+    split = ledger.filter(pl.col("defect").str.contains("split"))
+    traces = int(split["rows"].sum())
+    return f"{count(traces, 'trace')} continue in another file; they were put together." * bool(
+        traces
+    )
+
+
+def has_calls(data: Data) -> bool:
+    """Whether there are call graphs to show."""
+    return not data.result(f"{CALLGRAPH}/shapes").is_empty()
+
+
+def _analysis(data: Data) -> Analysis:
+    frames = {name: data.result(f"{ANALYSIS}/{name}") for name in all_results()}
+    frames |= {name: data.query(name) for name in _QUERIES}
+    return Analysis(frames={name: one for name, one in frames.items() if not one.is_empty()})
+
+
+def _sentence(text: str) -> str:
+    spaced = text.replace(" %", f"{NBSP}%").replace(" -", f" {MINUS}")
+    return f"{spaced[0].upper()}{spaced[1:]}."
+
+
+def _as_table(found: SummaryTable) -> Table:
+    numeric = [_numeric([row[at] for row in found.rows]) for at in range(len(found.columns))]
+    columns = [
+        Column(
+            name=label,
+            label=f"{label} [%]" if _interval(found, at) else label,
+            kind="number" if number else "text",
+        )
+        for at, (label, number) in enumerate(zip(found.columns, numeric, strict=True))
+    ]
+    rows = [[_cell(value) for value in row] for row in found.rows]
+    return Table(caption=found.title, columns=columns, rows=rows)
+
+
+def _interval(found: SummaryTable, at: int) -> bool:
+    return any("\u00b1" in str(row[at]) for row in found.rows)
+
+
+def _numeric(values: Sequence[object]) -> bool:
+    return all(not isinstance(value, str) or value[:1] in "-0123456789" for value in values)
+
+
+def _cell(value: object) -> Cell:
+    text = f"{value:,}" if isinstance(value, int) else str(value)
+    first = text.replace(",", "").split()[0] if text else ""
+    return Cell(text=text.replace("-", MINUS) if first != "-" else "\u2013", sort=first)
+
+
+__all__ = [
+    "alikeness",
+    "confidence",
+    "has_calls",
+    "hot_services",
+    "sentences",
+    "sizes",
+    "split_traces",
+]

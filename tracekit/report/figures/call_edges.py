@@ -1,0 +1,111 @@
+"""The busiest edges between services, and their response times."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.words import count, percent, short_id
+
+_RESULT = "callgraph/edges"
+_SHOWN = 15
+_SCHEMA = pl.Schema(
+    {
+        "edge": pl.String,
+        "rpc_type": pl.String,
+        "calls": pl.Int64,
+        "response_time_p50_ms": pl.Float64,
+        "response_time_p95_ms": pl.Float64,
+        "edges": pl.Int64,
+        "all_calls": pl.Int64,
+    }
+)
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    edges = data.result(_RESULT)
+    if edges.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    known = edges.with_columns(
+        pl.len().cast(pl.Int64).alias("edges"),
+        pl.col("calls").sum().cast(pl.Int64).alias("all_calls"),
+    ).filter(pl.col("response_time_p50_ms").is_not_null())
+    busiest = known.sort(
+        "calls",
+        "upstream",
+        "downstream",
+        "rpc_type",
+        descending=[True, False, False, False],
+        nulls_last=True,
+    ).head(_SHOWN)
+    named = [
+        f"{_name(up)} \u2192 {_name(down)} ({kind or '?'})"
+        for up, down, kind in busiest.select("upstream", "downstream", "rpc_type").iter_rows()
+    ]
+    return (
+        busiest.with_columns(pl.Series("edge", named, dtype=pl.String))
+        .cast(_SCHEMA, strict=False)
+        .select(list(_SCHEMA))
+    )
+
+
+def _name(service: str | None) -> str:
+    return "unknown" if service is None else short_id(service)[:8]
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(160 + 24 * max(frame.height, 4))
+    shown = frame.reverse()
+    for name, label, role in (
+        ("response_time_p50_ms", "middle (p50)", "policy-1"),
+        ("response_time_p95_ms", "slow (p95)", "policy-2"),
+    ):
+        figure.add_scatter(
+            x=numbers(shown[name].clip(lower_bound=0.5)) if shown.height else [],
+            y=shown["edge"].to_list(),
+            customdata=shown["calls"].to_list(),
+            mode="markers",
+            name=label,
+            marker={"color": color(role), "size": 9},
+            hovertemplate="%{y}: %{x:.3g} ms, %{customdata:,} calls<extra>" + label + "</extra>",
+        )
+    figure.update_layout(
+        margin_l=190,
+        xaxis=axis("Response time [ms]", type="log"),
+        yaxis=axis("Upstream \u2192 downstream (kind of call) [edge]", showgrid=True),
+    )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    calls, every = int(frame["calls"].sum()), int(frame["all_calls"][0])
+    slow = frame.sort("response_time_p95_ms", descending=True, nulls_last=True).row(0, named=True)
+    return (
+        f"The {count(frame.height, 'busiest edge')} of {frame['edges'][0]:,} carry"
+        f" {percent(calls / max(every, 1))} of all calls; the slowest of them takes"
+        f" {slow['response_time_p95_ms'] or 0:,.0f} ms at p95."
+    )
+
+
+def _table(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.select("edge", "calls", "response_time_p50_ms", "response_time_p95_ms")
+
+
+FIGURE = Figure(
+    title="Response times of the busiest edges between services",
+    question="Which services talk to each other most, and how long does it take?",
+    how_to_read="One row is one pair of services and one kind of call, the busiest on top. The two"
+    " dots are the response time of the middle call and of the slowest twentieth; the farther"
+    " apart, the less can be relied on. The axis is logarithmic, and starts at half a millisecond,"
+    " the finest that the trace can tell from nothing.",
+    reads=(_RESULT,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_table,
+    absent="The store has no calls with response times; large ones need tracekit callgraph first.",
+)

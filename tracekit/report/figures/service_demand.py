@@ -1,0 +1,94 @@
+"""What a call costs each service, and how well calls explain its CPU."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers, percents
+from tracekit.report.thin import evenly
+from tracekit.report.words import count, percent, short_id
+
+_QUERY = "services/demand"
+_WELL = 0.5
+_SCHEMA = {
+    "service": pl.String,
+    "rate_mean": pl.Float64,
+    "r_squared": pl.Float64,
+    "cpu_per_call": pl.Float64,
+    "minutes": pl.Int64,
+    "services": pl.Int64,
+    "well": pl.Int64,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.query(_QUERY)
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    known = frame.filter(pl.col("r_squared").is_not_null() & (pl.col("rate_mean") > 0)).sort(
+        "rate_mean", "service"
+    )
+    counted = known.with_columns(
+        pl.len().cast(pl.Int64).alias("services"),
+        (pl.col("r_squared") >= _WELL).sum().cast(pl.Int64).alias("well"),
+    )
+    return evenly(counted.select(list(_SCHEMA)))
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank()
+    figure.add_scatter(
+        x=numbers(frame["rate_mean"]),
+        y=percents(frame["r_squared"]),
+        customdata=[short_id(service) for service in frame["service"]],
+        mode="markers",
+        name="services",
+        showlegend=False,
+        marker={"color": color("policy-1"), "size": 7, "opacity": 0.75},
+        hovertemplate="service %{customdata}<br>%{x:.3g} calls a minute, %{y:.0f} % explained"
+        "<extra></extra>",
+    )
+    figure.update_layout(
+        xaxis=axis("Calls of the service [calls/min]", type="log"),
+        yaxis=axis("CPU explained by the call rate [%]", range=[-2, 102]),
+    )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    services, well = int(frame["services"][0]), int(frame["well"][0])
+    return (
+        f"For {percent(well / services)} of {count(services, 'service')} the rate of calls explains"
+        f" at least {percent(_WELL)} of the ups and downs of their containers' CPU."
+    )
+
+
+def _table(frame: pl.DataFrame) -> pl.DataFrame:
+    busiest = frame.sort("rate_mean", "service", descending=[True, False]).head(15)
+    return busiest.select(
+        "service",
+        "rate_mean",
+        pl.col("r_squared").alias("explained_share"),
+        (1000 * pl.col("cpu_per_call")).alias("cpu_per_1000_calls"),
+        "minutes",
+    )
+
+
+FIGURE = Figure(
+    title="How well calls explain CPU, against the rate of calls",
+    question="Is a service's CPU driven by its calls?",
+    how_to_read="Each dot is one service: to the right the more calls a minute, upwards the better"
+    " a straight line through calls and CPU of its containers fits, minute by minute. Services"
+    " high up can be sized by their expected calls; low ones do something else with their CPU.",
+    reads=(_QUERY,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_table,
+    absent="No service has both calls (MSRTQps) and containers (MSResource) over the same minutes.",
+    csv=("service", "rate_mean", "r_squared", "cpu_per_call", "minutes"),
+)
