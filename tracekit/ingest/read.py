@@ -31,7 +31,7 @@ from tracekit.sources import Match, recognise
 #: Files from this size on are worth loading, and on a new machine compiling, the quick way.
 COMPILED_FROM_BYTES = 4 << 20
 #: What is unpacked while numba loads.
-_BLOCKS_AHEAD = 16
+_BLOCKS_AHEAD = 8
 
 #: Turns a block, and the number of its first line, into rows and the next line's number.
 T = TypeVar("T")

@@ -14,6 +14,7 @@ from tracekit.report.words import count, percent, short_id
 
 _QUERY = "services/demand"
 _WELL = 0.5
+_MOST = 800
 _SCHEMA = {
     "service": pl.String,
     "rate_mean": pl.Float64,
@@ -36,7 +37,7 @@ def _prepare(data: Data) -> pl.DataFrame:
         pl.len().cast(pl.Int64).alias("services"),
         (pl.col("r_squared") >= _WELL).sum().cast(pl.Int64).alias("well"),
     )
-    return evenly(counted.select(list(_SCHEMA)))
+    return evenly(counted.select(list(_SCHEMA)), _MOST)
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
@@ -78,6 +79,13 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
+def _note(frame: pl.DataFrame) -> str:
+    services = int(frame["services"][0]) if frame.height else 0
+    if services <= frame.height:
+        return ""
+    return f"{frame.height:,} of {services:,} services are drawn, evenly by their calls."
+
+
 FIGURE = Figure(
     title="How well calls explain CPU, against the rate of calls",
     question="Is a service's CPU driven by its calls?",
@@ -91,4 +99,5 @@ FIGURE = Figure(
     table=_table,
     absent="No service has both calls (MSRTQps) and containers (MSResource) over the same minutes.",
     csv=("service", "rate_mean", "r_squared", "cpu_per_call", "minutes"),
+    note=_note,
 )

@@ -14,6 +14,7 @@ from tracekit.report.words import count, percent, short_id
 from tracekit.report.zones import all_zones, zone_label
 
 _QUERY = "services/placement"
+_MOST = 600
 _SCHEMA = {
     "service": pl.String,
     "container": pl.String,
@@ -36,7 +37,7 @@ def _prepare(data: Data) -> pl.DataFrame:
         pl.col("node").n_unique().cast(pl.Int64).alias("nodes"),
         pl.col("node_zone").fill_null("U"),
     ).filter(pl.col("node_cpu_mean").is_not_null() & pl.col("cpu_mean").is_not_null())
-    return evenly(counted.select(list(_SCHEMA)))
+    return evenly(counted.select(list(_SCHEMA)), _MOST)
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
