@@ -119,6 +119,26 @@ def _policies() -> list[Entry]:
     ]
 
 
+def _rebalancers() -> list[Entry]:
+    from tracekit.replay import parameters
+    from tracekit.replay.rebalance import all_rebalancers
+    from tracekit.replay.values import spell
+
+    return [
+        {
+            "name": name,
+            "title": first_sentence(policy.__doc__ or ""),
+            "source": policy.source,
+            "reads": sorted(policy.reads),
+            "params": [
+                {"name": name, "default": spell(getattr(policy, name)), "description": about.doc}
+                for name, about in parameters.about(policy).items()
+            ],
+        }
+        for name, policy in all_rebalancers().items()
+    ]
+
+
 def _workloads() -> list[Entry]:
     from tracekit.replay import parameters
     from tracekit.replay.values import spell
@@ -176,6 +196,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "metrics": _metrics,
     "figures": _figures,
     "policies": _policies,
+    "rebalancers": _rebalancers,
     "reports": _reports,
     "workloads": _workloads,
     "presets": _presets,

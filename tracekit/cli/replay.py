@@ -18,7 +18,10 @@ def command(
     ] = None,
     policy: Annotated[
         list[str] | None,
-        typer.Option(metavar="all|NAME[param=value,...]", help="A policy; may be repeated."),
+        typer.Option(
+            metavar="all|NAME[param=value,...]",
+            help="A policy, or POLICY+REBALANCER; may be repeated.",
+        ),
     ] = None,
     out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder to write.")] = ...,  # type: ignore[assignment]
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
@@ -33,6 +36,10 @@ def command(
             help="Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
             " folder in tracekit's own schema.",
         ),
+    ] = None,
+    rebalance: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME[...]", help="Replay each policy with this behind it too."),
     ] = None,
     repeats: Annotated[
         int,
@@ -61,6 +68,7 @@ def command(
             seed=seed,
             assume=assume or [],
             workload=workload,
+            rebalance=rebalance or [],
             repeats=repeats,
             jobs=jobs,
             engine=engine,
@@ -77,7 +85,7 @@ def command(
         [_row(row) for row in run.summary.to_dicts()],
         note=f"from {load.settled_ms:,} ms on; Z: imbalance; over: overloaded node-steps\n{out}",
     )
-    for sentence in [*_left_out(run), *_compared(run)]:
+    for sentence in [*_left_out(run), *_moved(run), *_compared(run)]:
         print_sentence(sentence)
 
 
@@ -92,6 +100,18 @@ def _left_out(run: Any) -> list[str]:
     clause = too_large(run.workload)
     count = len(run.workload.too_large())
     return [f"{count:,} containers fit on no node, even an empty one: {clause}"] if clause else []
+
+
+def _moved(run: Any) -> list[str]:
+    """What rebalancers did."""
+    from tracekit.units import duration
+
+    return [
+        f"{row['policy']}: {row['moves']:,} moves, {duration(row['move_downtime_ms']) or '0 s'} of"
+        " service lost to them"
+        for row in run.summary.to_dicts()
+        if row["moves"]
+    ]
 
 
 def _compared(run: Any) -> list[str]:

@@ -10,6 +10,7 @@ import numpy as np
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.kept import Kept
+from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.repeat import repeat_replay
 from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import Run, choose_policies, replay
@@ -29,6 +30,7 @@ def run_replay(
     seed: int = 0,
     assume: Sequence[str] = (),
     workload: Path | str | None = None,
+    rebalance: Sequence[str] = (),
     repeats: int = 1,
     jobs: int = 1,
     engine: str | None = None,
@@ -40,6 +42,9 @@ def run_replay(
     ----------
     workload : path or str, optional
         What ``tracekit.replay.workloads.load_workload`` understands.
+    rebalance : sequence of str
+        Rebalance policies that each policy is replayed with once more; or write
+        ``POLICY+REBALANCER`` among the policies.
     repeats : int
         How many orders of arrival; more than one give the run intervals and differences.
     jobs : int
@@ -59,7 +64,7 @@ def run_replay(
     source = source_of(store, workload, assume=assume, seed=seed)
     load = source.load()
     check_feasible(load)
-    chosen = choose_policies(policies, load)
+    chosen = choose_policies(policies, load, [parse_rebalancer(text) for text in rebalance])
     kept, crew = Kept(Path(out), load), _crew(jobs, engine)
     try:
         replayer = Replayer(kept=kept, crew=crew, source=source)

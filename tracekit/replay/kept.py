@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 from tracekit._version import VERSION
+from tracekit.replay.entrant import Entrant
 from tracekit.replay.one import Replayed
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.workload import Workload
 
 
@@ -32,7 +32,7 @@ class Kept:
         self._root = out.parent / f".{out.name}.unfinished"
         self._folder = self._root / _fingerprint(load)
 
-    def get(self, policy: PlacementPolicy, seed: int, repeat: int) -> Replayed | None:
+    def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
         """A finished replay; None where there is none, or none that can be read."""
         try:
             found = pickle.loads(self._path(policy, seed, repeat).read_bytes())  # noqa: S301 - our own file
@@ -40,7 +40,7 @@ class Kept:
             return None
         return found if isinstance(found, Replayed) else None
 
-    def put(self, policy: PlacementPolicy, seed: int, repeat: int, replayed: Replayed) -> None:
+    def put(self, policy: Entrant, seed: int, repeat: int, replayed: Replayed) -> None:
         """Keep a replay; a file is there whole or not at all."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(policy, seed, repeat)
@@ -52,7 +52,7 @@ class Kept:
         """The run is written: nothing need be kept."""
         shutil.rmtree(self._root, ignore_errors=True)
 
-    def _path(self, policy: PlacementPolicy, seed: int, repeat: int) -> Path:
+    def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
         told = f"{policy}\n{seed}\n{repeat}\n".encode()
         # a user's own policy is what its file says
         own = b"" if policy.file is None else Path(policy.file).read_bytes()

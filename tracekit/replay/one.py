@@ -10,12 +10,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.replay import parameters
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import STEP_SCHEMA, summarize
-from tracekit.replay.placement import PlacementPolicy, parse_policy
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import WorkloadSource
 from tracekit.replay.workload import Workload
@@ -54,7 +53,7 @@ class ReplayTask:
         load = _loaded(self.source)
         if self.repeat:
             load = in_order(load, self.seed)
-        return replay_one(load, parse_policy(self.policy), self.seed, lambda: on_progress(1, 0, 0))
+        return replay_one(load, parse_entrant(self.policy), self.seed, lambda: on_progress(1, 0, 0))
 
 
 @functools.lru_cache(maxsize=1)
@@ -69,25 +68,34 @@ def in_order(load: Workload, seed: int) -> Workload:
 
 def replay_one(
     load: Workload,
-    policy: PlacementPolicy,
+    entrant: Entrant,
     seed: int,
     each_step: Callable[[], None] = lambda: None,
 ) -> Replayed:
     """Replay one policy, drawing from a stream of its own, keyed by its name alone."""
-    engine = Engine(load, policy, stream(seed, policy.name()), placer=suited_placer(load))
+    policy, rebalance = halves(entrant)
+    engine = Engine(
+        load,
+        policy,
+        stream(seed, policy.name()),
+        placer=suited_placer(load),
+        rebalance=rebalance,
+    )
     outcome = engine.run(each_step)
     steps = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
     about = {
-        "policy": str(policy),
-        "parameters": parameters.spell_all(policy, defaults=True),
+        "policy": str(entrant),
+        "parameters": spelled_out(entrant),
         "placed": int((outcome.node >= 0).sum()),
         "pending": int((outcome.node < 0).sum()),
     }
+    measured = summarize(steps)
+    cost = 0 if rebalance is None else measured["moves"] * rebalance.move_downtime_ms
     return Replayed(
-        row={**about, **summarize(steps)},
-        steps=labelled(steps, str(policy)),
-        placements=_placements(load, str(policy), outcome),
-        timing=_timing(str(policy), outcome),
+        row={**about, **measured, "move_downtime_ms": cost},
+        steps=labelled(steps, str(entrant)),
+        placements=_placements(load, str(entrant), outcome),
+        timing=_timing(str(entrant), outcome),
     )
 
 

@@ -10,8 +10,8 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.compare import MEASURES, differences, with_intervals
+from tracekit.replay.entrant import Entrant
 from tracekit.replay.one import in_order
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import BOUND, Run, replay
 from tracekit.replay.seeds import stream
@@ -20,7 +20,7 @@ from tracekit.replay.workload import Workload
 
 def repeat_replay(
     workload: Workload,
-    policies: Sequence[PlacementPolicy],
+    policies: Sequence[Entrant],
     *,
     seed: int,
     repeats: int,

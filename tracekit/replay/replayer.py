@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from concurrent.futures import Future, as_completed
 
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.entrant import Entrant
 from tracekit.replay.kept import Kept
 from tracekit.replay.one import Replayed, ReplayTask, replay_one
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.source import WorkloadSource
 from tracekit.replay.workload import Workload
 from tracekit.store.crew import Crew
@@ -47,7 +47,7 @@ class Replayer:
     def replay(
         self,
         load: Workload,
-        policies: Sequence[PlacementPolicy],
+        policies: Sequence[Entrant],
         seed: int,
         progress: Progress = SILENT,
     ) -> list[Replayed]:
@@ -60,23 +60,21 @@ class Replayer:
             found = {at: self._here(load, policy, seed, progress) for at, policy in waiting.items()}
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
-    def _known(self, policy: PlacementPolicy, seed: int) -> Replayed | None:
+    def _known(self, policy: Entrant, seed: int) -> Replayed | None:
         return None if self._kept is None else self._kept.get(policy, seed, self._repeat)
 
-    def _keep(self, policy: PlacementPolicy, seed: int, one: Replayed) -> Replayed:
+    def _keep(self, policy: Entrant, seed: int, one: Replayed) -> Replayed:
         if self._kept is not None:
             self._kept.put(policy, seed, self._repeat, one)
         return one
 
-    def _here(
-        self, load: Workload, policy: PlacementPolicy, seed: int, progress: Progress
-    ) -> Replayed:
+    def _here(self, load: Workload, policy: Entrant, seed: int, progress: Progress) -> Replayed:
         with progress.task(str(policy), len(load.times_ms), "steps") as task:
             one = replay_one(load, policy, seed, lambda: task.advance(1))
         return self._keep(policy, seed, one)
 
     def _elsewhere(
-        self, waiting: dict[int, PlacementPolicy], seed: int, progress: Progress
+        self, waiting: dict[int, Entrant], seed: int, progress: Progress
     ) -> dict[int, Replayed]:
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same

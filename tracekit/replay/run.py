@@ -11,9 +11,11 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.bounds import bound_frame, bound_steps, gaps
+from tracekit.replay.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.one import labelled
-from tracekit.replay.placement import PlacementPolicy, all_policies, parse_policy
+from tracekit.replay.placement import all_policies, parse_policy
+from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.replayer import Replayer
 from tracekit.replay.workload import Workload
 
@@ -27,7 +29,7 @@ class Run:
 
     Parameters
     ----------
-    policies : tuple of PlacementPolicy
+    policies : tuple of PlacementPolicy or Rebalanced
         In the order of the rows; ``observed`` first where the workload knows it.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
@@ -35,7 +37,7 @@ class Run:
     """
 
     workload: Workload
-    policies: tuple[PlacementPolicy, ...]
+    policies: tuple[Entrant, ...]
     seed: int
     summary: pl.DataFrame
     steps: pl.DataFrame
@@ -45,18 +47,21 @@ class Run:
     differences: pl.DataFrame | None = None
 
 
-def choose_policies(names: Iterable[str], workload: Workload) -> tuple[PlacementPolicy, ...]:
+def choose_policies(
+    names: Iterable[str], workload: Workload, rebalance: Sequence[RebalancePolicy] = ()
+) -> tuple[Entrant, ...]:
     """The policies that texts spell; ``all`` is every one with its defaults.
 
     ``observed`` comes first and is always there, unless the workload has no recorded placement:
-    then it is left out of ``all``, and asking for it is an error.
+    then it is left out of ``all``, and asking for it is an error. With rebalancers each policy is
+    there alone, and once more with each of them behind it.
     """
-    chosen: dict[str, PlacementPolicy] = {}
+    chosen: dict[str, Entrant] = {}
     if workload.recorded:
         chosen[OBSERVED] = parse_policy(OBSERVED)
     for name in names:
         for text in sorted(all_policies()) if name == "all" else [name]:
-            policy = parse_policy(text)
+            policy = parse_entrant(text)
             if "recorded" in policy.reads and not workload.recorded:
                 if name == "all":
                     continue
@@ -65,13 +70,20 @@ def choose_policies(names: Iterable[str], workload: Workload) -> tuple[Placement
                     f" policy '{policy.name()}' needs them",
                     hint="leave the policy out",
                 )
-            chosen.setdefault(str(policy), policy)
+            for one in (policy, *_with(policy, rebalance)):
+                chosen.setdefault(str(one), one)
     return tuple(chosen.values())
+
+
+def _with(policy: Entrant, rebalance: Sequence[RebalancePolicy]) -> list[Entrant]:
+    if isinstance(policy, Rebalanced) or "recorded" in policy.reads:
+        return []
+    return [rebalanced(policy, one) for one in rebalance]
 
 
 def replay(
     workload: Workload,
-    policies: Sequence[PlacementPolicy],
+    policies: Sequence[Entrant],
     *,
     seed: int,
     bound: pl.DataFrame | None = None,

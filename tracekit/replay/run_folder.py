@@ -13,10 +13,9 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
-from tracekit.replay import parameters
 from tracekit.replay.demand_bound import demand_bound
+from tracekit.replay.entrant import spelled
 from tracekit.replay.run import Run
-from tracekit.replay.values import spell
 
 SCHEMA = "tracekit/replay/1"
 MANIFEST = "manifest.json"
@@ -53,9 +52,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "name": policy.name(),
                 "source": policy.source,
                 "left_out": [name for name in policy.wants if name not in load.resources],
-                "parameters": {
-                    name: spell(getattr(policy, name)) for name in parameters.names(type(policy))
-                },
+                "parameters": spelled(policy),
             }
             for policy in run.policies
         ],

@@ -37,7 +37,7 @@ class Measure:
         """A value as tables show it."""
         if value is None:
             return "\u2013"
-        if self.column.endswith("_fraction"):
+        if self.column.endswith(("_fraction", "_share")):
             return percent(value, 1)
         return f"{value:,}" if isinstance(value, int) else number(value)
 
@@ -92,6 +92,12 @@ MEASURES = (
         meaning="how often a node needed more than it has",
     ),
     Measure(
+        column="qos_share",
+        label="QoS share, mean",
+        best="high",
+        meaning="share of containers on nodes that have enough for all they hold",
+    ),
+    Measure(
         column="nodes_used_max",
         label="Nodes used, most",
         best=None,
@@ -103,6 +109,12 @@ MEASURES = (
         label="Never placed",
         best="low",
         meaning="containers that no node had room for",
+    ),
+    Measure(
+        column="moves",
+        label="Moves",
+        best=None,
+        meaning="containers that a rebalancer moved; each costs a pause in its service",
     ),
 )
 

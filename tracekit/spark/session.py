@@ -119,6 +119,8 @@ def _settings(master: str) -> dict[str, bool | float | int | str | None]:
     if master.startswith("local") or host in {"127.0.0.1", "localhost", "::1"}:
         # what runs on this machine alone is not to be seen from outside
         settings |= {"spark.driver.bindAddress": "127.0.0.1", "spark.driver.host": "127.0.0.1"}
+        # Spark's own default of 200 is for clusters; so few cores would only be kept busy with it
+        settings |= {"spark.sql.shuffle.partitions": "4"}
     return settings
 
 

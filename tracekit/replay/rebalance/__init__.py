@@ -101,7 +101,7 @@ def get_rebalancer(name: str) -> type[RebalancePolicy]:
     """The rebalance policy of that name; raises TracekitError for an unknown one."""
     found = find_rebalancer(name)
     if found is None:
-        listing = "tracekit list policies"
+        listing = "tracekit list rebalancers"
         raise unknown_name("rebalance policy", name, all_rebalancers(), listing=listing)
     return found
 
