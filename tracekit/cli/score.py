@@ -3,25 +3,40 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracekit.cli._output import print_json, print_table
+from tracekit.cli._options import SeedOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.errors import CheckFailedError
 
 if TYPE_CHECKING:
     from tracekit.replay.scoring import Scored
 
 
+_NODES_SHOWN = 10
+
+
 def command(
-    case: Annotated[Path, typer.Argument(metavar="CASE.json", help="One case, or many.")],
+    case: Annotated[
+        str,
+        typer.Argument(
+            metavar="CASE.json|STORE|WORKLOAD", help="Recorded cases, or what is to be replayed."
+        ),
+    ],
     policy: Annotated[
         str | None,
         typer.Option(metavar="NAME[param=value,...]", help="Instead of the policy of the file."),
     ] = None,
+    container: Annotated[
+        str | None,
+        typer.Option(metavar="ID", help="Explain this container's decision in a replay."),
+    ] = None,
+    seed: SeedOption = 0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with what is expected; 1 when it differs.")
     ] = False,
@@ -29,11 +44,17 @@ def command(
 ) -> None:
     """Score recorded scheduling cases with the code that the replay runs.
 
+    With --container, replay a store or a workload up to that container's decision, and show every
+    node's score, its parts, or the filter that removed it.
+
     Example: tracekit score case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
     from tracekit.replay.scoring import score_file
 
-    scored = score_file(case, policy)
+    if container is not None:
+        _explain(case, policy, container, seed, as_json=as_json)
+        return
+    scored = score_file(Path(case), policy)
     if as_json:
         print_json([one.document() for one in scored])
     else:
@@ -41,6 +62,40 @@ def command(
             _show(one)
     if check:
         _check(scored)
+
+
+def _explain(what: str, policy: str | None, container: str, seed: int, *, as_json: bool) -> None:
+    """One decision of a replay."""
+    import dataclasses
+
+    from tracekit.errors import TracekitError
+    from tracekit.replay.command import load_workload
+    from tracekit.replay.entrant import parse_entrant
+    from tracekit.replay.explain import explain
+
+    if policy is None:
+        raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
+    store = what if (Path(what) / "tables").is_dir() else None
+    load = load_workload(store, None if store else what, assume=[], seed=seed)
+    found = explain(load, parse_entrant(policy), container, seed=seed)
+    if as_json:
+        print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
+        return
+    parts = list(dict.fromkeys(name for node in found.nodes for name in node.parts))
+    scored = [node for node in found.nodes if node.score is not None]
+    print_table(
+        f"{found.container[:12]} of service {found.service[:12]} at {found.time_ms:,} ms under"
+        f" {found.policy}: {(found.chosen or 'waits')[:12]}",
+        ["node", "score", *(name.replace("_", " ") for name in parts)],
+        [
+            [node.node[:12], node.score, *(node.parts.get(name) for name in parts)]
+            for node in scored[:_NODES_SHOWN]
+        ],
+        note=f"{len(scored):,} of {len(found.nodes):,} nodes were scored; all of them: --json",
+    )
+    reasons = Counter(node.removed for node in found.nodes if node.removed)
+    for reason, count in reasons.most_common():
+        print_sentence(f"{reason}: {count:,} nodes")
 
 
 def _show(one: Scored) -> None:
