@@ -41,6 +41,9 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME[...]", help="Replay each policy with this behind it too."),
     ] = None,
+    gangs: Annotated[
+        bool, typer.Option("--gang", help="Admit a service's containers all or none.")
+    ] = False,
     repeats: Annotated[
         int,
         typer.Option("--repeat", "--seeds", min=1, help="Orders of arrival, each its own seed."),
@@ -69,6 +72,7 @@ def command(
             assume=assume or [],
             workload=workload,
             rebalance=rebalance or [],
+            gangs=gangs,
             repeats=repeats,
             jobs=jobs,
             engine=engine,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -11,6 +10,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.replay.assumptions import Assumptions
+from tracekit.replay.gangs import in_order_of
 from tracekit.replay.series import Axis
 from tracekit.replay.workload import Workload
 
@@ -122,16 +122,4 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
         arrival[rng.permutation(slots)] = load.arrival_ms[slots]
     shuffle = rng.permutation(load.containers)
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
-    return dataclasses.replace(
-        load,
-        container_ids=tuple(load.container_ids[at] for at in order),
-        services=tuple(load.services[at] for at in order),
-        recorded_node=load.recorded_node[order],
-        arrival_ms=arrival[order],
-        departure_ms=load.departure_ms[order],
-        request=load.request[order],
-        nonzero_request=load.nonzero_request[order],
-        limit=load.limit[order],
-        usage=load.usage[:, :, order],
-        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
-    )
+    return in_order_of(load, order, arrival)

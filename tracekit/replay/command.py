@@ -31,6 +31,7 @@ def run_replay(
     assume: Sequence[str] = (),
     workload: Path | str | None = None,
     rebalance: Sequence[str] = (),
+    gangs: bool = False,
     repeats: int = 1,
     jobs: int = 1,
     engine: str | None = None,
@@ -45,6 +46,8 @@ def run_replay(
     rebalance : sequence of str
         Rebalance policies that each policy is replayed with once more; or write
         ``POLICY+REBALANCER`` among the policies.
+    gangs : bool
+        Whether the containers of a service are admitted together or not at all.
     repeats : int
         How many orders of arrival; more than one give the run intervals and differences.
     jobs : int
@@ -61,7 +64,7 @@ def run_replay(
         than a run folder.
     """
     check_replaceable(Path(out))
-    source = source_of(store, workload, assume=assume, seed=seed)
+    source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs)
     load = source.load()
     check_feasible(load)
     chosen = choose_policies(policies, load, [parse_rebalancer(text) for text in rebalance])
@@ -88,7 +91,12 @@ def _crew(jobs: int, engine: str | None) -> Crew | None:
 
 
 def source_of(
-    store: Path | str | None, workload: Path | str | None, *, assume: Sequence[str], seed: int
+    store: Path | str | None,
+    workload: Path | str | None,
+    *,
+    assume: Sequence[str],
+    seed: int,
+    gangs: bool = False,
 ) -> WorkloadSource:
     """Where a workload is to be read, with paths that hold in another process too."""
     return WorkloadSource(
@@ -96,6 +104,7 @@ def source_of(
         None if workload is None else resolved(str(workload)),
         tuple(assume),
         seed,
+        gangs,
     )
 
 

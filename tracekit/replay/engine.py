@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.gangs import runs
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.rebalance import RebalancePolicy
@@ -114,8 +115,23 @@ class Engine:
             self._depart(departure)
 
     def _arrive(self, indices: IntArray) -> None:
-        self._placer.place(indices, self._workload.arrival_ms[indices])
+        times = self._workload.arrival_ms[indices]
+        gang = self._workload.gang
+        if gang is None:
+            self._placer.place(indices, times)
+        else:
+            for start, end in runs(gang[indices]):
+                self._place_gang(indices[start:end], times[start:end])
         self._pending.extend(indices[~self.state.running[indices]].tolist())
+
+    def _place_gang(self, indices: IntArray, times: IntArray) -> None:
+        """Containers of one gang: all of them or, where one finds no room, none."""
+        self._placer.place(indices, times)
+        running = self.state.running[indices]
+        assert self._workload.gang is not None  # noqa: S101 - as the callers saw
+        if self._workload.gang[indices[0]] >= 0 and not running.all():
+            back = [self.state.undo(index) for index in indices[running].tolist()]
+            self._placer.freed(np.array(back, dtype=np.int64))
 
     def _depart(self, now: int) -> None:
         """Let go all that leaves now, then offer what was freed to those that wait."""
@@ -137,6 +153,9 @@ class Engine:
 
     def _retry(self, now: int) -> None:
         """Longest waiting first; a shape once refused is refused until more is freed."""
+        if self._workload.gang is not None:
+            self._retry_gangs(now, self._workload.gang)
+            return
         refused: set[tuple[bytes, str]] = set()
         waiting, self._pending = self._pending, []
         for index in waiting:
@@ -146,6 +165,14 @@ class Engine:
             if not self.state.running[index]:
                 refused.add(shape)
                 self._pending.append(index)
+
+    def _retry_gangs(self, now: int, gang: IntArray) -> None:
+        """As ``_retry``, a gang at a time; one of which some were moved waits for those alone."""
+        waiting, self._pending = np.array(self._pending, dtype=np.int64), []
+        for start, end in runs(gang[waiting]):
+            some = waiting[start:end]
+            self._place_gang(some, np.full(len(some), now))
+            self._pending.extend(some[~self.state.running[some]].tolist())
 
     def _service(self, index: int) -> str:
         """What sets a container apart from others of its size: its service, if rules know any."""

@@ -25,4 +25,10 @@ def fits(
     snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
 ) -> NDArray[np.bool_]:
     """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
-    return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
+    chosen = slice(None) if nodes is None else nodes
+    room: NDArray[np.bool_] = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
+    for column in np.flatnonzero(container.request > 0):
+        # resource by resource: rows are too short to be compared whole
+        free = snapshot.allocatable[chosen, column] - snapshot.requested[chosen, column]
+        room &= free >= container.request[column]
+    return room

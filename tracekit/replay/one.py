@@ -14,6 +14,7 @@ from tracekit.replay.arrivals import rearranged
 from tracekit.replay.engine import Engine, Outcome
 from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.fast.choose import suited_placer
+from tracekit.replay.gangs import with_gangs
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import WorkloadSource
@@ -63,7 +64,8 @@ def _loaded(source: WorkloadSource) -> Workload:
 
 def in_order(load: Workload, seed: int) -> Workload:
     """The workload in the order of arrival that a seed gives."""
-    return rearranged(load, stream(seed, "arrivals"))
+    again = rearranged(load, stream(seed, "arrivals"))
+    return again if load.gang is None else with_gangs(again)
 
 
 def replay_one(

@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
@@ -41,6 +42,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "settled_ms": load.settled_ms,
             "resources": list(load.resources),
             "recorded": load.recorded,
+            "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),
             "assumptions": dict(load.assumptions),
             "facts": dict(load.facts),

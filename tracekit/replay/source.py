@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from tracekit.errors import TracekitError
 from tracekit.replay.assumptions import parse_assumptions
+from tracekit.replay.gangs import with_gangs
 from tracekit.replay.seeds import stream
 from tracekit.replay.trace_workload import workload_from_store
 from tracekit.replay.workload import Workload
@@ -16,12 +19,16 @@ from tracekit.store import open_store
 
 @dataclass(frozen=True)
 class WorkloadSource:
-    """A store, or a workload as ``tracekit.replay.workloads.load_workload`` understands it."""
+    """A store, or a workload as ``tracekit.replay.workloads.load_workload`` understands it.
+
+    With ``gangs`` the containers of a service are admitted together: ``tracekit.replay.gangs``.
+    """
 
     store: Path | None
     workload: str | None
     assume: tuple[str, ...] = ()
     seed: int = 0
+    gangs: bool = False
 
     def __post_init__(self) -> None:
         if (self.workload is None) == (self.store is None):
@@ -37,7 +44,10 @@ class WorkloadSource:
 
     def load(self) -> Workload:
         """Read the workload; the same source gives the same workload."""
-        rng = stream(self.seed, "workload")
+        load = self._read(stream(self.seed, "workload"))
+        return with_gangs(load) if self.gangs else load
+
+    def _read(self, rng: np.random.Generator) -> Workload:
         if self.workload is not None:
             return load_workload(self.workload, rng, assume=self.assume)
         return workload_from_store(open_store(str(self.store)), parse_assumptions(self.assume), rng)

@@ -76,6 +76,13 @@ class ReplayState:
         self.running[index] = False
         self._change(index, sign=-1)
 
+    def undo(self, index: int) -> int:
+        """Take a container back as if it had never been placed; the node it was on."""
+        node = int(self.node[index])
+        self.stop(index)
+        self.node[index], self.placed_ms[index] = -1, -1
+        return node
+
     def open_nodes(self, index: int) -> NDArray[np.bool_] | None:
         """Which nodes anti-affinity leaves open to a container; None where there are no rules."""
         if self._sharing is None or self._kind is None:

@@ -42,6 +42,9 @@ class Workload:
     exchangeable : bool, shape (containers,), optional
         Containers that may take each other's times of arrival, because nothing but an assumption
         gave each its own; their usage is known from the first step on. None: none of them.
+    gang : int64, shape (containers,), optional
+        Containers of one gang arrive at one time, next to each other, and run all or none; -1 is
+        no gang. None: there are no gangs. See ``tracekit.replay.gangs``.
     anti_affinity : AntiAffinity, optional
         Which services may share a node; None: all.
     settled_ms : int
@@ -68,6 +71,7 @@ class Workload:
     settled_ms: int
     resources: tuple[str, ...] = BASE
     exchangeable: NDArray[np.bool_] | None = None
+    gang: IntArray | None = None
     anti_affinity: AntiAffinity | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)

@@ -46,26 +46,29 @@ def closeness(
     float64, shape (rows,)
         0.5 where a row is as far from the best as from the worst because both are the same.
     """
-    scaled = np.asarray(weights) * (matrix if ideal == "absolute" else _normalized(matrix, norm))
-    high, low = _ends(scaled, np.broadcast_to(weights, scaled.shape[1:]), ideal)
-    good = np.broadcast_to(benefit, scaled.shape[1:])
+    # a column lies together, as sums and extremes run along it
+    columns = np.ascontiguousarray(matrix.T)
+    weighed = np.broadcast_to(weights, len(columns))[:, None]
+    scaled = weighed * (columns if ideal == "absolute" else _normalized(columns, norm))
+    high, low = _ends(scaled, weighed, ideal)
+    good = np.broadcast_to(benefit, len(columns))[:, None]
     best, worst = np.where(good, high, low), np.where(good, low, high)
-    to_best = np.sqrt(np.square(scaled - best).sum(axis=1))
-    to_worst = np.sqrt(np.square(scaled - worst).sum(axis=1))
+    to_best = np.sqrt(np.square(scaled - best).sum(axis=0))
+    to_worst = np.sqrt(np.square(scaled - worst).sum(axis=0))
     both = to_best + to_worst
-    nowhere = np.full(len(scaled), INDIFFERENT)
+    nowhere = np.full(scaled.shape[1], INDIFFERENT)
     return np.asarray(np.divide(to_worst, both, out=nowhere, where=both > 0))
 
 
-def _ends(scaled: FloatArray, weights: ArrayLike, ideal: Ideal) -> tuple[FloatArray, FloatArray]:
+def _ends(scaled: FloatArray, weighed: FloatArray, ideal: Ideal) -> tuple[FloatArray, FloatArray]:
     if ideal == "absolute":
-        ones = np.asarray(weights, dtype=np.float64)
+        ones = np.asarray(weighed, dtype=np.float64)
         return ones, np.zeros_like(ones)
-    return scaled.max(axis=0), scaled.min(axis=0)
+    return scaled.max(axis=1, keepdims=True), scaled.min(axis=1, keepdims=True)
 
 
-def _normalized(matrix: FloatArray, norm: Norm) -> FloatArray:
+def _normalized(columns: FloatArray, norm: Norm) -> FloatArray:
     """Columns over their length; one of zeros alone stays, and tells no row from another."""
-    squares = np.square(matrix).sum(axis=0)
+    squares = np.square(columns).sum(axis=1, keepdims=True)
     length = squares if norm == "sum_of_squares" else np.sqrt(squares)
-    return np.asarray(matrix / np.where(length > 0, length, 1.0))
+    return np.asarray(columns / np.where(length > 0, length, 1.0))
