@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-callgraph docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-callgraph docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -37,6 +37,12 @@ types: $(VENV)/.dev ## mypy, strict
 
 bench-ingest: $(VENV)/.dev ## speed and memory of ingest, beside gzip
 	$(BIN)/python tests/bench/bench_ingest.py
+
+bench-analyze: $(VENV)/.dev ## speed of the analytics, beside one scan of the columns
+	$(BIN)/python tests/bench/bench_analyze.py
+
+bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plain one
+	$(BIN)/python tests/bench/bench_replay.py
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 	$(BIN)/python tests/bench/bench_callgraph.py 50

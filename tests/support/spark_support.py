@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on the loopback: a master and two workers, started and stopped here."""
+"""A standalone Spark cluster on the loopback: a master and two workers, started, then stopped."""
 
 from __future__ import annotations
 
