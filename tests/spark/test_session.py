@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 from pathlib import Path
 
 import pytest
@@ -40,14 +41,14 @@ def test_an_unknown_engine_is_refused() -> None:
 
 
 def test_without_pyspark_it_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.importlib.util, "find_spec", lambda _: None)
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: None)
     with pytest.raises(TracekitError, match="needs pyspark") as error:
         open_session("spark:local[1]")
     assert error.value.hint == "pip install 'tracekit[spark]'"
 
 
 def test_without_java_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(session.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
     monkeypatch.setenv("JAVA_HOME", str(tmp_path))
     with pytest.raises(TracekitError, match="needs Java"):
         open_session("spark:local[1]")
@@ -60,7 +61,7 @@ def test_without_java_it_says_so(monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 
 
 def test_a_master_that_is_not_there_is_told_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(session.importlib.util, "find_spec", lambda _: object())
+    monkeypatch.setattr(importlib.util, "find_spec", lambda _: object())
     monkeypatch.setattr(session, "_check_java", lambda _: None)
     with pytest.raises(TracekitError, match=r"no Spark master answers at 127\.0\.0\.1:9"):
         open_session("spark://127.0.0.1:9")
