@@ -109,7 +109,7 @@ def test_the_command_line_takes_the_engine(
 def test_wrong_sql_is_told(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
     wrong = tmp_path / "wrong.sql"
     wrong.write_text("SELECT nothing FROM nowhere")
-    with pytest.raises(tracekit.errors.TracekitError, match="SQL on Spark: .*nowhere"):
+    with pytest.raises(tracekit.errors.TracekitError, match=r"SQL on Spark: .*nowhere"):
         tracekit.query(store, str(wrong), engine=cluster.engine)
 
 
