@@ -96,52 +96,28 @@ def _metrics() -> list[Entry]:
 
 
 def _policies() -> list[Entry]:
-    from tracekit.replay import parameters
     from tracekit.replay.placement import all_policies
-    from tracekit.replay.values import spell
 
-    return [
-        {
-            "name": name,
-            "title": first_sentence(policy.__doc__ or ""),
-            "source": policy.source,
-            "reads": sorted(policy.reads),
-            "params": [
-                {
-                    "name": name,
-                    "default": spell(getattr(policy, name)),
-                    "description": about.doc,
-                }
-                for name, about in parameters.about(policy).items()
-            ],
-        }
-        for name, policy in all_policies().items()
-    ]
+    return [_policy(name, policy) for name, policy in all_policies().items()]
 
 
 def _rebalancers() -> list[Entry]:
-    from tracekit.replay import parameters
     from tracekit.replay.rebalance import all_rebalancers
-    from tracekit.replay.values import spell
 
-    return [
-        {
-            "name": name,
-            "title": first_sentence(policy.__doc__ or ""),
-            "source": policy.source,
-            "reads": sorted(policy.reads),
-            "params": [
-                {"name": name, "default": spell(getattr(policy, name)), "description": about.doc}
-                for name, about in parameters.about(policy).items()
-            ],
-        }
-        for name, policy in all_rebalancers().items()
-    ]
+    return [_policy(name, policy) for name, policy in all_rebalancers().items()]
+
+
+def _policy(name: str, policy: Any) -> Entry:
+    return {
+        "name": name,
+        "title": first_sentence(policy.__doc__ or ""),
+        "source": policy.source,
+        "reads": sorted(policy.reads),
+        "params": _params(policy),
+    }
 
 
 def _workloads() -> list[Entry]:
-    from tracekit.replay import parameters
-    from tracekit.replay.values import spell
     from tracekit.replay.workloads import all_loaders
 
     return [
@@ -150,16 +126,20 @@ def _workloads() -> list[Entry]:
             "title": loader.title,
             "source": loader.source,
             "files": loader.files,
-            "params": [
-                {
-                    "name": name,
-                    "default": spell(getattr(loader, name)),
-                    "description": about.doc,
-                }
-                for name, about in parameters.about(loader).items()
-            ],
+            "params": _params(loader),
         }
         for name, loader in all_loaders().items()
+    ]
+
+
+def _params(kind: Any) -> list[Entry]:
+    """Parameters of a dataclass, with defaults and what they mean."""
+    from tracekit.replay import parameters
+    from tracekit.replay.values import spell
+
+    return [
+        {"name": name, "default": spell(getattr(kind, name)), "description": about.doc}
+        for name, about in parameters.about(kind).items()
     ]
 
 
