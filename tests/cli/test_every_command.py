@@ -165,3 +165,12 @@ def test_query_formats(
     out = tmp_path / "zones.parquet"
     assert run(["query", store, "usage/zone_summary", "--out", str(out)]) == 0
     assert out.read_bytes()[:4] == b"PAR1"
+
+
+def test_a_command_line_can_be_run_again(capsys: pytest.CaptureFixture[str]) -> None:
+    """No subcommand's module may take the place of a function of the package."""
+    assert cli.run(["--version"]) == 0
+    assert cli.run(["--version"]) == 0
+    assert cli.build_app() is not None
+    assert callable(cli.run)
+    assert capsys.readouterr().out

@@ -63,7 +63,7 @@ class InterruptedByUserError(TracekitError):
 
 
 def module_name(file_name: str) -> str:
-    """A subcommand's public name; the file of one named like a Python keyword may end in '_'."""
+    """A subcommand's public name; a file ends in '_' where Python or this module has the name."""
     return file_name.rstrip("_").replace("_", "-")
 
 
