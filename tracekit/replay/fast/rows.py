@@ -139,7 +139,11 @@ class RowsPlacer:
         row.known_to = self._log.length
         if not len(changed):
             return
-        row.room[changed] = fits(snapshot, container, changed)
+        if 2 * len(changed) > len(row.room):
+            # looking at all of them in place is quicker than picking out most
+            row.room[:] = fits(snapshot, container)
+        else:
+            row.room[changed] = fits(snapshot, container, changed)
         if policy.joint or self._windowed or policy.skips(snapshot, container):
             return
         rescored = changed[row.room[changed]]
