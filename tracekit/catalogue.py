@@ -117,6 +117,34 @@ def _policy(name: str, policy: Any) -> Entry:
     }
 
 
+def _searches() -> list[Entry]:
+    from tracekit.replay.optimize.searches import all_searches
+
+    return [
+        {
+            "name": name,
+            "title": first_sentence(search.__doc__ or ""),
+            "source": search.search_source,
+            "params": _params(search),
+        }
+        for name, search in all_searches().items()
+    ]
+
+
+def _functions() -> list[Entry]:
+    from tracekit.replay.optimize.functions import all_functions
+
+    return [
+        {
+            "name": name,
+            "title": function.title,
+            "formula": function.formula,
+            "bound": function.bound,
+        }
+        for name, function in all_functions().items()
+    ]
+
+
 def _workloads() -> list[Entry]:
     from tracekit.replay.workloads import all_loaders
 
@@ -178,6 +206,8 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "policies": _policies,
     "rebalancers": _rebalancers,
     "reports": _reports,
+    "searches": _searches,
+    "functions": _functions,
     "workloads": _workloads,
     "presets": _presets,
 }

@@ -45,6 +45,8 @@ def decide(
     nodes = every[fits(snapshot, container)] if policy.filtered else every
     if open_nodes is not None and policy.filtered:
         nodes = nodes[open_nodes[nodes]]
+    if policy.filters():
+        nodes = nodes[policy.admits(snapshot, container, nodes)]
     nodes = looked_at(policy, nodes, len(every), turn or Turn())
     if len(nodes) == 0:
         return None
@@ -63,3 +65,17 @@ def looked_at(
     """The feasible nodes that the policy scores; moves its turn on."""
     chosen, turn.start = policy.candidates(feasible, turn.start, nodes)
     return chosen
+
+
+def stands(
+    policy: PlacementPolicy,
+    snapshot: Snapshot,
+    container: Container,
+    open_nodes: NDArray[np.bool_] | None,
+    node: int,
+) -> bool:
+    """Whether a container can go where a batch decision wants it, after those before it."""
+    if node < 0 or (open_nodes is not None and not open_nodes[node]):
+        return False
+    at = np.array([node])
+    return bool(fits(snapshot, container, at)[0] and policy.admits(snapshot, container, at)[0])

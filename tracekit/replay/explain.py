@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +15,7 @@ from tracekit.replay.decision import Turn, looked_at
 from tracekit.replay.engine import Engine
 from tracekit.replay.entrant import Entrant, halves
 from tracekit.replay.filter import lacking
-from tracekit.replay.placer import Clock, Placer, PlainPlacer
+from tracekit.replay.placer import Clock, Placer, PlainPlacer, Proposal
 from tracekit.replay.seeds import stream
 from tracekit.replay.snapshot import Container, Snapshot
 from tracekit.replay.state import ReplayState
@@ -23,6 +24,7 @@ from tracekit.replay.workload import Workload
 IntArray = NDArray[np.int64]
 NOT_LOOKED_AT = "not looked at"
 SHARING = "rules on sharing"
+OWN_FILTER = "the policy's own filter"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,16 +103,16 @@ class _Explainer(PlainPlacer):
         super().__init__(state, rng, clock)
         self._target, self._entrant = target, entrant
 
-    def _place(self, index: int, now: int) -> None:
+    def _place(self, index: int, now: int, proposed: Proposal | None) -> None:
         if index != self._target:
-            super()._place(index, now)
+            super()._place(index, now, proposed)
             return
         state = self._state
         snapshot, container = state.snapshot(now), state.container(index)
         open_nodes, turn = state.open_nodes(index), Turn(self._turn.start)
         verdicts = _verdicts(state, snapshot, container, open_nodes, turn)
         # a snapshot shows the cluster as it is: it would have the container on its node already
-        super()._place(index, now)
+        super()._place(index, now, proposed)
         chosen = int(state.node[index])
         names = state.workload.node_ids
         raise _Explained(
@@ -134,9 +136,11 @@ def _verdicts(
 ) -> list[NodeVerdict]:
     policy, names = state.policy, state.workload.node_ids
     short = lacking(snapshot, container)
-    closed = np.zeros(len(names), np.bool_) if open_nodes is None else ~open_nodes
     every = np.arange(len(names))
+    closed = np.zeros(len(names), np.bool_) if open_nodes is None else ~open_nodes
+    barred = ~policy.admits(snapshot, container, every)
     room = every[~short.any(axis=1) & ~closed] if policy.filtered else every
+    room = room[~barred[room]]
     nodes = looked_at(policy, room, len(names), turn)
     skipped = policy.skips(snapshot, container)
     raw: Any = (
@@ -157,17 +161,18 @@ def _verdicts(
     }
     return [
         found.get(node)
-        or _removed(names[node], short[node], bool(closed[node]), snapshot.resources)
+        or _removed(
+            names[node],
+            [f"too little {one}" for one in itertools.compress(snapshot.resources, short[node])],
+            closed=bool(closed[node]),
+            barred=bool(barred[node]),
+        )
         for node in every.tolist()
     ]
 
 
-def _removed(
-    node: str, short: NDArray[np.bool_], closed: bool, resources: tuple[str, ...]
-) -> NodeVerdict:
-    why = [f"too little {name}" for name, lacks in zip(resources, short, strict=True) if lacks]
-    if closed:
-        why.append(SHARING)
+def _removed(node: str, short: list[str], *, closed: bool, barred: bool) -> NodeVerdict:
+    why = [*short, *([SHARING] if closed else []), *([OWN_FILTER] if barred else [])]
     return NodeVerdict(node=node, score=None, parts={}, removed=", ".join(why) or NOT_LOOKED_AT)
 
 

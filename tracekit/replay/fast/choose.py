@@ -29,9 +29,13 @@ def scan_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> P
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """Rows of scores without compiled code; the plain way for a policy that takes any node."""
-    make = RowsPlacer if state.policy.filtered else PlainPlacer
-    return make(state, rng, clock)
+    """Rows of scores without compiled code.
+
+    The plain way for a policy that takes any node, decides batch by batch, or filters by itself.
+    """
+    policy = state.policy
+    plain = not policy.filtered or policy.batched or policy.filters()
+    return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)
 
 
 def _compiled(

@@ -51,6 +51,8 @@ class PlacementPolicy:
     joint : bool
         Whether a node's score depends on the other candidates. Then an engine must offer all nodes
         with room at once, and may keep no score from one decision to the next.
+    batched : bool
+        Whether it decides for several containers at once, by ``select``; see ``_batch.py``.
     wants : tuple of str
         Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
         the policy leaves it out, and a report must say so.
@@ -63,6 +65,7 @@ class PlacementPolicy:
     aliases: ClassVar[tuple[str, ...]] = ()
     filtered: ClassVar[bool] = True
     joint: ClassVar[bool] = False
+    batched: ClassVar[bool] = False
     wants: ClassVar[tuple[str, ...]] = ()
     file: ClassVar[str | None] = None
 
@@ -95,6 +98,15 @@ class PlacementPolicy:
         """Scores of all candidates brought to their final scale; unchanged by default."""
         return scores
 
+    def admits(
+        self,
+        snapshot: Snapshot,  # noqa: ARG002
+        container: Container,  # noqa: ARG002
+        nodes: NDArray[np.int64],
+    ) -> NDArray[np.bool_]:
+        """Which of ``nodes``, that have room by requests, the policy's own filter lets pass."""
+        return np.ones(len(nodes), dtype=np.bool_)
+
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
         """Whether the policy has nothing to say about this container (PreScore Skip)."""
         return False
@@ -126,6 +138,11 @@ class PlacementPolicy:
             Number of nodes of the cluster, with room or not.
         """
         return feasible, 0
+
+    @classmethod
+    def filters(cls) -> bool:
+        """Whether the policy has a filter of its own."""
+        return cls.admits is not PlacementPolicy.admits
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

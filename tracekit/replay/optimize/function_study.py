@@ -1,0 +1,235 @@
+"""The test-function study: every search on every function, original, shifted and rotated.
+
+Protocol: Geng and Wang 2023, section 5.1 (ten independent runs; best, worst, mean, iterations);
+the functions, their dimension and the tolerance are not printed there and are tracekit's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Annotated, Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.progress import SILENT, Progress
+from tracekit.replay import parameters
+from tracekit.replay.optimize.functions import all_functions, get_function
+from tracekit.replay.optimize.ranking import against, mean_ranks
+from tracekit.replay.optimize.searches import all_searches, get_search
+from tracekit.replay.optimize.variants import VARIANTS, Variant, problem
+from tracekit.replay.parameters import About
+from tracekit.replay.seeds import stream
+from tracekit.store.crew import Alone, Crew
+from tracekit.store.stage import OnProgress
+from tracekit.study import Study
+
+FloatArray = NDArray[np.float64]
+NAME = "search_functions"
+
+#: Whose superiority is in question.
+CLAIMED = "tbesk"
+
+#: What stands beside the results wherever they are shown.
+WARNING = (
+    "All original functions have their optimum at the origin, where steps in proportion to the"
+    " position, and the swoop of bald eagle search, end up by themselves. The shifted and rotated"
+    " copies tell what a search finds elsewhere."
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FunctionStudy:
+    """What is run."""
+
+    dimensions: Annotated[int, About("Dimensions of the functions.", minimum=1)] = 30
+    runs: Annotated[int, About("Independent runs of each.", minimum=1)] = 10
+    population: Annotated[int, About("Candidates of each search.", minimum=2)] = 30
+    iterations: Annotated[int, About("Iterations of each run.", minimum=1)] = 200
+    tolerance: Annotated[float, About("A cost up to this has arrived.", minimum=0)] = 1e-8
+    seed: Annotated[int, About("Seed of all runs.", minimum=0)] = 0
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+
+@dataclass(frozen=True)
+class _Series:
+    """All runs of one search on one copy of one function; can be sent to another process."""
+
+    study: FunctionStudy
+    search: str
+    function: str
+    variant: Variant
+
+    def run(self, on_progress: OnProgress) -> tuple[FloatArray, list[int]]:
+        """Best cost after each iteration, shape (runs, iterations + 1), and evaluations."""
+        study = self.study
+        place = f"{self.function}/{self.variant}"
+        task = problem(
+            get_function(self.function),
+            self.variant,
+            study.dimensions,
+            stream(study.seed, place),
+        )
+        search = get_search(self.search)(
+            population=study.population, iterations=study.iterations, patience=0
+        )
+        found = [
+            search.minimize(task, stream(study.seed, f"{self.search}/{place}/{run}"))
+            for run in range(study.runs)
+        ]
+        on_progress(1, 0, 0)
+        return np.stack([one.curve for one in found]), [one.evaluations for one in found]
+
+
+def study_functions(
+    study: FunctionStudy | None = None,
+    *,
+    searches: Sequence[str] = (),
+    functions: Sequence[str] = (),
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Run the study.
+
+    Parameters
+    ----------
+    searches, functions : sequence of str
+        Names; all when empty.
+
+    Returns
+    -------
+    Study
+        Frames ``runs`` (each run), ``summary`` (best, worst, mean, iterations, rank, and what the
+        rank test says of TBESK against it) and ``curves`` (quartiles of cost by iteration).
+
+    Raises
+    ------
+    TracekitError
+        For an unknown search or function.
+    """
+    study = study or FunctionStudy()
+    names = [name for name in searches or all_searches() if get_search(name)]
+    places = [
+        (function, variant)
+        for function in functions or all_functions()
+        if get_function(function)
+        for variant in VARIANTS
+    ]
+    series = [_Series(study, name, *place) for place in places for name in names]
+    crew = crew or Alone()
+    with progress.task("searches", len(series), "runs") as task:
+        done = [crew.submit(one, lambda *_: task.advance(1)) for one in series]
+        results = {one: future.result() for one, future in zip(series, done, strict=True)}
+    runs = _runs(results, study.tolerance)
+    return Study(
+        name=NAME,
+        about={**asdict(study), "searches": names, "warning": WARNING},
+        frames={"runs": runs, "summary": _summary(runs), "curves": _curves(results)},
+    )
+
+
+_Results = dict[_Series, tuple[FloatArray, list[int]]]
+
+
+def _place(one: _Series) -> dict[str, Any]:
+    return {"function": one.function, "variant": one.variant, "search": one.search}
+
+
+def arrived(curve: FloatArray, tolerance: float) -> int | None:
+    """The iteration after which the cost is within the tolerance; None for never."""
+    within = np.flatnonzero(curve <= tolerance)
+    return int(within[0]) if len(within) else None
+
+
+def _runs(results: _Results, tolerance: float) -> pl.DataFrame:
+    rows = [
+        {
+            **_place(one),
+            "run": run,
+            "cost": float(curve[-1]),
+            "evaluations": evaluations[run],
+            "iterations": arrived(curve, tolerance),
+        }
+        for one, (curves, evaluations) in results.items()
+        for run, curve in enumerate(curves)
+    ]
+    schema = {
+        "function": pl.String,
+        "variant": pl.String,
+        "search": pl.String,
+        "run": pl.Int64,
+        "cost": pl.Float64,
+        "evaluations": pl.Int64,
+        "iterations": pl.Int64,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def _summary(runs: pl.DataFrame) -> pl.DataFrame:
+    """One row per search and copy; iterations of a run that never arrives count as none."""
+    place = ["function", "variant"]
+    rows = runs.group_by(*place, "search", maintain_order=True).agg(
+        pl.col("cost").min().alias("best"),
+        pl.col("cost").mean().alias("mean"),
+        pl.col("cost").max().alias("worst"),
+        pl.col("iterations").is_not_null().mean().alias("arrived_share"),
+        pl.col("iterations").mean().alias("iterations_mean"),
+    )
+    ranks = [
+        row
+        for (function, variant), group in runs.group_by(*place, maintain_order=True)
+        for row in _ranked(str(function), str(variant), group)
+    ]
+    schema = {
+        "function": pl.String,
+        "variant": pl.String,
+        "search": pl.String,
+        "mean_rank": pl.Float64,
+        "tbesk_is": pl.String,
+        "probability": pl.Float64,
+    }
+    return rows.join(
+        pl.DataFrame(ranks, schema=schema),
+        on=[*place, "search"],
+        how="left",
+        maintain_order="left",
+    )
+
+
+def _ranked(function: str, variant: str, group: pl.DataFrame) -> list[dict[str, Any]]:
+    costs = {
+        str(name): part["cost"].to_numpy()
+        for (name,), part in group.group_by("search", maintain_order=True)
+    }
+    ranks = mean_ranks(np.stack(list(costs.values())))
+    own = costs.get(CLAIMED)
+    rivals = {name: values for name, values in costs.items() if name != CLAIMED}
+    tested = {} if own is None else against(own, rivals)
+    return [
+        {
+            "function": function,
+            "variant": variant,
+            "search": name,
+            "mean_rank": float(rank),
+            "tbesk_is": tested[name][1] if name in tested else None,
+            "probability": tested[name][0] if name in tested else None,
+        }
+        for name, rank in zip(costs, ranks, strict=True)
+    ]
+
+
+def _curves(results: _Results, most: int = 60) -> pl.DataFrame:
+    frames = []
+    for one, (curves, _) in results.items():
+        at = np.unique(np.linspace(0, curves.shape[1] - 1, most).round().astype(np.int64))
+        low, middle, high = np.quantile(curves[:, at], [0.25, 0.5, 0.75], axis=0)
+        frames.append(
+            pl.DataFrame({"iteration": at, "cost_q1": low, "cost": middle, "cost_q3": high})
+            .with_columns(*(pl.lit(value).alias(name) for name, value in _place(one).items()))
+            .select("function", "variant", "search", "iteration", "cost_q1", "cost", "cost_q3")
+        )
+    return pl.concat(frames)

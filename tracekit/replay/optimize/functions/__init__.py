@@ -1,0 +1,49 @@
+"""Test functions, one per file: their least value is 0, at the origin."""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import registry
+from tracekit.errors import unknown_name
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class BenchFunction:
+    """A function to be minimised.
+
+    Parameters
+    ----------
+    title, formula : str
+    bound : float
+        Every component lies in ``-bound..bound``.
+    values : function
+        float64, shape (candidates, dimensions) to shape (candidates,).
+    """
+
+    title: str
+    formula: str
+    bound: float
+    values: Callable[[FloatArray], FloatArray]
+
+
+@functools.cache
+def all_functions() -> dict[str, BenchFunction]:
+    """Every test function, by name."""
+    return registry.instances(sys.modules[__name__], BenchFunction)
+
+
+def get_function(name: str) -> BenchFunction:
+    """The test function of that name; TracekitError that lists the near ones."""
+    known = all_functions()
+    if name not in known:
+        raise unknown_name("test function", name, known, listing="tracekit list functions")
+    return known[name]

@@ -1,0 +1,74 @@
+"""What a search minimises: a cost over a box, asked for many positions in one call."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.errors import TracekitError
+
+FloatArray = NDArray[np.float64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Problem:
+    """A cost to be minimised between bounds.
+
+    Parameters
+    ----------
+    lower, upper : float64, shape (dimensions,)
+    cost : function
+        Costs of positions: float64, shape (candidates, dimensions) to shape (candidates,).
+    """
+
+    lower: FloatArray
+    upper: FloatArray
+    cost: Callable[[FloatArray], FloatArray]
+
+    def __post_init__(self) -> None:
+        if self.lower.shape != self.upper.shape or self.lower.ndim != 1 or not len(self.lower):
+            raise TracekitError(
+                f"bounds have shapes {self.lower.shape} and {self.upper.shape}",
+                hint="give one lower and one upper bound per dimension, at least one",
+            )
+        wrong = np.flatnonzero(~(self.lower < self.upper))
+        if len(wrong):
+            at = int(wrong[0])
+            raise TracekitError(
+                f"dimension {at}: the lower bound {self.lower[at]:g} is not below"
+                f" the upper bound {self.upper[at]:g}"
+            )
+
+    @property
+    def dimensions(self) -> int:
+        """Number of dimensions."""
+        return len(self.lower)
+
+    def clipped(self, positions: FloatArray) -> FloatArray:
+        """Positions brought back to the nearest point of the box; what is no number, to ``lower``.
+
+        Multiplying by heavy-tailed draws overflows now and then; infinities are clipped as any
+        other number, and 0 times infinity has to go somewhere.
+        """
+        inside = np.clip(positions, self.lower, self.upper)
+        return np.where(np.isnan(inside), self.lower, inside)
+
+    def evaluate(self, positions: FloatArray) -> FloatArray:
+        """Costs of positions inside the box, shape (candidates,); TracekitError for a NaN."""
+        costs = np.asarray(self.cost(positions), dtype=np.float64)
+        if costs.shape != positions.shape[:1]:
+            raise TracekitError(
+                f"the objective gave shape {costs.shape} for {len(positions)} positions",
+                hint="return one cost per position",
+            )
+        bad = np.flatnonzero(np.isnan(costs))
+        if len(bad):
+            where = ", ".join(f"{value:g}" for value in positions[bad[0]][:5])
+            raise TracekitError(
+                f"the objective gave NaN at position ({where}{', ...' * (self.dimensions > 5)})",
+                hint="give what is impossible a high cost instead",
+            )
+        return costs

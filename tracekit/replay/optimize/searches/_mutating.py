@@ -1,0 +1,36 @@
+"""What the rivals have in common: each iteration may end with a mutation by Student's t."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, TypeVar
+
+import numpy as np
+
+from tracekit.replay.optimize.flock import Flock
+from tracekit.replay.optimize.mutation import Anchor, t_mutation
+from tracekit.replay.optimize.search import Search
+from tracekit.replay.optimize.start import Start
+from tracekit.replay.parameters import About
+
+State = TypeVar("State", bound=Flock)
+
+
+@dataclass(frozen=True, kw_only=True)
+class MutatingSearch(Search[State]):
+    """A search that mutates all of its population now and then."""
+
+    start: Annotated[Start, About("First positions: uniform, or by the tent map.")] = "uniform"
+    mutation_share: Annotated[
+        float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
+    ] = 0.5
+    t_anchor: Annotated[Anchor, About("What a mutation is proportional to the distance from.")] = (
+        "origin"
+    )
+
+    def mutate(self, flock: State, iteration: int, rng: np.random.Generator) -> None:
+        """Mutate all or nobody; who is better for it stays mutated."""
+        if rng.random() < self.mutation_share:
+            flock.propose(
+                t_mutation(flock.positions, iteration, flock.problem, rng, anchor=self.t_anchor)
+            )

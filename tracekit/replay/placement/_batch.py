@@ -1,0 +1,53 @@
+"""Policies that decide for several containers at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Containers that wait for nodes, in the order of their arrival.
+
+    Parameters
+    ----------
+    open_nodes : bool, shape (containers, nodes), optional
+        What rules on sharing leave open as the batch begins; None: all.
+    """
+
+    containers: tuple[Container, ...]
+    open_nodes: NDArray[np.bool_] | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class BatchPolicy(PlacementPolicy):
+    """Base of policies that decide batch by batch.
+
+    ``score`` still says how good a node is for one container: a container whose proposed node has
+    no room for it, after those of its batch that came before, goes where it scores best.
+    """
+
+    batched: ClassVar[bool] = True
+
+    batch_size: Annotated[
+        int, About("Containers decided at once; a batch ends with the sampling step.", minimum=1)
+    ] = 10
+
+    def select(
+        self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator
+    ) -> NDArray[np.int64]:
+        """The node of each container of the batch, -1 for none.
+
+        Returns
+        -------
+        int64, shape (containers,)
+        """
+        raise NotImplementedError

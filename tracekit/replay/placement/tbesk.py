@@ -1,0 +1,18 @@
+"""Bald eagle search with tent start and t mutation for the nodes of a batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.replay.optimize.searches.tbesk import TbeskSearch
+from tracekit.replay.placement._searching import SearchingPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tbesk(SearchingPolicy, TbeskSearch):
+    """Bald eagle search with tent start and t mutation for the nodes of a batch."""
+
+    source: ClassVar[str] = (
+        "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-31; its parameters are not printed"
+    )

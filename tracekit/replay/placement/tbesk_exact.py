@@ -1,0 +1,18 @@
+"""The node of the highest fitness: what TBESK searches for, found by looking at all nodes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.replay.placement._fitness import FitnessPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class TbeskExact(FitnessPolicy):
+    """The fitness of TBESK without its search: the best node, one container after another.
+
+    No search over single containers can find a better node by this fitness.
+    """
+
+    source: ClassVar[str] = "fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27"

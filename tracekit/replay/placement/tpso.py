@@ -1,0 +1,18 @@
+"""Particle swarm search for the nodes of a batch, by the fitness of TBESK."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.replay.optimize.searches.tpso import TpsoSearch
+from tracekit.replay.placement._searching import SearchingPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tpso(SearchingPolicy, TpsoSearch):
+    """Particle swarm search for the nodes of a batch, by the fitness of TBESK."""
+
+    source: ClassVar[str] = (
+        "search: Kennedy and Eberhart 1995; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
+    )

@@ -1,0 +1,18 @@
+"""Satin bowerbird search for the nodes of a batch, by the fitness of TBESK."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.replay.optimize.searches.tsbo import TsboSearch
+from tracekit.replay.placement._searching import SearchingPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tsbo(SearchingPolicy, TsboSearch):
+    """Satin bowerbird search for the nodes of a batch, by the fitness of TBESK."""
+
+    source: ClassVar[str] = (
+        "search: Moosavi 2017; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
+    )

@@ -1,0 +1,18 @@
+"""Sparrow search for the nodes of a batch, by the fitness of TBESK."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from tracekit.replay.optimize.searches.tssa import TssaSearch
+from tracekit.replay.placement._searching import SearchingPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tssa(SearchingPolicy, TssaSearch):
+    """Sparrow search for the nodes of a batch, by the fitness of TBESK."""
+
+    source: ClassVar[str] = (
+        "search: Xue and Shen 2020; fitness: Geng and Wang, C.S.A. 2023 32(4) 187-196"
+    )
