@@ -29,9 +29,13 @@ if TYPE_CHECKING:
     from tracekit.pipeline import RunSummary
     from tracekit.progress import Progress
     from tracekit.query.plan import Plan
+    from tracekit.replay.optimize.function_study import FunctionStudy
+    from tracekit.replay.placement_study import PlacementStudy
     from tracekit.replay.run import Run
+    from tracekit.replay.solver_study import SolverStudy
     from tracekit.report import ReportSummary
     from tracekit.store import IngestSummary
+    from tracekit.study import Study
     from tracekit.synth import SynthSummary
 
 from tracekit.progress import SILENT
@@ -44,6 +48,8 @@ __all__ = [
     "info",
     "ingest",
     "listing",
+    "optimize_bench",
+    "placement_bench",
     "plan",
     "query",
     "replay",
@@ -272,11 +278,63 @@ def replay(
     )
 
 
-def report(source: str | Path, out: str | Path, *, progress: Progress = SILENT) -> ReportSummary:
-    """Write the report of a store or a run folder; see ``tracekit.report.render``."""
+def optimize_bench(
+    out: str | Path | None = None,
+    *,
+    study: FunctionStudy | None = None,
+    searches: Sequence[str] = (),
+    functions: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress = SILENT,
+) -> Study:
+    """Population searches on test functions; see ``tracekit.replay.optimize.function_study``."""
+    from tracekit.replay.bench import bench_functions
+
+    return bench_functions(
+        None if out is None else Path(out),
+        study=study,
+        searches=searches,
+        functions=functions,
+        jobs=jobs,
+        progress=progress,
+    )
+
+
+def placement_bench(
+    out: str | Path | None = None,
+    *,
+    study: PlacementStudy | None = None,
+    solvers: SolverStudy | None = None,
+    policies: Sequence[str] = (),
+    jobs: int = 1,
+    progress: Progress = SILENT,
+) -> Study:
+    """The placement experiment of the TBESK paper; see ``tracekit.replay.placement_study``."""
+    from tracekit.replay.bench import bench_placement
+
+    return bench_placement(
+        None if out is None else Path(out),
+        study=study,
+        solvers=solvers,
+        policies=policies,
+        jobs=jobs,
+        progress=progress,
+    )
+
+
+def report(
+    source: str | Path,
+    out: str | Path,
+    *,
+    studies: Sequence[str | Path] = (),
+    progress: Progress = SILENT,
+) -> ReportSummary:
+    """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
     from tracekit.report import render
 
-    return render(Path(source), Path(out), progress=progress)
+    return render(
+        Path(source), Path(out), studies=[Path(one) for one in studies], progress=progress
+    )
 
 
 def run(

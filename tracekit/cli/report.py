@@ -13,15 +13,20 @@ from tracekit.cli._output import print_json, print_sentence, progress
 
 def command(
     source: Annotated[
-        Path, typer.Argument(metavar="STORE|RUN", help="A store, or a run folder of replay.")
+        Path,
+        typer.Argument(metavar="STORE|RUN|STUDY", help="A store, or a folder of replay or bench."),
     ],
     out: Annotated[Path, typer.Option("--out", metavar="FILE.html", help="The file to write.")],
+    study: Annotated[
+        list[Path] | None, typer.Option(help="A study folder to show as well; repeatable.")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Write one self-contained HTML file that works offline.
 
     A store gives its quality, zones and utilization; a run folder gives the
     comparison of its policies too, and the store's pages when it is there.
+    Studies that lie beside it get their pages as well.
 
     Example: tracekit report mystore --out report.html
     """
@@ -29,7 +34,7 @@ def command(
     from tracekit.units import size
 
     with progress() as shown:
-        summary = tracekit.report(source, out, progress=shown)
+        summary = tracekit.report(source, out, studies=study or (), progress=shown)
     if json:
         print_json(
             {

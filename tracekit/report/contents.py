@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.report import analysis_contents as analysis
 from tracekit.report import method_contents as method
 from tracekit.report import replay_contents as replay
+from tracekit.report import search_contents as search
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count
@@ -24,6 +25,7 @@ __all__ = [
     "ledger",
     "method",
     "replay",
+    "search",
     "source_files",
     "title",
     "zone_table",
@@ -41,14 +43,18 @@ def title(data: Data) -> str:
     releases = sorted({source["release"] for source in (data.info or {"sources": []})["sources"]})
     known = all_sources()
     names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
-    return " and ".join(names) or "Empty store"
+    studied = [name.replace("_", " ").capitalize() for name in data.studies]
+    alone = " and ".join(studied) if not data.has_store else ""
+    return " and ".join(names) or alone or "Empty store"
 
 
 def facts(data: Data) -> list[tuple[str, str]]:
     """The numbers under the title: what, how much, over how long."""
     if data.run is not None:
         return _run_facts(data.run)
-    tables = (data.info or {"tables": {}})["tables"]
+    if data.info is None:
+        return []
+    tables = data.info["tables"]
     most = {name: max((t.get(name, 0) for t in tables.values()), default=0) for name in _ENTITIES}
     shown = [(f"{most[name]:,}", name) for name in _ENTITIES[:4] if most[name]]
     rows = sum(described["rows"] for described in tables.values())

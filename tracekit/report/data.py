@@ -17,6 +17,7 @@ from tracekit.replay.run_folder import MANIFEST, is_run_folder
 from tracekit.report.computed import Computed
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
+from tracekit.study import Study, is_study_folder
 
 #: A query's rows, by its name and the values of its parameters.
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
@@ -39,6 +40,8 @@ class Data:
         ``summary`` and ``steps`` of the run folder.
     results : callable, optional
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
+    studies : mapping of str to Study
+        What studies found, by the name of the study.
     """
 
     def __init__(
@@ -49,6 +52,7 @@ class Data:
         run: Mapping[str, Any] | None = None,
         run_frames: Mapping[str, pl.DataFrame] | None = None,
         results: Callable[[str], pl.DataFrame] | None = None,
+        studies: Mapping[str, Study] | None = None,
     ) -> None:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -56,6 +60,7 @@ class Data:
         self._results = results
         self.info = info
         self.run = run
+        self.studies = dict(studies or {})
 
     @property
     def has_store(self) -> bool:
@@ -77,7 +82,10 @@ class Data:
         return self._frames[key]
 
     def result(self, name: str) -> pl.DataFrame:
-        """A result of the analytics or the call graphs; without columns when there is none."""
+        """A result of analytics, call graphs or a study; without columns when there is none."""
+        study, _, frame = name.partition("/")
+        if study in self.studies:
+            return self.studies[study].frames.get(frame, pl.DataFrame())
         return pl.DataFrame() if self._results is None else self._results(name)
 
     def replay(self, name: str) -> pl.DataFrame:
@@ -88,8 +96,10 @@ class Data:
 def open_source(source: Path) -> tuple[Path | None, Path | None]:
     """The store and the run that a path means; raises TracekitError when it is neither.
 
-    A run's own store is used when it is still there.
+    A run's own store is used when it is still there; a study folder has neither.
     """
+    if is_study_folder(source):
+        return None, None
     if not is_run_folder(source):
         return _store_of(source), None
     for name in ("manifest.json", *(f"{frame}.parquet" for frame in RUN_FRAMES)):
@@ -136,8 +146,13 @@ def read_run(folder: Path) -> dict[str, Any]:
     return document
 
 
-def load(database: Database | None, store: Store | None, run: Path | None) -> Data:
-    """The data of an opened store and a run folder, either of which may be absent."""
+def load(
+    database: Database | None,
+    store: Store | None,
+    run: Path | None,
+    studies: Mapping[str, Study] | None = None,
+) -> Data:
+    """The data of an opened store, a run folder and studies, each of which may be absent."""
 
     def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
         if database is None:
@@ -151,4 +166,5 @@ def load(database: Database | None, store: Store | None, run: Path | None) -> Da
         run=read_run(run) if run else None,
         run_frames=frames,
         results=Computed(store).frame if store else None,
+        studies=studies,
     )

@@ -6,8 +6,9 @@ A template starts with::
        order: 30
        needs: store #}
 
-``needs`` is ``store``, ``run`` or ``any``: a page is left out when there is no such thing. Files
-that start with an underscore are parts that pages share.
+``needs`` is ``store``, ``run``, ``data`` (either), ``any``, or ``study`` and names of studies of which one is enough:
+a page is left out when there is no such thing. Files that start with an underscore are parts that
+pages share.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tracekit.errors import TracekitError
 from tracekit.report.data import Data
 
 _HEADER = re.compile(r"\A\{#\s*(.*?)\s*#\}", re.DOTALL)
-_NEEDS = ("store", "run", "any")
+_NEEDS = re.compile(r"store|run|data|any|study( \w+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +38,11 @@ class Page:
 
     def fits(self, data: Data) -> bool:
         """Whether the data is there that the page speaks of."""
-        return {"store": data.has_store, "run": data.has_run, "any": True}[self.needs]
+        kind, *studies = self.needs.split()
+        if kind == "study":
+            return any(name in data.studies for name in studies)
+        either = data.has_store or data.has_run
+        return {"store": data.has_store, "run": data.has_run, "data": either, "any": True}[kind]
 
 
 @functools.cache
@@ -55,10 +60,11 @@ def _read(path: Path) -> Page:
         key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
     }
     order, needs = fields.get("order", ""), fields.get("needs", "")
-    if not fields.get("title") or not order.isdigit() or needs not in _NEEDS:
+    if not fields.get("title") or not order.isdigit() or not _NEEDS.fullmatch(needs):
         raise TracekitError(
             f"reports/{path.name} does not start with title, order and needs in one comment",
-            hint=f"write title: Zones, order: 30 and needs: {' | '.join(_NEEDS)}, a line each",
+            hint="write title: Zones, order: 30 and needs: store, run, data, any or study NAME,"
+            " a line each",
         )
     return Page(
         name=path.stem, template=path.name, title=fields["title"], order=int(order), needs=needs

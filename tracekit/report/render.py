@@ -6,6 +6,7 @@ import base64
 import contextlib
 import hashlib
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,7 @@ from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import all_pages
+from tracekit.report.studies import read_studies
 from tracekit.store.folder import open_store
 
 
@@ -42,20 +44,32 @@ class ReportSummary:
     findings: tuple[str, ...]
 
 
-def render(source: Path, out: Path, *, progress: Progress = SILENT) -> ReportSummary:
-    """Write the report of a store or of a run folder; the same data gives the same bytes.
+def render(
+    source: Path,
+    out: Path,
+    *,
+    studies: Sequence[Path] = (),
+    progress: Progress = SILENT,
+) -> ReportSummary:
+    """Write the report of a store, a run or a study folder; the same data gives the same bytes.
+
+    Parameters
+    ----------
+    studies : sequence of path
+        Study folders to show as well; those beside the store or the run are shown anyway.
 
     Raises
     ------
     TracekitError
-        When ``source`` is neither a store nor a run folder, or ``out`` cannot be written.
+        When ``source`` is none of these, or ``out`` cannot be written.
     """
     folder, run = open_source(Path(source))
+    found = read_studies(Path(source), studies)
     _check_out(Path(out))
     store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
-        data = load(database, store, run)
+        data = load(database, store, run, found)
         html = render_data(data, progress=progress)
         said = key_findings(data)
     text = html.encode()

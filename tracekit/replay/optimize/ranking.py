@@ -18,7 +18,7 @@ def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tupl
     """For each rival the probability and what the test says of ``own``.
 
     The rank-sum test of Mann and Whitney on final costs, two-sided, over all rivals by Holm's
-    step-down rule; 'better', 'worse' or 'no difference'.
+    step-down rule; 'better', 'worse' or 'even'.
 
     Parameters
     ----------
@@ -61,6 +61,6 @@ def _rank_sum(own: FloatArray, other: FloatArray) -> float:
 
 def _said(own: FloatArray, other: FloatArray, probability: float) -> str:
     if probability >= LEVEL:
-        return "no difference"
+        return "even"
     lower = (own[:, None] < other).sum() > (own[:, None] > other).sum()
     return "better" if lower else "worse"

@@ -6,6 +6,7 @@ container of the batch. Node numbers have no meaning of distance: ``node_order``
 
 from __future__ import annotations
 
+import copy
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -102,6 +103,23 @@ class BatchFitness:
                 [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
             ),
         }
+
+    def first(self, count: int) -> BatchFitness:
+        """The same for the first containers of the batch alone."""
+        names = ("request", "kinds", "open_nodes")
+        return self._with({name: self._given[name][:count] for name in names})
+
+    def without(self, left_out: NDArray[np.bool_]) -> BatchFitness:
+        """The same with no node open to some containers, shape (batch,)."""
+        shut = self._given["open_nodes"]
+        nodes = len(self._given["free"])
+        every = np.ones((len(left_out), nodes), np.bool_) if not len(shut) else shut
+        return self._with({"open_nodes": every & ~left_out[:, None]})
+
+    def _with(self, changed: dict[str, Any]) -> BatchFitness:
+        other = copy.copy(self)
+        vars(other)["_given"] = {**self._given, **changed}
+        return other
 
     def fitness(self, nodes: IntArray) -> tuple[FloatArray, NDArray[np.bool_]]:
         """Fitness of each proposal, and which containers it finds room for.

@@ -56,6 +56,10 @@ class Paper000(WorkloadLoader):
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
         """Draw nodes and containers from ``seed``, and the order of arrival from ``rng``."""
+        return self.drawn(rng)
+
+    def drawn(self, rng: np.random.Generator) -> Workload:
+        """As ``load``; there is no file to read."""
         capacity, kinds, request = self._drawn(stream(self.seed, "paper000"))
         order = rng.permutation(self.containers)
         columns = sizes(_columns(capacity), _columns(request[order]))

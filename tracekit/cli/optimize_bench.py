@@ -1,0 +1,93 @@
+"""tracekit optimize-bench: population searches on test functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from tracekit.cli._options import JsonOption, SeedOption
+from tracekit.cli._output import print_json, print_paragraph, print_table, progress
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
+
+_SHOWN = "{:.3g}"
+
+
+def command(
+    out: Annotated[Path | None, typer.Option(help="Write a study folder there.")] = None,
+    search: Annotated[
+        list[str] | None, typer.Option(help="A search; repeatable. Without it, all.")
+    ] = None,
+    function: Annotated[
+        list[str] | None, typer.Option(help="A test function; repeatable. Without it, all.")
+    ] = None,
+    runs: Annotated[int, typer.Option(help="Independent runs of each.", min=1)] = 10,
+    dimensions: Annotated[int, typer.Option(help="Dimensions.", min=1)] = 30,
+    population: Annotated[int, typer.Option(help="Candidates of each search.")] = 30,
+    iterations: Annotated[int, typer.Option(help="Iterations of each run.", min=1)] = 200,
+    jobs: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 1,
+    seed: SeedOption = 0,
+    json: JsonOption = False,
+) -> None:
+    """Compare population searches on test functions, also shifted and rotated.
+
+    Example: tracekit optimize-bench --out searches
+    """
+    import tracekit
+    from tracekit.replay.optimize.function_study import FunctionStudy
+
+    study = FunctionStudy(
+        dimensions=dimensions, runs=runs, population=population, iterations=iterations, seed=seed
+    )
+    with progress() as shown:
+        found = tracekit.optimize_bench(
+            out,
+            study=study,
+            searches=search or (),
+            functions=function or (),
+            jobs=jobs,
+            progress=shown,
+        )
+    if json:
+        print_json(
+            {
+                "schema": "tracekit/optimize-bench/1",
+                **found.about,
+                "summary": found.frames["summary"].to_dicts(),
+            }
+        )
+        return
+    _show(found)
+    if out is not None:
+        print(f"\nstudy: {out}; its page: tracekit report {out} --out report.html")
+
+
+def _show(found: Study) -> None:
+    from tracekit.replay.optimize.variants import WHAT
+
+    about, summary = found.about, found.frames["summary"]
+    for (variant,), part in summary.group_by("variant", maintain_order=True):
+        rows = [
+            [
+                row["function"],
+                row["search"],
+                *(_SHOWN.format(row[name]) for name in ("best", "mean", "worst")),
+                "-" if row["iterations_mean"] is None else f"{row['iterations_mean']:.0f}",
+                row["tbesk_is"] or "-",
+            ]
+            for row in part.iter_rows(named=True)
+        ]
+        print_table(
+            f"{str(variant).capitalize()}: {WHAT[str(variant)]}",
+            ["function", "search", "best", "mean", "worst", "iterations", "TBESK is"],
+            rows,
+        )
+    print_paragraph(
+        f"{about['runs']} runs in {about['dimensions']} dimensions, {about['population']}"
+        f" candidates, {about['iterations']} iterations. iterations: mean of the runs that came to"
+        f" {about['tolerance']:g}. TBESK is: by a rank test at 5 %, Holm's correction."
+    )
+    print_paragraph(str(about["warning"]))

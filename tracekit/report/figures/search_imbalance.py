@@ -1,0 +1,85 @@
+"""Imbalance against the number of containers, policy by policy."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.words import number
+
+_RESULT = "search_placement/imbalance"
+#: The policies of the paper have colours of their own; the others share a quiet one.
+_NAMED = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
+_SCHEMA = {
+    "policy": pl.String,
+    "containers": pl.Int64,
+    "imbalance": pl.Float64,
+    "imbalance_low": pl.Float64,
+    "imbalance_high": pl.Float64,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.result(_RESULT)
+    return pl.DataFrame(schema=_SCHEMA) if frame.is_empty() else frame.select(list(_SCHEMA))
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(460)
+    names = frame["policy"].unique(maintain_order=True).to_list()
+    for name in sorted(names, key=lambda name: name in _NAMED):
+        part = frame.filter(pl.col("policy") == name)
+        known = name in _NAMED
+        figure.add_scatter(
+            x=part["containers"].to_list(),
+            y=numbers(part["imbalance"]),
+            mode="lines",
+            name=name,
+            showlegend=known,
+            line={
+                "color": color(f"policy-{_NAMED.index(name) + 1}" if known else "other"),
+                "width": 2.5 if known else 1,
+            },
+            hovertemplate=f"{name}: Z %{{y:.4f}} at %{{x:,}}<extra></extra>",
+        )
+    figure.update_layout(
+        xaxis=axis("Containers placed [count]"),
+        yaxis=axis("Imbalance Z, mean over nodes [0..1]", rangemode="tozero"),
+    )
+    return figure
+
+
+def _last(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.filter(pl.col("containers") == pl.col("containers").max()).sort(
+        "imbalance", "policy"
+    )
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    last = _last(frame)
+    first = last.row(0, named=True)
+    own = last.filter(pl.col("policy") == "tbesk")
+    said = f"{first['policy']} ends most even, at Z {number(first['imbalance'])}"
+    if own.height and first["policy"] != "tbesk":
+        rank = last["policy"].to_list().index("tbesk") + 1
+        said += f"; TBESK is number {rank} of {last.height}, at {number(own['imbalance'][0])}"
+    return f"{said}."
+
+
+FIGURE = Figure(
+    title="Imbalance against the number of containers",
+    question="Which policy keeps four resources even as a cluster fills?",
+    how_to_read="Each line is a policy, the mean over drawn sets; lower is more even. Z is how far"
+    " the use of a node's resources lies from their mean. Thin grey lines are the policies that the"
+    " paper does not compare with; point at one to see its name.",
+    reads=(_RESULT,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_last,
+    absent="The placement experiment was not run: tracekit placement-bench --out DIR.",
+)

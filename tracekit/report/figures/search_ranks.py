@@ -1,0 +1,79 @@
+"""Mean rank of each search on test functions, by where their optimum lies."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.words import listed, number
+
+_RESULT = "search_functions/summary"
+_COLORS = {
+    "bes": "policy-1",
+    "tbesk": "policy-2",
+    "tssa": "policy-4",
+    "tsbo": "policy-5",
+    "tpso": "policy-6",
+}
+_SCHEMA = {"variant": pl.String, "search": pl.String, "place": pl.Float64, "functions": pl.Int64}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.result(_RESULT)
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    place = pl.col("mean_rank").rank().over("function", "variant")
+    return (
+        frame.with_columns(place.alias("place"))
+        .group_by("variant", "search", maintain_order=True)
+        .agg(pl.col("place").mean(), pl.len().cast(pl.Int64).alias("functions"))
+        .select(list(_SCHEMA))
+    )
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank()
+    for name in frame["search"].unique(maintain_order=True).to_list():
+        part = frame.filter(pl.col("search") == name)
+        colour = color(_COLORS.get(name, "other"))
+        figure.add_scatter(
+            x=part["variant"].to_list(),
+            y=numbers(part["place"]),
+            mode="lines+markers",
+            name=name,
+            line={"color": colour, "width": 2},
+            marker={"size": 9, "color": colour},
+            hovertemplate="place %{y:.1f} on average, %{x}",
+        )
+    figure.update_layout(
+        xaxis=axis("Functions [copy]", type="category"),
+        yaxis=axis("Place among the searches [1 = best]", autorange="reversed"),
+    )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    said = []
+    for (variant,), part in frame.group_by("variant", maintain_order=True):
+        first = part.sort("place", "search").row(0, named=True)
+        said.append(f"{first['search']} on the {variant} ({number(first['place'])})")
+    return f"The best mean place has {listed(said)}."
+
+
+FIGURE = Figure(
+    title="Places of the searches on test functions",
+    question="Is a search good, or is the optimum where it would go anyway?",
+    how_to_read="Searches are ranked on each function by the ranks of their runs; shown is the mean"
+    " place. On the left the optimum lies at the origin, in the middle elsewhere, on the right"
+    " elsewhere and turned. A line that falls to the right owes its place to the origin.",
+    reads=(_RESULT,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=lambda frame: frame,
+    absent="The test functions were not run: tracekit optimize-bench --out DIR.",
+)

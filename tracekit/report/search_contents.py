@@ -1,0 +1,144 @@
+"""What the page on batch search says beside its figures."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from tracekit.report.cells import Table, table
+from tracekit.report.data import Data
+from tracekit.report.words import count, listed, percent
+
+_FUNCTIONS, _PLACEMENT = "search_functions", "search_placement"
+_OWN = "tbesk"
+
+
+def has_placement(data: Data) -> bool:
+    """Whether the placement experiment was run."""
+    return _PLACEMENT in data.studies
+
+
+def has_functions(data: Data) -> bool:
+    """Whether the test functions were run."""
+    return _FUNCTIONS in data.studies
+
+
+def warning(data: Data) -> str:
+    """What to keep in mind when reading results on test functions."""
+    return str(_about(data, _FUNCTIONS)["warning"])
+
+
+def experiment(data: Data) -> str:
+    """What was replayed."""
+    about = _about(data, _PLACEMENT)
+    return (
+        f"{count(about['containers'], 'container')} of three kinds on {count(about['nodes'], 'node')}"
+        f" of four types, {count(about['sets'], 'set')} drawn, because the paper's tables are lost;"
+        f" requests come to {percent(about['target_alloc_fraction'])} of capacity. Imbalance is of"
+        " requests of cpu, memory, network and disk. cwt is our reading of a paper whose formulas"
+        " are not published, and every policy is held to the room in all four resources."
+    )
+
+
+def verdicts(data: Data) -> list[str]:
+    """What reproduced and what did not, in sentences."""
+    return [*_claimed(data), *_solved(data), *_origin(data)]
+
+
+def _claimed(data: Data) -> list[str]:
+    said = []
+    for row in data.result(f"{_PLACEMENT}/claims").iter_rows(named=True):
+        paper = row["reported_change"]
+        reported = "less" if paper is None else f"{percent(-paper)} less"
+        change = row["change"]
+        here = f"{percent(abs(change), 1)} {'less' if change < 0 else 'more'}"
+        span = f"{percent(row['change_low'], 1)} to {percent(row['change_high'], 1)}"
+        said.append(
+            f"Against {row['against']} the paper reports {reported} imbalance for TBESK; here it is"
+            f" {here} (95 % interval of the change {span}): {row['verdict']}."
+        )
+    return said
+
+
+def _solved(data: Data) -> list[str]:
+    quality = data.result(f"{_PLACEMENT}/quality")
+    known = (
+        {
+            row["method"]: row
+            for row in quality.group_by("method", maintain_order=True).last().iter_rows(named=True)
+        }
+        if not quality.is_empty()
+        else {}
+    )
+    if not {_OWN, "greedy"} <= known.keys():
+        return []
+    own, greedy = known[_OWN], known["greedy"]
+    times = own["decision_ms"] / greedy["decision_ms"]
+    closer = "closer to" if greedy["gap_mean"] < own["gap_mean"] else "further from"
+    return [
+        f"Taking containers one by one, each to the node that is best for it, comes {closer} the"
+        f" best placement of a batch than TBESK after {own['iterations']} iterations (gap"
+        f" {greedy['gap_mean']:.4f} against {own['gap_mean']:.4f}), which takes {times:,.0f} times"
+        " as long."
+    ]
+
+
+def _origin(data: Data) -> list[str]:
+    summary = data.result(f"{_FUNCTIONS}/summary")
+    if summary.is_empty():
+        return []
+    said = []
+    for variant in ("original", "shifted"):
+        rows = summary.filter((pl.col("variant") == variant) & pl.col("tbesk_is").is_not_null())
+        if rows.is_empty():
+            continue
+        counted = [
+            f"{word} in {int((rows['tbesk_is'] == word).sum())}"
+            for word in ("better", "worse", "even")
+        ]
+        said.append(
+            f"On the {variant} test functions TBESK is {listed(counted)} of {rows.height}"
+            " comparisons with a rival."
+        )
+    return said
+
+
+def claims(data: Data) -> Table:
+    """TBESK against others beside what the paper reports."""
+    frame = data.result(f"{_PLACEMENT}/claims").rename(
+        {
+            "reported_change": "reported_fraction",
+            "change": "change_fraction",
+            "change_low": "low_fraction",
+            "change_high": "high_fraction",
+        },
+        strict=False,
+    )
+    return table(frame, "Change of imbalance from another policy to TBESK, paired by set")
+
+
+def ranges(data: Data) -> Table:
+    """How far nodes lie apart, beside what the paper reports."""
+    frame = data.result(f"{_PLACEMENT}/ranges").rename(
+        {"reported_difference": "reported_fraction", "difference": "here_fraction"}, strict=False
+    )
+    return table(frame, "Most used node less the least used, with all containers placed")
+
+
+def functions(data: Data) -> Table:
+    """Every search on every function."""
+    frame = data.result(f"{_FUNCTIONS}/summary")
+    shown = frame.with_columns(
+        pl.col("best", "mean", "worst").map_elements(lambda cost: f"{cost:.3g}", pl.String)
+    )
+    return table(
+        shown.select(
+            "function", "variant", "search", "best", "mean", "worst", "iterations_mean", "tbesk_is"
+        ),
+        "Final cost over runs; iterations are those of runs that came within the tolerance",
+    )
+
+
+def _about(data: Data, study: str) -> dict[str, Any]:
+    return dict(data.studies[study].about)
