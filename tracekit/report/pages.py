@@ -6,9 +6,9 @@ A template starts with::
        order: 30
        needs: store #}
 
-``needs`` is ``store``, ``run``, ``data`` (either), ``any``, or ``study`` and names of studies of which one is enough:
-a page is left out when there is no such thing. Files that start with an underscore are parts that
-pages share.
+``needs`` is ``store``, ``run``, ``data`` (either), ``any``, or ``study`` and names of studies of
+which one is enough: a page is left out when there is no such thing. Files that start with an
+underscore are parts that pages share.
 """
 
 from __future__ import annotations

@@ -33,8 +33,8 @@ def experiment(data: Data) -> str:
     """What was replayed."""
     about = _about(data, _PLACEMENT)
     return (
-        f"{count(about['containers'], 'container')} of three kinds on {count(about['nodes'], 'node')}"
-        f" of four types, {count(about['sets'], 'set')} drawn, because the paper's tables are lost;"
+        f"{count(about['containers'], 'container')} of three kinds on"
+        f" {count(about['nodes'], 'node')} of four types, {count(about['sets'], 'set')} drawn, because the paper's tables are lost;"
         f" requests come to {percent(about['target_alloc_fraction'])} of capacity. Imbalance is of"
         " requests of cpu, memory, network and disk. cwt is our reading of a paper whose formulas"
         " are not published, and every policy is held to the room in all four resources."
@@ -76,12 +76,13 @@ def _solved(data: Data) -> list[str]:
     own, greedy = known[_OWN], known["greedy"]
     times = own["decision_ms"] / greedy["decision_ms"]
     closer = "closer to" if greedy["gap_mean"] < own["gap_mean"] else "further from"
-    return [
+    said = (
         f"Taking containers one by one, each to the node that is best for it, comes {closer} the"
         f" best placement of a batch than TBESK after {own['iterations']} iterations (gap"
         f" {greedy['gap_mean']:.4f} against {own['gap_mean']:.4f}), which takes {times:,.0f} times"
         " as long."
-    ]
+    )
+    return [said]
 
 
 def _origin(data: Data) -> list[str]:
@@ -93,10 +94,8 @@ def _origin(data: Data) -> list[str]:
         rows = summary.filter((pl.col("variant") == variant) & pl.col("tbesk_is").is_not_null())
         if rows.is_empty():
             continue
-        counted = [
-            f"{word} in {int((rows['tbesk_is'] == word).sum())}"
-            for word in ("better", "worse", "even")
-        ]
+        tally = rows["tbesk_is"].to_list()
+        counted = [f"{word} in {tally.count(word)}" for word in ("better", "worse", "even")]
         said.append(
             f"On the {variant} test functions TBESK is {listed(counted)} of {rows.height}"
             " comparisons with a rival."

@@ -20,7 +20,6 @@ _SHOWN = (
     "tbesk",
     "tbesk_exact",
     "least_allocated",
-    "default_scheduler",
 )
 _COLORS = {"cpu": "cpu", "memory": "memory", "net": "policy-1", "disk": "policy-2"}
 _SCHEMA = {
@@ -87,8 +86,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="Use of each resource over the nodes when all containers are placed",
     question="How far apart are the least and the most used node?",
-    how_to_read="For each policy and resource the mark is the mean node, the whiskers reach from the"
-    " least to the most used one, averaged over drawn sets. Short whiskers mean even nodes.",
+    how_to_read="For each policy and resource the mark is the mean node, the whiskers reach from"
+    " the least to the most used one, averaged over drawn sets. Short whiskers mean even nodes.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,
