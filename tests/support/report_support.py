@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -9,8 +11,12 @@ import numpy as np
 import polars as pl
 from tests_support import hex_id
 
+from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
+from tracekit.replay.placement_study import PlacementStudy, study_placement
+from tracekit.replay.solver_study import SolverStudy, study_solvers
 from tracekit.report.data import Data
 from tracekit.sqlfiles import get_query
+from tracekit.study import Study
 
 #: Queries of tables that have no made-up rows.
 _WITHOUT_ROWS = (
@@ -235,6 +241,26 @@ def manifest(policies: list[str]) -> dict[str, Any]:
     }
 
 
+@functools.cache
+def studies() -> Mapping[str, Study]:
+    """Small studies, run once."""
+    functions = FunctionStudy(dimensions=2, runs=2, iterations=3, population=4)
+    placed = study_placement(
+        PlacementStudy(sets=2, containers=20, nodes=3),
+        policies=("lra", "bra", "cwt", "bes", "tbesk", "first_fit"),
+    )
+    solved = study_solvers(SolverStudy(batches=1, batch_size=2, containers=20, nodes=3))
+    found = (
+        study_functions(functions),
+        dataclasses.replace(
+            placed,
+            about={**placed.about, "solvers": dict(solved.about)},
+            frames={**placed.frames, **solved.frames},
+        ),
+    )
+    return {study.name: study for study in found}
+
+
 def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
     """A store and a run with so many nodes, samples per node and steps per policy."""
     frames, made = queries(nodes, samples), results(nodes)
@@ -249,6 +275,7 @@ def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
         info={"tables": {}, "sources": []},
         run=manifest(policies),
         results=lambda name: made.get(name, pl.DataFrame()),
+        studies=studies(),
         run_frames={
             "summary": summary_frame({**rows, "bound": (0.05, 0.7, 0)}),
             "steps": steps_frame([*policies, "bound"], steps),

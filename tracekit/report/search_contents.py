@@ -32,12 +32,13 @@ def warning(data: Data) -> str:
 def experiment(data: Data) -> str:
     """What was replayed."""
     about = _about(data, _PLACEMENT)
+    sizes = [count(about[f"{noun}s"], noun) for noun in ("container", "node", "set")]
     return (
-        f"{count(about['containers'], 'container')} of three kinds on"
-        f" {count(about['nodes'], 'node')} of four types, {count(about['sets'], 'set')} drawn, because the paper's tables are lost;"
-        f" requests come to {percent(about['target_alloc_fraction'])} of capacity. Imbalance is of"
-        " requests of cpu, memory, network and disk. cwt is our reading of a paper whose formulas"
-        " are not published, and every policy is held to the room in all four resources."
+        f"{sizes[0]} of three kinds on {sizes[1]} of four types, {sizes[2]} drawn, because the"
+        f" paper's tables are lost; requests come to {percent(about['target_alloc_fraction'])} of"
+        " capacity. Imbalance is of requests of cpu, memory, network and disk. cwt is our reading"
+        " of a paper whose formulas are not published, and every policy is held to the room in all"
+        " four resources."
     )
 
 

@@ -1,0 +1,77 @@
+"""The placement experiment: its frames, and that it measures what it says."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tracekit.errors import TracekitError
+from tracekit.replay.engine import Engine
+from tracekit.replay.placement import parse_policy
+from tracekit.replay.placement_study import (
+    PlacementStudy,
+    counts,
+    imbalance_by_count,
+    study_placement,
+    study_policies,
+    verdict,
+)
+from tracekit.replay.workloads.paper000 import Paper000
+from tracekit.study import Study
+
+SMALL = PlacementStudy(sets=3, containers=120, nodes=5)
+
+
+@pytest.fixture(scope="module")
+def small() -> Study:
+    return study_placement(SMALL, policies=("lra", "bra", "cwt", "bes", "tbesk"))
+
+
+def test_frames(small: Study) -> None:
+    assert set(small.frames) == {"imbalance", "use", "summary", "claims", "ranges", "timing"}
+    assert small.frames["imbalance"]["containers"].to_list() == [100, 120] * 5
+    assert small.frames["use"].height == 5 * 4
+    assert small.frames["claims"]["against"].to_list() == ["lra", "bra", "cwt", "bes"]
+    assert set(small.frames["ranges"]["policy"]) == {"tbesk", "lra", "bra"}
+    between = small.frames["summary"].filter(
+        small.frames["summary"]["imbalance_low"] <= small.frames["summary"]["imbalance"]
+    )
+    assert between.height == 5
+
+
+def test_same_seed_same_frames_but_for_times(small: Study) -> None:
+    again = study_placement(SMALL, policies=("lra", "bra", "cwt", "bes", "tbesk"))
+    for name, frame in small.frames.items():
+        assert name == "timing" or again.frames[name].equals(frame)
+
+
+def test_imbalance_is_recounted_from_the_containers() -> None:
+    load = Paper000(containers=150, nodes=4).drawn(np.random.default_rng(0))
+    node = Engine(load, parse_policy("lra"), np.random.default_rng(0)).run().node
+    for upto, found in zip(counts(150), imbalance_by_count(load, node), strict=True):
+        uneven = []
+        for at in range(load.nodes):
+            mine = [load.request[i] for i in range(upto) if node[i] == at]
+            share = np.sum(mine, axis=0) / load.capacity[at] if mine else np.zeros(4)
+            uneven.append(float(np.sqrt(((share - share.mean()) ** 2).sum())))
+        assert found == pytest.approx(np.mean(uneven))
+
+
+def test_every_policy_that_needs_no_record_takes_part() -> None:
+    assert "observed" not in study_policies(())
+    assert {"tbesk", "tbesk_exact", "least_allocated"} <= set(study_policies(()))
+    assert study_policies(("tbesk[iterations=3]",)) == ["tbesk[iterations=3]"]
+    with pytest.raises(TracekitError, match="twice"):
+        study_policies(("lra", "lra"))
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "said"),
+    [
+        (-0.2, -0.1, "direction agrees"),
+        (0.1, 0.2, "direction is the opposite"),
+        (-0.1, 0.1, "no difference seen"),
+    ],
+)
+def test_verdicts(low: float, high: float, said: str) -> None:
+    assert verdict(low, high) == said
