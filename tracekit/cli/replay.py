@@ -56,6 +56,8 @@ def command(
 
     Without --policy every policy is replayed with its defaults. With --repeat 20 every policy
     meets 20 orders of arrival, and is called better only where an interval says so.
+    Any policy also takes near_weight=W: then nodes count W times more that keep calls between
+    services on the node.
     Interrupted, the same command goes on with the policies that are not done yet.
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run

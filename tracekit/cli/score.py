@@ -76,8 +76,11 @@ def _explain(what: str, policy: str | None, container: str, seed: int, *, as_jso
     if policy is None:
         raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
     store = what if (Path(what) / "tables").is_dir() else None
-    load = load_workload(store, None if store else what, assume=[], seed=seed)
-    found = explain(load, parse_entrant(policy), container, seed=seed)
+    entrant = parse_entrant(policy)
+    load = load_workload(
+        store, None if store else what, assume=[], seed=seed, calls="calls" in entrant.reads
+    )
+    found = explain(load, entrant, container, seed=seed)
     if as_json:
         print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
         return

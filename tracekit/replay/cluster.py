@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.calls import CallWeights
 from tracekit.replay.snapshot import Placed, Snapshot, read_only
 from tracekit.replay.usage import NodeUsage
 
@@ -57,7 +58,12 @@ class Cluster:
         self.containers[node] += sign
 
     def snapshot(
-        self, time_ms: int, *, usage: NodeUsage | None = None, placed: Placed | None = None
+        self,
+        time_ms: int,
+        *,
+        usage: NodeUsage | None = None,
+        placed: Placed | None = None,
+        calls: CallWeights | None = None,
     ) -> Snapshot:
         """What a policy may see now; read-only views of this state."""
         return Snapshot(
@@ -71,4 +77,5 @@ class Cluster:
             containers=read_only(self.containers),
             known_usage=usage,
             known_placed=placed,
+            known_calls=calls,
         )

@@ -10,6 +10,7 @@ import numpy as np
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.kept import Kept
+from tracekit.replay.nearness import PARAMETER
 from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.repeat import repeat_replay
 from tracekit.replay.replayer import Replayer
@@ -64,7 +65,8 @@ def run_replay(
         than a run folder.
     """
     check_replaceable(Path(out))
-    source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs)
+    calls = any(PARAMETER in text for text in policies)
+    source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
     load = source.load()
     check_feasible(load)
     chosen = choose_policies(policies, load, [parse_rebalancer(text) for text in rebalance])
@@ -97,6 +99,7 @@ def source_of(
     assume: Sequence[str],
     seed: int,
     gangs: bool = False,
+    calls: bool = False,
 ) -> WorkloadSource:
     """Where a workload is to be read, with paths that hold in another process too."""
     return WorkloadSource(
@@ -105,14 +108,23 @@ def source_of(
         tuple(assume),
         seed,
         gangs,
+        calls,
     )
 
 
 def load_workload(
-    store: Path | str | None, workload: Path | str | None, *, assume: Sequence[str], seed: int
+    store: Path | str | None,
+    workload: Path | str | None,
+    *,
+    assume: Sequence[str],
+    seed: int,
+    calls: bool = False,
 ) -> Workload:
-    """The workload of a store, or of another source, under assumptions."""
-    return source_of(store, workload, assume=assume, seed=seed).load()
+    """The workload of a store, or of another source, under assumptions.
+
+    With ``calls`` it knows who calls whom, which ``near_weight`` needs.
+    """
+    return source_of(store, workload, assume=assume, seed=seed, calls=calls).load()
 
 
 def check_feasible(load: Workload) -> None:

@@ -60,6 +60,9 @@ def in_order_of(
         limit=load.limit[order],
         usage=load.usage[:, :, order],
         exchangeable=None if load.exchangeable is None else load.exchangeable[order],
+        calls=None
+        if load.calls is None
+        else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
     )
 
 

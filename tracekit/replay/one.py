@@ -94,11 +94,16 @@ def replay_one(
     measured = summarize(steps)
     cost = 0 if rebalance is None else measured["moves"] * rebalance.move_downtime_ms
     return Replayed(
-        row={**about, **measured, "move_downtime_ms": cost},
+        row={**about, **measured, "move_downtime_ms": cost, **_kept_calls(load, outcome)},
         steps=labelled(steps, str(entrant)),
         placements=_placements(load, str(entrant), outcome),
         timing=_timing(str(entrant), outcome),
     )
+
+
+def _kept_calls(load: Workload, outcome: Outcome) -> dict[str, Any]:
+    """The share of calls that stay on a node, where the workload knows who calls whom."""
+    return {} if load.calls is None else {"kept_calls_share": load.calls.kept_share(outcome.node)}
 
 
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:

@@ -8,6 +8,7 @@ containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it w
                     cpu_limit_milli, memory_limit_bytes BIGINT, and further resources of the nodes
 usage.parquet       container VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
 background.parquet  optional: node VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
+calls.parquet       optional: upstream VARCHAR, downstream VARCHAR (services), calls DOUBLE
 
 Between two samples, and before the first and after the last, the nearest earlier (else later)
 sample holds. A container without any row uses nothing, and is counted.
@@ -21,6 +22,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.replay.calls import CallWeights, call_weights
 from tracekit.replay.parquet_columns import check_known, read
 from tracekit.replay.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.series import hold, infer_step_ms
@@ -45,6 +47,7 @@ _USAGE = {
     "memory_bytes": pl.Float64,
 }
 _BACKGROUND = {"node": pl.String, **{k: v for k, v in _USAGE.items() if k != "container"}}
+_CALLS = {"upstream": pl.String, "downstream": pl.String, "calls": pl.Float64}
 _LIMITS = {"cpu_milli": "cpu_limit_milli", "memory_bytes": "memory_limit_bytes"}
 _MAY_BE_NULL = {"service", "departure_ms", "cpu_milli", "memory_bytes"}
 
@@ -118,8 +121,14 @@ def _assemble(
         usage=used,
         background=_background(folder, nodes["node"], step_ms, times),
         settled_ms=int(times[0]),
+        calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
         facts={"containers_without_usage": int(silent.sum())},
     )
+
+
+def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:
+    path = folder / "calls.parquet"
+    return call_weights(services, read(path, _CALLS)) if path.is_file() else None
 
 
 def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]:

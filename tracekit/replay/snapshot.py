@@ -7,6 +7,7 @@ is not handed over either. A snapshot is valid until the engine commits the next
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, overload
@@ -15,6 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
+from tracekit.replay.calls import CallWeights
 from tracekit.replay.usage import NodeUsage
 
 if TYPE_CHECKING:
@@ -64,6 +66,8 @@ class Container:
     pod : Pod, optional
         The pod container by container, in recorded cases; the replay's pods have one container,
         which the amounts describe fully.
+    kind : int
+        The number of its service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
     """
 
     id: str
@@ -73,6 +77,7 @@ class Container:
     limit: NDArray[np.int64]
     recorded_node: int | None = None
     pod: Pod | None = None
+    kind: int = -1
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -89,6 +94,8 @@ class Placed:
     usage : float64, shape (placed, 2), optional
         Measured millicores and bytes of each container at the newest sample the policy may have,
         NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
+    index : int64, shape (placed,)
+        Position of each in the workload; empty in recorded cases.
     """
 
     node: NDArray[np.int64]
@@ -97,6 +104,9 @@ class Placed:
     limit: NDArray[np.int64]
     service: Sequence[str]
     usage: NDArray[np.float64] | None = None
+    index: NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -127,6 +137,12 @@ class Snapshot:
     known_usage: NodeUsage | None = None
     known_placed: Placed | None = None
     recorded: Recorded | None = None
+    known_calls: CallWeights | None = None
+
+    @property
+    def calls(self) -> CallWeights:
+        """Who calls whom; the policy must read 'calls'."""
+        return _declared(self.known_calls, "calls")
 
     @property
     def usage(self) -> NodeUsage:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -9,8 +10,10 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 from tracekit.replay.assumptions import parse_assumptions
+from tracekit.replay.calls import CallWeights
 from tracekit.replay.gangs import with_gangs
 from tracekit.replay.seeds import stream
+from tracekit.replay.trace_calls import calls_of_store
 from tracekit.replay.trace_workload import workload_from_store
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads import load_workload
@@ -22,6 +25,7 @@ class WorkloadSource:
     """A store, or a workload as ``tracekit.replay.workloads.load_workload`` understands it.
 
     With ``gangs`` the containers of a service are admitted together: ``tracekit.replay.gangs``.
+    With ``calls`` it is known who calls whom: ``tracekit.replay.nearness``.
     """
 
     store: Path | None
@@ -29,6 +33,7 @@ class WorkloadSource:
     assume: tuple[str, ...] = ()
     seed: int = 0
     gangs: bool = False
+    calls: bool = False
 
     def __post_init__(self) -> None:
         if (self.workload is None) == (self.store is None):
@@ -45,7 +50,17 @@ class WorkloadSource:
     def load(self) -> Workload:
         """Read the workload; the same source gives the same workload."""
         load = self._read(stream(self.seed, "workload"))
+        if self.calls and load.calls is None:
+            load = dataclasses.replace(load, calls=self._calls(load))
         return with_gangs(load) if self.gangs else load
+
+    def _calls(self, load: Workload) -> CallWeights:
+        if self.store is None:
+            raise TracekitError(
+                f"workload '{load.name}' does not tell who calls whom, near_weight needs it",
+                hint="replay a store with calls, or add calls.parquet to the workload's folder",
+            )
+        return calls_of_store(open_store(str(self.store)), load.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
         if self.workload is not None:

@@ -107,6 +107,7 @@ class ReplayState:
             recorded_node=(
                 int(load.recorded_node[index]) if "recorded" in self.policy.reads else None
             ),
+            kind=int(load.calls.kind[index]) if load.calls and "calls" in self.policy.reads else -1,
         )
 
     def snapshot(self, now: int) -> Snapshot:
@@ -149,6 +150,7 @@ class ReplayState:
             now,
             usage=self._history.usage(now, reader) if "usage" in reads else None,
             placed=self._known_placed(now, reader) if "placed" in reads else None,
+            calls=self.workload.calls if "calls" in reads else None,
         )
 
     def _change(self, index: int, *, sign: int) -> None:
@@ -174,6 +176,7 @@ class ReplayState:
             limit=load.limit[at],
             service=ServiceNames(self._names, at),
             usage=self._measured(at, now, reader) if measured else None,
+            index=at,
         )
 
     def _measured(

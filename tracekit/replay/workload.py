@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.calls import CallWeights
 from tracekit.replay.constraints import AntiAffinity
 from tracekit.replay.resources import BASE, NONZERO_DEFAULT
 from tracekit.replay.workload_checks import check
@@ -47,6 +48,8 @@ class Workload:
         no gang. None: there are no gangs. See ``tracekit.replay.gangs``.
     anti_affinity : AntiAffinity, optional
         Which services may share a node; None: all.
+    calls : CallWeights, optional
+        Who calls whom. None: not known, or no policy asks.
     settled_ms : int
         Averages are over the samples from here on; before it the cluster is being filled.
     assumptions, facts : mapping
@@ -73,6 +76,7 @@ class Workload:
     exchangeable: NDArray[np.bool_] | None = None
     gang: IntArray | None = None
     anti_affinity: AntiAffinity | None = None
+    calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
 

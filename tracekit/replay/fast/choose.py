@@ -48,6 +48,6 @@ def _compiled(
     state.adder = CompiledAdder()
     policy, load = state.policy, state.workload
     kernel = find_kernel(policy, load.resources, load.capacity)
-    if kernel is None:
+    if kernel is None or "calls" in policy.reads:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)

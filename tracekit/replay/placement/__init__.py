@@ -24,7 +24,7 @@ from tracekit.replay.parameters import About
 from tracekit.replay.snapshot import Container, Snapshot
 
 Scores = NDArray[np.int64] | NDArray[np.float64]
-Reads = Literal["requests", "limits", "usage", "placed", "recorded"]
+Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls"]
 
 #: What recorded cases write before a policy's name.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
@@ -40,7 +40,7 @@ class PlacementPolicy:
 
     Attributes
     ----------
-    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded'}
+    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded', 'calls'}
         What of the snapshot the score depends on; only that is handed over.
     source : str
         Upstream file and version, or paper and equation.
@@ -203,7 +203,12 @@ def parse_policy(text: str) -> PlacementPolicy:
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """A policy with parameters given as text."""
+    """A policy with parameters given as text; ``near_weight`` is a parameter of all of them."""
+    if "near_weight" in given and "near_weight" not in parameters.names(kind):
+        from tracekit.replay.nearness import near_kind  # noqa: PLC0415 - it builds on this
+
+        make: Any = near_kind
+        kind = make(kind)
     made: Any = parameters.build(kind, f"policy {kind.name()}", given)
     if not isinstance(made, PlacementPolicy):
         raise TypeError(kind)
