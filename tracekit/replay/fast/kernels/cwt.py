@@ -29,6 +29,9 @@ FloatArray = NDArray[np.float64]
 #: Entropy gains below this are rounding; closeness of rows that cannot be told apart.
 _NOISE, _INDIFFERENT = 1e-12, 0.5
 
+#: Nodes whose intermediate numbers stay in the nearest cache.
+_BLOCK = 512
+
 
 def _score(
     state: IntArray,
@@ -42,12 +45,26 @@ def _score(
     """Parameters are the judged weights, 1 for linear, and the columns of the criteria."""
     criteria = len(terms)
     free, weights = np.empty((criteria, count)), np.empty(criteria)
+    ends = np.empty((criteria, 3))
     for criterion in range(criteria):
-        column = int(parameters[criteria + 1 + criterion])
-        _free(state[0, column], state[1, column], terms[criterion], ask[1, column], free[criterion])
-        weights[criterion] = _gain(free[criterion])
+        column, row = int(parameters[criteria + 1 + criterion]), free[criterion]
+        asked, total, told = ask[1, column], 0.0, 0.0
+        ends[criterion] = 0.0, -np.inf, np.inf
+        for start in range(0, count, _BLOCK):
+            part = slice(start, min(start + _BLOCK, count))
+            _free(
+                state[0, column, part],
+                state[1, column, part],
+                terms[criterion, part],
+                asked,
+                row[part],
+            )
+            total += row[part].sum()
+            told += _told(row[part])
+            _widen(row[part], ends[criterion])
+        weights[criterion] = _gain(total, told, count)
     _combine(weights, parameters[:criteria], parameters[criteria] == 1.0)
-    _closeness(free, weights, scores)
+    _closeness(free, weights, ends, scores)
 
 
 @compiled
@@ -62,17 +79,42 @@ def _free(
 
 
 @compiled_in_any_order
-def _gain(values: FloatArray) -> float:
-    """What a criterion tells by its entropy, 0 where that is rounding."""
-    total = values.sum()
+def _told(values: FloatArray) -> float:
+    """Sum of ``x ln x``."""
+    logs, told = logarithms(values), 0.0
+    for at in range(len(values)):
+        told += values[at] * logs[at]
+    return told
+
+
+@compiled_in_any_order
+def _widen(values: FloatArray, ends: FloatArray) -> None:
+    """Take values into the sum of squares, the highest and the lowest so far.
+
+    Numbers from 0 on are in the order of their bits, and whole numbers are compared many at once.
+    """
+    squares, bits = 0.0, values.view(np.int64)
+    for at in range(len(values)):
+        squares += values[at] * values[at]
+    extremes = np.empty(2)
+    found = extremes.view(np.int64)
+    high, low = bits[0], bits[0]
+    for at in range(len(values)):
+        high, low = max(high, bits[at]), min(low, bits[at])
+    found[0], found[1] = high, low
+    ends[0] += squares
+    ends[1], ends[2] = max(ends[1], extremes[0]), min(ends[2], extremes[1])
+
+
+@compiled
+def _gain(total: float, told: float, count: int) -> float:
+    """What a criterion tells by the entropy of its shares, 0 where that is rounding.
+
+    Of shares ``s = x / total`` the sum of ``s ln s`` is ``told / total - ln total``.
+    """
     if total <= 0:
         return 0.0
-    entropy = 0.0
-    shares = values / total
-    logs = logarithms(shares)
-    for at in range(len(shares)):
-        entropy += shares[at] * logs[at]
-    gain = 1.0 + entropy / np.log(len(values))
+    gain = 1.0 + (told / total - np.log(total)) / np.log(count)
     return gain if gain >= _NOISE else 0.0
 
 
@@ -90,22 +132,30 @@ def _combine(weights: FloatArray, judged: FloatArray, linear: bool) -> None:
     weights[:] = weights / total if total > 0 else judged
 
 
+@compiled
+def _closeness(
+    values: FloatArray, weights: FloatArray, ends: FloatArray, scores: FloatArray
+) -> None:
+    """Distance to the worst over the distances to worst and best."""
+    for start in range(0, values.shape[1], _BLOCK):
+        part = slice(start, min(start + _BLOCK, values.shape[1]))
+        _close_block(values[:, part], weights, ends, scores[part])
+
+
 @compiled_in_any_order
-def _closeness(values: FloatArray, weights: FloatArray, scores: FloatArray) -> None:
-    """Distance to the worst over the distances to worst and best; ``values`` is overwritten."""
-    to_best, to_worst = np.zeros(values.shape[1]), np.zeros(values.shape[1])
+def _close_block(
+    values: FloatArray, weights: FloatArray, ends: FloatArray, scores: FloatArray
+) -> None:
+    to_best, to_worst = np.zeros(len(scores)), np.zeros(len(scores))
     for criterion in range(len(values)):
-        row, squares = values[criterion], 0.0
+        row, squares = values[criterion], ends[criterion, 0]
+        scale = weights[criterion] / np.sqrt(squares) if squares > 0 else weights[criterion]
+        high, low = ends[criterion, 1], ends[criterion, 2]
         for at in range(len(row)):
-            squares += row[at] * row[at]
-        length, high, low = np.sqrt(squares) if squares > 0 else 1.0, -np.inf, np.inf
-        for at in range(len(row)):
-            row[at] = weights[criterion] * (row[at] / length)
-            high, low = max(high, row[at]), min(low, row[at])
-        for at in range(len(row)):
-            to_best[at] += (row[at] - high) * (row[at] - high)
-            to_worst[at] += (row[at] - low) * (row[at] - low)
-    for at in range(values.shape[1]):
+            down, up = scale * (row[at] - high), scale * (row[at] - low)
+            to_best[at] += down * down
+            to_worst[at] += up * up
+    for at in range(len(scores)):
         best, worst = np.sqrt(to_best[at]), np.sqrt(to_worst[at])
         scores[at] = worst / (best + worst) if best + worst > 0 else _INDIFFERENT
 
