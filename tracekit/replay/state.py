@@ -141,7 +141,7 @@ class ReplayState:
             containers=self.cluster.containers,
             moves=moves,
         )
-        self._history.add(step, state.used / state.capacity)
+        self._history.add(step, state.used / state.capacity, self.cluster.requested)
         return measure(state)
 
     def _snapshot(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Snapshot:

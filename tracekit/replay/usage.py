@@ -19,9 +19,15 @@ class NodeUsage(Protocol):
 
     ``column`` is the column of the resource, ``samples`` how many of the newest samples count
     (fewer where the history is shorter). Every answer has shape (nodes,).
+
+    Attributes
+    ----------
+    requested : int64, shape (nodes, resources), optional
+        Sums of requests on each node when the newest sample was taken; None where not known.
     """
 
     time_ms: int | None
+    requested: NDArray[np.int64] | None
 
     def latest(self, column: int) -> FloatArray:
         """Fraction at the newest sample."""
@@ -48,9 +54,17 @@ class SeriesUsage:
         Use over capacity; the caller cuts at the metric time, the copy is made here.
     time_ms : int, optional
         Time of the newest sample; None when there is none yet.
+    requested : int64, shape (nodes, resources), optional
+        Sums of requests at that time; the caller no longer changes them.
     """
 
-    def __init__(self, fractions: FloatArray, time_ms: int | None) -> None:
+    def __init__(
+        self,
+        fractions: FloatArray,
+        time_ms: int | None,
+        requested: NDArray[np.int64] | None = None,
+    ) -> None:
+        self.requested = requested
         self._fractions = fractions.copy()
         self._fractions.flags.writeable = False
         self._kept: dict[tuple[str, int, int], FloatArray] = {}
@@ -111,18 +125,20 @@ class History:
         self._readers = readers
         self._load = workload
         self._samples: dict[int, FloatArray] = {}
+        self._requested: dict[int, NDArray[np.int64]] = {}
         self._steps = 0
         self._kept: dict[tuple[int, int], SeriesUsage] = {}
 
-    def add(self, step: int, fractions: FloatArray) -> None:
-        """Take a step's sample in, shape (nodes, 2)."""
+    def add(self, step: int, fractions: FloatArray, requested: NDArray[np.int64]) -> None:
+        """Take a step's sample in, shape (nodes, 2), and what is requested at its time."""
         self._steps = step + 1
         if self._readers:
             self._samples[step] = fractions
+            self._requested[step] = requested.copy()
             now = int(self._load.times_ms[step])
             oldest = min(self.known(now, one) - one.metric_samples() for one in self._readers)
             for old in [at for at in self._samples if at < oldest]:
-                del self._samples[old]
+                del self._samples[old], self._requested[old]
 
     def known(self, now: int, reader: Reader) -> int:
         """How many samples the reader may know: complete steps, up to its metric time."""
@@ -138,5 +154,7 @@ class History:
             window = [self._samples[step] for step in steps]
             empty = np.empty((0, self._load.nodes, 2))
             newest = int(self._load.times_ms[known - 1]) if known else None
-            self._kept = {asked: SeriesUsage(np.stack(window) if window else empty, newest)}
+            samples = np.stack(window) if window else empty
+            at_newest = self._requested[known - 1] if known else None
+            self._kept = {asked: SeriesUsage(samples, newest, at_newest)}
         return self._kept[asked]

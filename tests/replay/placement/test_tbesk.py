@@ -24,7 +24,7 @@ from tracekit.replay.placement._fitness import (
     FitnessPolicy,
 )
 from tracekit.replay.placement._searching import BatchFitness, decode
-from tracekit.replay.snapshot import Container, Placed, Snapshot
+from tracekit.replay.snapshot import Container, Snapshot
 from tracekit.replay.usage import SeriesUsage
 from tracekit.replay.workloads.paper000 import Paper000
 
@@ -47,15 +47,8 @@ def cluster(
     for node, amounts in enumerate(taken):
         made.change(node, amounts, amounts, amounts, sign=1)
     samples = np.empty((0, len(room), 2)) if used is None else np.asarray(used, np.float64)
-    placed = Placed(
-        node=np.arange(len(room)),
-        time_ms=np.zeros(len(room), dtype=np.int64),
-        request=taken,
-        limit=taken,
-        service=("s",) * len(room),
-    )
     seen = SeriesUsage(samples, 0 if len(samples) else None)
-    return made.snapshot(1, usage=seen, placed=placed)
+    return made.snapshot(1, usage=seen)
 
 
 def waiting(*request: int) -> Container:
@@ -146,14 +139,10 @@ def test_what_counts_as_used() -> None:
 def test_what_came_after_the_newest_sample_counts_by_its_request() -> None:
     room = np.array([(100, 100)], dtype=np.int64)
     made = Cluster(resources=FOUR[:2], capacity=room, allocatable=room)
-    taken = np.array([(10, 10), (7, 5)], dtype=np.int64)
-    for amounts in taken:
+    for amounts in np.array([(10, 10), (7, 5)], dtype=np.int64):
         made.change(0, amounts, amounts, amounts, sign=1)
-    placed = Placed(
-        node=np.zeros(2, np.int64), time_ms=np.array([0, 9]), request=taken, limit=taken,
-        service=("s", "s"),
-    )  # fmt: skip
-    seen = made.snapshot(10, usage=SeriesUsage(np.full((1, 1, 2), 0.5), 5), placed=placed)
+    usage = SeriesUsage(np.full((1, 1, 2), 0.5), 5, np.array([[10, 10]], dtype=np.int64))
+    seen = made.snapshot(10, usage=usage)
     assert fitness_policy().ground(seen, np.arange(1)).used.tolist() == [[57.0, 55.0]]
 
 

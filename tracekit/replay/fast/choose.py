@@ -31,10 +31,9 @@ def scan_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> P
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
     """Rows of scores without compiled code.
 
-    The plain way for a policy that takes any node, decides batch by batch, or filters by itself.
+    The plain way for a policy that takes any node, or decides batch by batch.
     """
-    policy = state.policy
-    plain = not policy.filtered or policy.batched or policy.filters()
+    plain = not state.policy.filtered or state.policy.batched
     return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)
 
 

@@ -15,6 +15,7 @@ from tracekit.replay.decision import Turn, looked_at
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.filter import fits
 from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placement._split import SplitPolicy
 from tracekit.replay.placer import Clock
 from tracekit.replay.snapshot import Container, Snapshot
 from tracekit.replay.state import ReplayState
@@ -40,6 +41,7 @@ class ChangeLog:
     def __init__(self, nodes: int) -> None:
         self._nodes = nodes
         self._log = np.empty(1024, dtype=np.int64)
+        self._marked = np.zeros(nodes, dtype=np.bool_)
         self.length = 0
 
     def add(self, nodes: IntArray) -> None:
@@ -53,7 +55,10 @@ class ChangeLog:
         """Nodes that changed since a position, ascending, each once."""
         if self.length - position >= self._nodes:
             return np.arange(self._nodes)
-        return np.unique(self._log[position : self.length])
+        self._marked[self._log[position : self.length]] = True
+        changed = np.flatnonzero(self._marked)
+        self._marked[changed] = False
+        return changed
 
 
 class RowsPlacer:
@@ -64,6 +69,7 @@ class RowsPlacer:
         self._state, self._rng, self._clock = state, rng, clock
         policy, nodes = state.policy, state.workload.nodes
         self.way = "joint" if policy.joint else "rows"
+        self._split = policy if isinstance(policy, SplitPolicy) else None
         self._shape = shapes_of(state.workload).of
         self._by_service = bool({"placed", "recorded"} & policy.reads)
         self._windowed = type(policy).candidates is not PlacementPolicy.candidates
@@ -109,6 +115,9 @@ class RowsPlacer:
             return int(nodes[0]) if len(nodes) else None
         if policy.skips(snapshot, container):
             scores: NDArray[Any] = np.zeros(len(nodes), dtype=np.int64)
+        elif self._split is not None and row.scores is not None:
+            alone = row.scores[nodes]
+            scores = policy.normalize(self._split.together(snapshot, container, nodes, alone))
         elif row.scores is None:
             scores = policy.normalize(policy.score(snapshot, container, nodes))
         else:
@@ -144,12 +153,17 @@ class RowsPlacer:
             row.room[:] = fits(snapshot, container)
         else:
             row.room[changed] = fits(snapshot, container, changed)
-        if policy.joint or self._windowed or policy.skips(snapshot, container):
+        if policy.filters():
+            fitting = changed[row.room[changed]]
+            row.room[fitting] = policy.admits(snapshot, container, fitting)
+        unkept = self._windowed or (policy.joint and self._split is None)
+        if unkept or policy.skips(snapshot, container):
             return
         rescored = changed[row.room[changed]]
         if not len(rescored):
             return
-        scores = policy.score(snapshot, container, rescored)
+        rescore = policy.score if self._split is None else self._split.alone
+        scores = rescore(snapshot, container, rescored)
         if row.scores is None:
             row.scores = np.zeros(len(row.room), dtype=scores.dtype)
         row.scores[rescored] = scores

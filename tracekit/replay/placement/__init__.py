@@ -104,7 +104,10 @@ class PlacementPolicy:
         container: Container,  # noqa: ARG002
         nodes: NDArray[np.int64],
     ) -> NDArray[np.bool_]:
-        """Which of ``nodes``, that have room by requests, the policy's own filter lets pass."""
+        """Which of ``nodes``, that have room by requests, the policy's own filter lets pass.
+
+        As with ``score``, that depends on each node and the container alone.
+        """
         return np.ones(len(nodes), dtype=np.bool_)
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002

@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._measured import used_amount
+from tracekit.replay.placement._split import SplitPolicy
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.least_allocated import LeastAllocated
 from tracekit.replay.snapshot import Container, Snapshot
@@ -29,12 +30,10 @@ _LEAST, _BALANCED = LeastAllocated(), BalancedAllocation()
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExtenderPolicy(PlacementPolicy):
+class ExtenderPolicy(SplitPolicy):
     """Base of the policies of the extender: a score 0..100 per node, weighted and added."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
-    joint: ClassVar[bool] = True
-
     weight: Annotated[int, About("Weight of the extender; its scores count ten times it.")] = 1
     builtin: Annotated[
         Builtin,
@@ -48,11 +47,16 @@ class ExtenderPolicy(PlacementPolicy):
         """The extender's score of each candidate, 0..100."""
         raise NotImplementedError
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """Sum of the built-in scores."""
+        nothing = np.zeros(len(nodes), dtype=np.int64)
+        return total(list(self._builtin(snapshot, container, nodes).values()), nothing, 0)
+
+    def together(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray, alone: Scores
+    ) -> Scores:
         """Built-in scores plus ten times the weighted score of the extender."""
-        own = self.extender(snapshot, container, nodes)
-        parts = list(self._builtin(snapshot, container, nodes).values())
-        return total(parts, own, self.weight)
+        return total([alone], self.extender(snapshot, container, nodes), self.weight)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray

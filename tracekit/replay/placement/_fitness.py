@@ -54,7 +54,7 @@ class Ground:
 class FitnessPolicy(PlacementPolicy):
     """Base of the policies that score by this fitness."""
 
-    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage", "placed"})
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "usage"})
     source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
     wants: ClassVar[tuple[str, ...]] = (NET, DISK)
 
@@ -132,12 +132,12 @@ class FitnessPolicy(PlacementPolicy):
         found = [(name, snapshot.column(name)) for name in FOUR.values()]
         names = tuple(name for name, column in found if column is not None)
         columns = tuple(column for _, column in found if column is not None)
-        used = np.stack([self._used(snapshot, column) for column in columns], axis=1)
+        used = np.stack([self._used(snapshot, column, nodes) for column in columns], axis=1)
         return Ground(
             names=names,
             columns=columns,
             total=snapshot.capacity[nodes][:, columns].astype(np.float64),
-            used=used[nodes],
+            used=used,
         )
 
     def request(self, ground: Ground, container: Container) -> FloatArray:
@@ -194,26 +194,19 @@ class FitnessPolicy(PlacementPolicy):
         load = self._load(ground, self.request(ground, container))
         return np.maximum(load - self.tcrit, 0.0)
 
-    def _used(self, snapshot: Snapshot, column: int) -> FloatArray:
-        """S of a resource for every node; requests where nothing is measured.
+    def _used(self, snapshot: Snapshot, column: int, nodes: IntArray) -> FloatArray:
+        """S of a resource for some nodes; requests where nothing is measured.
 
         What was placed since the newest sample is in no measurement yet: its requests are added.
         """
-        requested = snapshot.requested[:, column].astype(np.float64)
+        requested: FloatArray = snapshot.requested[nodes, column].astype(np.float64)
         if self.basis == "requests" or snapshot.usage.time_ms is None:
             return requested
         try:
-            measured = snapshot.usage.peak(column, self.metric_samples())
+            measured: FloatArray = snapshot.usage.peak(column, self.metric_samples())[nodes]
         except IndexError:  # a history of cpu and memory alone
             return requested
-        known = measured * snapshot.capacity[:, column] + self._recent(snapshot, column)
+        then = snapshot.usage.requested
+        fresh = 0.0 if then is None else np.maximum(requested - then[nodes, column], 0.0)
+        known = measured * snapshot.capacity[nodes, column] + fresh
         return np.where(np.isnan(known), requested, known)
-
-    def _recent(self, snapshot: Snapshot, column: int) -> FloatArray:
-        placed = snapshot.placed
-        fresh = np.flatnonzero(placed.time_ms > (snapshot.usage.time_ms or 0))
-        weights = placed.request[fresh, column].astype(np.float64)
-        nodes = placed.node[fresh]
-        return np.asarray(
-            np.bincount(nodes, weights, minlength=len(snapshot.capacity)), dtype=np.float64
-        )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
@@ -65,4 +66,10 @@ class RequestedToCapacityRatio(PlacementPolicy):
     def _part(self, share: Share) -> NDArray[np.int64]:
         percent = share.requested * 100 // np.maximum(share.allocatable, 1)
         capped = np.where(share.requested > share.allocatable, 100, percent)
-        return broken_linear([(x, y * _SCALE) for x, y in self.shape], capped)
+        return np.asarray(_table(self.shape)[np.clip(capped, 0, 100)])
+
+
+@functools.cache
+def _table(shape: Shape) -> NDArray[np.int64]:
+    """The score of each whole percentage; there is nothing between them."""
+    return broken_linear([(x, y * _SCALE) for x, y in shape], np.arange(101))
