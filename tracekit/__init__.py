@@ -44,6 +44,7 @@ __all__ = [
     "analyze",
     "callgraph",
     "check",
+    "compare",
     "fetch",
     "info",
     "ingest",
@@ -275,6 +276,21 @@ def replay(
         jobs=jobs,
         engine=engine,
         progress=progress,
+    )
+
+
+def compare(
+    base: str | Path,
+    new: str | Path,
+    *,
+    fail_if: Sequence[str] = (),
+    out: str | Path | None = None,
+) -> Study:
+    """What changed from one run to another; see ``tracekit.replay.run_compare``."""
+    from tracekit.replay.run_compare import compare_runs
+
+    return compare_runs(
+        Path(base), Path(new), fail_if=fail_if, out=None if out is None else Path(out)
     )
 
 

@@ -13,6 +13,7 @@ from tests_support import hex_id
 
 from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
 from tracekit.replay.placement_study import PlacementStudy, study_placement
+from tracekit.replay.run_compare import CHANGES_SCHEMA
 from tracekit.replay.solver_study import SolverStudy, study_solvers
 from tracekit.report.data import Data
 from tracekit.sqlfiles import get_query
@@ -258,7 +259,42 @@ def studies() -> Mapping[str, Study]:
             frames={**placed.frames, **solved.frames},
         ),
     )
-    return {study.name: study for study in found}
+    return {study.name: study for study in (*found, comparison())}
+
+
+def comparison() -> Study:
+    """Two runs compared, as ``tracekit compare`` leaves them."""
+    changes = pl.DataFrame(
+        [
+            ("lra", "imbalance_mean", 0.1, 0.2, 0.1, 0.05, 0.15, True, "worse"),
+            ("lra", "pending", 0.0, 1.0, 1.0, None, None, False, "worse"),
+            ("bra", "imbalance_mean", 0.2, 0.1, -0.1, -0.2, 0.0, True, "within chance"),
+            ("bra", "qos_share", 0.9, 0.9, 0.0, 0.0, 0.0, True, "same"),
+        ],
+        schema=CHANGES_SCHEMA,
+        orient="row",
+    )
+    outcomes = pl.DataFrame(
+        {
+            "threshold": ["imbalance_mean > base"],
+            "policy": ["lra"],
+            "measure": ["imbalance_mean"],
+            "base": [0.1],
+            "new": [0.2],
+            "failed": [True],
+        }
+    )
+    about = {
+        "base": "main",
+        "new": "mine",
+        "policies": ["lra", "bra"],
+        "only_base": ["first_fit"],
+        "only_new": [],
+        "differs": ["seed: 0 to 1"],
+    }
+    return Study(
+        name="comparison", about=about, frames={"changes": changes, "thresholds": outcomes}
+    )
 
 
 def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:

@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.report import analysis_contents as analysis
+from tracekit.report import comparison_contents as comparison
 from tracekit.report import method_contents as method
 from tracekit.report import replay_contents as replay
 from tracekit.report import search_contents as search
@@ -20,6 +21,7 @@ from tracekit.units import MS_PER_MINUTE, duration
 
 __all__ = [
     "analysis",
+    "comparison",
     "facts",
     "ingested",
     "ledger",

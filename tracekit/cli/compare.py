@@ -1,0 +1,125 @@
+"""tracekit compare: what changed from one run to another, and whether that is too much."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from tracekit.cli._options import JsonOption
+from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
+
+
+def command(
+    base: Annotated[Path, typer.Argument(metavar="BASE", help="The run to compare with.")],
+    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run in question.")],
+    fail_if: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="'MEASURE > 1.05 * base'",
+            help="Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
+        ),
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write a study folder there, for the report.")
+    ] = None,
+    all_measures: Annotated[bool, typer.Option("--all", help="Show what is the same too.")] = False,
+    json: JsonOption = False,
+) -> None:
+    """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
+
+    With several orders of arrival in both runs (replay --repeat) every change has a
+    95 % interval, paired where the orders are the same.
+
+    Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
+    """
+    import tracekit
+    from tracekit.errors import CheckFailedError
+
+    found = tracekit.compare(base, new, fail_if=fail_if or (), out=out)
+    thresholds = found.frames["thresholds"]
+    failed = thresholds.filter("failed")
+    if json:
+        print_json(
+            {
+                "schema": "tracekit/compare/1",
+                **found.about,
+                "changes": found.frames["changes"].to_dicts(),
+                "thresholds": thresholds.to_dicts(),
+                "failed": failed.height,
+            }
+        )
+    else:
+        _show(found, all_measures=all_measures)
+    if failed.height:
+        row = failed.row(0, named=True)
+        more = f", and {failed.height - 1} more" if failed.height > 1 else ""
+        raise CheckFailedError(
+            f"threshold '{row['threshold']}' is passed by {row['policy']}:"
+            f" {row['measure']} went from {_number(row['base'])} to {_number(row['new'])}{more}"
+        )
+
+
+def _show(found: Study, *, all_measures: bool) -> None:
+    changes, about = found.frames["changes"], found.about
+    shown = [
+        row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
+    ]
+    for policy in dict.fromkeys(row["policy"] for row in shown):
+        print_table(
+            f"{policy}: from {about['base']} to {about['new']}",
+            ["measure", "base", "new", "95 % of change", "verdict"],
+            [_row(row) for row in shown if row["policy"] == policy],
+        )
+    same = changes.height - len(shown)
+    if same:
+        print_sentence(f"{same} of {changes.height} measures of policies are the same")
+    for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
+        if names:
+            print_sentence(f"only in {about[what]}: {', '.join(names)}")
+    for text in about["differs"]:
+        print_sentence(f"the runs differ in {text}")
+    thresholds = found.frames["thresholds"]
+    if thresholds.height:
+        print_table(
+            "Thresholds",
+            ["threshold", "policy", "base", "new", "outcome"],
+            [
+                [
+                    row["threshold"],
+                    row["policy"],
+                    _number(row["base"]),
+                    _number(row["new"]),
+                    "FAILED" if row["failed"] else "passed",
+                ]
+                for row in thresholds.iter_rows(named=True)
+            ],
+        )
+    if changes["change_low"].null_count():
+        print_paragraph(
+            "Changes without an interval may be chance: replay both with --repeat 20 and compare"
+            " again."
+        )
+
+
+def _row(row: dict[str, Any]) -> list[object]:
+    span = (
+        "-"
+        if row["change_low"] is None
+        else f"{row['change_low']:+.3g} .. {row['change_high']:+.3g}"
+    )
+    return [
+        row["measure"],
+        _number(row["base"]),
+        _number(row["new"]),
+        span,
+        row["verdict"],
+    ]
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:,.4g}"

@@ -1,0 +1,160 @@
+"""Thresholds on what changed between two runs: ``imbalance_mean > 1.05 * base``.
+
+An expression of Python's arithmetic and comparisons, nothing else: numbers, names of measures (of
+the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one.
+``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
+"""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tracekit.errors import TracekitError, nearest
+
+_ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+}
+_COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
+    ast.Gt: operator.gt,
+    ast.GtE: operator.ge,
+    ast.Lt: operator.lt,
+    ast.LtE: operator.le,
+    ast.Eq: operator.eq,
+    ast.NotEq: operator.ne,
+}
+_EXAMPLE = "for example --fail-if 'imbalance_mean > 1.05 * base'"
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Threshold:
+    """A condition under which a comparison fails.
+
+    Parameters
+    ----------
+    text : str
+        As given.
+    policy : str, optional
+        The policy it speaks of; None for each.
+    """
+
+    text: str
+    policy: str | None
+    condition: ast.Compare
+    measure: str
+
+    def met(self, base: Row, new: Row) -> bool:
+        """Whether the condition holds between two rows of a summary; not where a value lacks.
+
+        Raises
+        ------
+        TracekitError
+            For a measure that the runs do not have.
+        """
+        values = _Values(self, base, new)
+        compare = self.condition
+        sides = [values.of(side) for side in (compare.left, *compare.comparators)]
+        if any(side is None for side in sides):
+            return False
+        return all(
+            _COMPARISON[type(op)](left, right)
+            for op, left, right in zip(compare.ops, sides, sides[1:], strict=False)
+        )
+
+
+def parse_threshold(text: str) -> Threshold:
+    """A threshold from its text; raises TracekitError that says what is wrong with it."""
+    policy, expression = _policy_and_expression(text)
+    try:
+        tree = ast.parse(expression.strip(), mode="eval").body
+    except SyntaxError:
+        raise _wrong(text, "is not an expression") from None
+    if not isinstance(tree, ast.Compare):
+        raise _wrong(text, "compares nothing")
+    for node in ast.walk(tree):
+        if not _allowed(node):
+            raise _wrong(text, f"holds '{ast.unparse(node)}', which is no number, measure or sum")
+    names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
+    measures = [name for name in names if name != "base"]
+    if not measures:
+        raise _wrong(text, "names no measure")
+    return Threshold(text, policy, tree, measures[0])
+
+
+def _policy_and_expression(text: str) -> tuple[str | None, str]:
+    """Cut at the ':' before the expression; one inside brackets belongs to the policy."""
+    depth = 0
+    for at, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if character == ":" and depth == 0:
+            return text[:at].strip(), text[at + 1 :]
+    return None, text
+
+
+def _allowed(node: ast.AST) -> bool:
+    if isinstance(node, ast.Constant):
+        return isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    if isinstance(node, ast.BinOp):
+        return type(node.op) in _ARITHMETIC
+    if isinstance(node, ast.UnaryOp):
+        return isinstance(node.op, ast.USub)
+    if isinstance(node, ast.Attribute):
+        return isinstance(node.value, ast.Name) and node.value.id == "base"
+    if isinstance(node, ast.Compare):
+        return all(type(op) in _COMPARISON for op in node.ops)
+    plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
+    return isinstance(node, plain)
+
+
+def _wrong(text: str, what: str) -> TracekitError:
+    return TracekitError(f"--fail-if '{text}' {what}", hint=_EXAMPLE)
+
+
+class _Values:
+    """What the parts of a threshold's expression are worth for one policy."""
+
+    def __init__(self, threshold: Threshold, base: Row, new: Row) -> None:
+        self._threshold, self._base, self._new = threshold, base, new
+
+    def of(self, node: ast.expr) -> float | None:
+        """The value; None where a run has none."""
+        if isinstance(node, ast.Constant):
+            return float(str(node.value))
+        if isinstance(node, ast.UnaryOp):
+            value = self.of(node.operand)
+            return None if value is None else -value
+        if isinstance(node, ast.BinOp):
+            return self._combined(node)
+        if isinstance(node, ast.Attribute):
+            return self._measure(self._base, node.attr)
+        assert isinstance(node, ast.Name)  # noqa: S101 - nothing else was let in
+        if node.id == "base":
+            return self._measure(self._base, self._threshold.measure)
+        return self._measure(self._new, node.id)
+
+    def _combined(self, node: ast.BinOp) -> float | None:
+        left, right = self.of(node.left), self.of(node.right)
+        if left is None or right is None:
+            return None
+        if isinstance(node.op, ast.Div) and right == 0:
+            return None
+        value: float = _ARITHMETIC[type(node.op)](left, right)
+        return value
+
+    def _measure(self, row: Row, name: str) -> float | None:
+        if name not in row or isinstance(row[name], str):
+            known = [key for key, value in row.items() if not isinstance(value, str)]
+            close = nearest(name, known)
+            raise TracekitError(
+                f"--fail-if '{self._threshold.text}': the run has no measure '{name}'",
+                hint=f"did you mean '{close}'?" if close else f"it has: {', '.join(known)}",
+            )
+        return None if row[name] is None else float(row[name])

@@ -1,0 +1,100 @@
+"""Relative change of each measure from one run to another."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, percents
+from tracekit.report.words import count
+
+_RESULT = "comparison/changes"
+_MOST = 40
+_COLORS = {"better": "policy-3", "worse": "policy-2", "within chance": "other"}
+_SCHEMA = {
+    "policy": pl.String,
+    "measure": pl.String,
+    "change_fraction": pl.Float64,
+    "low_fraction": pl.Float64,
+    "high_fraction": pl.Float64,
+    "verdict": pl.String,
+    "measures": pl.Int64,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.result(_RESULT)
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    base = pl.col("base").abs()
+    shown = frame.with_columns(pl.len().cast(pl.Int64).alias("measures")).filter(base > 0)
+    relative = shown.with_columns(
+        (pl.col("change") / base).alias("change_fraction"),
+        (pl.col("change_low") / base).alias("low_fraction"),
+        (pl.col("change_high") / base).alias("high_fraction"),
+    )
+    moved = relative.filter(pl.col("verdict") != "same")
+    kept = moved if moved.height else relative.head(1)
+    return (
+        kept.sort(pl.col("change_fraction").abs(), "policy", "measure")
+        .tail(_MOST)
+        .select(list(_SCHEMA))
+    )
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(140 + 24 * max(frame.height, 4))
+    for verdict, name in {**_COLORS, "same": "other"}.items():
+        part = frame.filter(pl.col("verdict") == verdict)
+        if part.is_empty():
+            continue
+        middle = part["change_fraction"]
+        high = (part["high_fraction"] - middle).fill_null(0.0)
+        low = (middle - part["low_fraction"]).fill_null(0.0)
+        figure.add_scatter(
+            x=percents(middle),
+            y=[f"{row['policy']}, {row['measure']}" for row in part.iter_rows(named=True)],
+            mode="markers",
+            name=verdict,
+            marker={"color": color(name), "size": 9},
+            error_x={
+                "type": "data",
+                "symmetric": False,
+                "array": percents(high),
+                "arrayminus": percents(low),
+                "color": color(name),
+            },
+            hovertemplate="%{y}: %{x:+.1f} %<extra></extra>",
+        )
+    figure.update_layout(
+        xaxis=axis("Change, of the value in the base run [%]", zeroline=True),
+        yaxis=axis("Policy and measure [name]", type="category"),
+    )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    said = [
+        f"{frame.filter(pl.col('verdict') == verdict).height} {verdict}"
+        for verdict in ("better", "worse")
+    ]
+    return f"Of {count(int(frame['measures'][0]), 'measure')} {said[0]} and {said[1]}."
+
+
+FIGURE = Figure(
+    title="Change of each measure from the base run to the new one",
+    question="What changed, and is it more than chance?",
+    how_to_read="Each mark is a measure of a policy; right of zero it grew. Whiskers are 95 %"
+    " intervals over orders of arrival, where both runs have several. The colour says whether the"
+    " change is for the better, which for some measures is to the left and for some to the right.",
+    reads=(_RESULT,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=lambda frame: frame.drop("measures"),
+    absent="No runs were compared: tracekit compare BASE NEW --out DIR.",
+    note=lambda frame: f"The {_MOST} largest changes are drawn." if frame.height == _MOST else "",
+)
