@@ -40,9 +40,18 @@
     plot.widthPx = widthPx;
     Plotly.react(plot.element, figure.data, figure.layout, { displayModeBar: false });
   }
+  // Pages that draw by themselves are told when colours or widths change.
+  const others = [];
   function drawAll(widthPx) {
     for (const plot of plots) draw(plot, widthPx);
+    for (const redraw of others) redraw(widthPx);
   }
+  window.tracekit = {
+    others,
+    draw(element, figure, widthPx = element.clientWidth) {
+      draw({ element, text: JSON.stringify(figure) }, widthPx);
+    },
+  };
 
   const toggle = document.getElementById("theme");
   function isDark() {

@@ -118,6 +118,7 @@ def _placements(workload: Workload, policy: str, outcome: Outcome) -> pl.DataFra
         {
             "policy": [policy] * workload.containers,
             "container": workload.container_ids,
+            "service": workload.services,
             "node": nodes.tolist(),
             "time_ms": [int(at) if at >= 0 else None for at in outcome.time_ms],
             "outcome": np.where(placed, "placed", "pending").tolist(),
@@ -125,6 +126,7 @@ def _placements(workload: Workload, policy: str, outcome: Outcome) -> pl.DataFra
         schema={
             "policy": pl.String,
             "container": pl.String,
+            "service": pl.String,
             "node": pl.String,
             "time_ms": pl.Int64,
             "outcome": pl.String,

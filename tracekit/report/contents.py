@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.report import analysis_contents as analysis
 from tracekit.report import comparison_contents as comparison
 from tracekit.report import method_contents as method
+from tracekit.report import policies_contents as policies
 from tracekit.report import replay_contents as replay
 from tracekit.report import search_contents as search
 from tracekit.report.cells import Table, table
@@ -26,6 +27,7 @@ __all__ = [
     "ingested",
     "ledger",
     "method",
+    "policies",
     "replay",
     "search",
     "source_files",

@@ -23,6 +23,8 @@ from tracekit.study import Study, is_study_folder
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
 RUN_FRAMES = ("summary", "steps")
+#: Frames that a run folder may lack.
+MORE_FRAMES = ("placements", "differences")
 
 
 class Data:
@@ -37,7 +39,7 @@ class Data:
     run : mapping, optional
         The run's manifest; None when there is no run.
     run_frames : mapping of str to frame
-        ``summary`` and ``steps`` of the run folder.
+        ``summary`` and ``steps`` of the run folder, and ``placements`` and ``differences`` if any.
     results : callable, optional
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
     studies : mapping of str to Study
@@ -159,7 +161,8 @@ def load(
             return pl.DataFrame()
         return database.frame(get_query(name).text, params)
 
-    frames = {n: pl.read_parquet(run / f"{n}.parquet") for n in RUN_FRAMES} if run else {}
+    files = {n: run / f"{n}.parquet" for n in (*RUN_FRAMES, *MORE_FRAMES)} if run else {}
+    frames = {name: pl.read_parquet(path) for name, path in files.items() if path.is_file()}
     return Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,

@@ -93,7 +93,7 @@ def render_data(data: Data, *, progress: Progress = SILENT) -> str:
             body = environment.get_template(page.template).render(page=page)
             sections.append((page, Markup(body)))  # noqa: S704 - a template's own escaped output
             task.advance(1, page.title)
-    scripts = [_asset("_theme.js"), _plotly(), _asset("_report.js")]
+    scripts = [_asset("_theme.js"), _plotly(), _asset("_report.js"), _asset("_policies.js")]
     return environment.get_template("_layout.html").render(
         title=contents.title(data),
         sections=sections,

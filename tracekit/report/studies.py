@@ -19,7 +19,7 @@ def read_studies(source: Path, given: Sequence[Path]) -> Mapping[str, Study]:
         For a given folder that is no study's. A damaged one that merely lies there is left out.
     """
     found = {}
-    for folder in _beside(source):
+    for folder in [] if is_study_folder(source) else _beside(source):
         with contextlib.suppress(TracekitError):
             study = read_study(folder)
             found[study.name] = study

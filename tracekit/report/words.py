@@ -35,7 +35,8 @@ def signed(value: float, digits: int = 2) -> str:
 
 def count(value: int, noun: str) -> str:
     """A count with its noun: '1 node', '1,300 nodes'."""
-    return f"{value:,}{NBSP}{noun if value == 1 else noun + 's'}"
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{value:,}{NBSP}{noun if value == 1 else many}"
 
 
 def listed(items: Sequence[str], joiner: str = "and") -> str:

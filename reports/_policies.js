@@ -1,0 +1,209 @@
+// Sets any two policies side by side, from the data in the page.
+(() => {
+  "use strict";
+  const source = document.getElementById("two-policies-data");
+  if (!source) return;
+  const data = JSON.parse(source.textContent);
+  const at = (id) => document.getElementById(id);
+  const chosen = { a: at("policy-a"), b: at("policy-b"), course: at("two-course") };
+  chosen.x = at("two-x");
+  chosen.y = at("two-y");
+  at("two-policies").hidden = false;
+
+  function fill(select, options, value) {
+    for (const [name, label] of options) select.add(new Option(label, name));
+    select.value = value;
+  }
+  const policies = data.policies.map(({ name, label }) => [name, label]);
+  const labels = new Map(policies);
+  const measures = data.measures.map(({ label, unit }, index) => [
+    String(index),
+    unit ? `${label} [${unit}]` : label,
+  ]);
+  fill(chosen.a, policies, data.first[0]);
+  fill(chosen.b, policies, data.first[1]);
+  fill(chosen.course, Object.entries(data.courses), Object.keys(data.courses)[0]);
+  fill(chosen.x, measures, "0");
+  fill(chosen.y, measures, String(Math.min(1, measures.length - 1)));
+
+  function text(value, scale) {
+    if (value === null || value === undefined) return "\u2013";
+    const shown = value * scale || 0;
+    const digits = Number.isInteger(shown) ? 0 : Math.abs(shown) >= 10 ? 1 : 4;
+    return shown.toLocaleString("en", { maximumFractionDigits: digits }).replace("-", "\u2212");
+  }
+
+  // Which of two values is better: -1 the first, 1 the second, 0 neither.
+  function better(measure, one, other) {
+    if (!measure.best || one === null || other === null) return 0;
+    if (Math.abs(one - other) <= 1e-9 * Math.max(Math.abs(one), Math.abs(other))) return 0;
+    return one < other === (measure.best === "low") ? -1 : 1;
+  }
+
+  function interval(measure, a, b) {
+    for (const [one, other, column, low, high, apart] of data.differences) {
+      if (column !== measure.column) continue;
+      // kept as the first less the second
+      if (one === b && other === a) return { low, high, apart };
+      if (one === a && other === b) return { low: -high, high: -low, apart };
+    }
+    return null;
+  }
+
+  function cell(row, content, kind) {
+    const made = document.createElement(kind === "scope" ? "th" : "td");
+    if (kind === "scope") made.scope = "row";
+    else made.className = kind;
+    made.textContent = content;
+    row.append(made);
+  }
+
+  function table(a, b) {
+    const body = at("two-measures");
+    body.replaceChildren();
+    const won = { a: 0, b: 0, even: 0, sure: 0 };
+    data.measures.forEach((measure, index) => {
+      const [one, other] = [data.values[a][index], data.values[b][index]];
+      const which = better(measure, one, other);
+      const span = interval(measure, a, b);
+      if (measure.best) won[which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
+      if (measure.best && span && span.apart) won.sure += 1;
+      const row = document.createElement("tr");
+      const unit = measure.unit ? `\u00a0${measure.unit}` : "";
+      cell(row, measure.label, "scope");
+      row.cells[0].title = measure.meaning;
+      cell(row, text(one, measure.scale) + unit + (which < 0 ? " \u2605" : ""), which < 0 ? "num best" : "num");
+      cell(row, text(other, measure.scale) + unit + (which > 0 ? " \u2605" : ""), which > 0 ? "num best" : "num");
+      cell(row, one === null || other === null ? "\u2013" : text(other - one, measure.scale) + unit, "num");
+      cell(row, span ? `${text(span.low, measure.scale)} .. ${text(span.high, measure.scale)}` : "\u2013", "num");
+      body.append(row);
+    });
+    at("head-a").textContent = labels.get(a);
+    at("head-b").textContent = labels.get(b);
+    say(a, b, won);
+  }
+
+  function say(a, b, won) {
+    const of = won.a + won.b + won.even;
+    const sure = data.differences.length
+      ? ` ${won.sure} of the differences are beyond chance, by 95 % intervals over orders of arrival.`
+      : " One order of arrival was replayed, so none of the differences has an interval: replay with --repeat 20.";
+    at("two-said").textContent =
+      a === b
+        ? "Both are the same policy: choose another one."
+        : `Of ${of} measures ${labels.get(a)} is better in ${won.a}, ${labels.get(b)} in ${won.b}; ${won.even} are the same.${sure}`;
+  }
+
+  function layout(x, y, more) {
+    const axis = (title) => ({
+      title: { text: title, standoff: 8, font: { size: 13 } },
+      gridcolor: data.colors.grid,
+      linecolor: data.colors.line,
+      zerolinecolor: data.colors.line,
+      automargin: true,
+    });
+    return {
+      template: "none",
+      height: 360,
+      margin: { l: 62, r: 16, t: 40, b: 56 },
+      paper_bgcolor: data.colors.card,
+      plot_bgcolor: data.colors.card,
+      font: { color: data.colors.ink, size: 13 },
+      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      xaxis: axis(x),
+      yaxis: axis(y),
+      ...more,
+    };
+  }
+
+  const pair = (a, b) => [
+    [a, data.colors.a],
+    [b, data.colors.b],
+  ];
+
+  function course(a, b, widthPx) {
+    const column = chosen.course.value;
+    const lines = pair(a, b).map(([name, color], index) => ({
+      type: "scatter",
+      mode: "lines",
+      x: data.times_h,
+      y: data.course[name][column] || [],
+      name: labels.get(name),
+      line: { color, width: 2, dash: index ? "dash" : "solid" },
+    }));
+    const shown = layout("Time since the start [h]", data.courses[column]);
+    tracekit.draw(at("two-course-plot"), { data: lines, layout: shown }, widthPx);
+  }
+
+  function scatter(a, b, widthPx) {
+    const [x, y] = [Number(chosen.x.value), Number(chosen.y.value)];
+    const scaled = (value, index) => (value === null ? null : value * data.measures[index].scale);
+    const marks = (names, color, size, name) => ({
+      type: "scatter",
+      mode: "markers",
+      name,
+      x: names.map((one) => scaled(data.values[one][x], x)),
+      y: names.map((one) => scaled(data.values[one][y], y)),
+      text: names.map((one) => labels.get(one)),
+      hovertemplate: "%{text}<br>%{x:.4g}, %{y:.4g}<extra></extra>",
+      marker: { color, size },
+    });
+    const rest = data.policies.map(({ name }) => name).filter((name) => name !== a && name !== b);
+    const shown = [marks(rest, data.colors.other, 8, "other policies")];
+    for (const [name, color] of pair(a, b)) shown.push(marks([name], color, 13, labels.get(name)));
+    const line = { color: data.colors.bound, width: 2, dash: "dash" };
+    const bounds = [];
+    if (data.bound && data.bound[x] !== null) {
+      const value = scaled(data.bound[x], x);
+      bounds.push({ type: "line", x0: value, x1: value, yref: "paper", y0: 0, y1: 1, line });
+    }
+    if (data.bound && data.bound[y] !== null) {
+      const value = scaled(data.bound[y], y);
+      bounds.push({ type: "line", y0: value, y1: value, xref: "paper", x0: 0, x1: 1, line });
+    }
+    const named = layout(measures[x][1], measures[y][1], { shapes: bounds });
+    tracekit.draw(at("two-scatter-plot"), { data: shown, layout: named }, widthPx);
+  }
+
+  function bars(a, b, part, ids, words, widthPx) {
+    const known = part.counts[a] && part.counts[b] ? part : { names: [], counts: {} };
+    const order = known.names
+      .map((name, index) => [name, (known.counts[a] || [])[index], (known.counts[b] || [])[index]])
+      .sort((one, other) => Math.abs(other[2] - other[1]) - Math.abs(one[2] - one[1]))
+      .slice(0, 20);
+    const apart = order.filter(([, one, other]) => one !== other).length;
+    at(`${ids}-said`).textContent = order.length
+      ? `Of the ${known.names.length} ${words.many} that differ most over all policies, of ${part.all.toLocaleString("en")}, the 20 where these two are furthest apart; ${apart} of them differ.`
+      : `No placements by ${words.one} are known for both.`;
+    const shown = pair(a, b).map(([name, color], index) => ({
+      type: "bar",
+      name: labels.get(name),
+      x: order.map(([one]) => one),
+      y: order.map((row) => row[index + 1]),
+      marker: { color },
+    }));
+    const named = layout(`${words.title} [id]`, words.counted, { barmode: "group" });
+    tracekit.draw(at(`${ids}-plot`), { data: shown, layout: named }, widthPx);
+  }
+
+  function redraw(widthPx) {
+    const [a, b] = [chosen.a.value, chosen.b.value];
+    table(a, b);
+    course(a, b, widthPx);
+    scatter(a, b, widthPx);
+    const nodes = { one: "node", many: "nodes", title: "Node", counted: "Containers placed [count]" };
+    bars(a, b, data.nodes, "two-nodes", nodes, widthPx);
+    const services = { one: "service", many: "services", title: "Service", counted: "Nodes used [count]" };
+    bars(a, b, data.services, "two-services", services, widthPx);
+  }
+
+  for (const select of Object.values(chosen)) select.addEventListener("change", () => redraw());
+  tracekit.others.push(redraw);
+  redraw();
+  let widthPx = at("two-policies").clientWidth;
+  new ResizeObserver(([entry]) => {
+    if (entry.target.clientWidth === widthPx) return;
+    widthPx = entry.target.clientWidth;
+    redraw();
+  }).observe(at("two-policies"));
+})();
