@@ -73,7 +73,8 @@ def test_placements_name_the_nodes() -> None:
     load = workload([(10, 10)], [(0, 9000, 8, 8), (5, 9000, 8, 8)])
     placed = run("first_fit", load=load).placements
     assert placed.rows() == [
-        ("first_fit", "c0", "n0", 0, "placed"), ("first_fit", "c1", None, None, "pending")
+        ("first_fit", "c0", "s0", "n0", 0, "placed"),
+        ("first_fit", "c1", "s1", None, None, "pending"),
     ]  # fmt: skip
 
 

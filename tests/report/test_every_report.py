@@ -122,7 +122,7 @@ def test_nothing_is_loaded_from_a_network(page: Parsed) -> None:
 
 def test_the_policy_allows_just_the_scripts_of_the_page(page: Parsed) -> None:
     policy = next(a["content"] for a, _ in page.all("meta") if "http-equiv" in a)
-    scripts = [text for attrs, text in page.all("script") if "data-plot" not in attrs]
+    scripts = [text for attrs, text in page.all("script") if "type" not in attrs]
     for script in scripts:
         digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
         assert f"'sha256-{digest}'" in policy
@@ -133,7 +133,7 @@ def test_the_policy_allows_just_the_scripts_of_the_page(page: Parsed) -> None:
 
 def test_names_of_the_trace_are_escaped(html: str, page: Parsed) -> None:
     scripts = [attrs for attrs, _ in page.all("script")]
-    assert len([attrs for attrs in scripts if "data-plot" not in attrs]) == 3
+    assert len([attrs for attrs in scripts if "type" not in attrs]) == 4
     assert HOSTILE not in html
     assert HOSTILE[:9] in "".join(text for _, text in page.all("code"))
     assert any(HOSTILE[:9] in text for _, text in _figure_texts(page))
