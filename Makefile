@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-callgraph docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-callgraph docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -43,6 +43,9 @@ bench-analyze: $(VENV)/.dev ## speed of the analytics, beside one scan of the co
 
 bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plain one
 	$(BIN)/python tests/bench/bench_replay.py
+
+bench-search: $(VENV)/.dev ## batch search, beside the same through a general library
+	$(BIN)/python tests/bench/bench_search.py
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 	$(BIN)/python tests/bench/bench_callgraph.py 50
