@@ -12,9 +12,9 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
-from tracekit.fit.cpu_list import parse_cpu_list
-from tracekit.fit.room import Room, make_room
-from tracekit.fit.topology import Topology
+from tracekit.vcpu.cpu_list import parse_cpu_list
+from tracekit.vcpu.room import Room, make_room
+from tracekit.vcpu.topology import Topology
 from tracekit.fit.topology_file import Topologies
 
 IntArray = NDArray[np.int64]

@@ -7,7 +7,7 @@ must not be negative are options. The intercept is never shrunk, weighed down or
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -42,7 +42,7 @@ class How:
     """
 
     loss: Loss = "squared"
-    ridge: Annotated[float, "at least 0"] = 0.0
+    ridge: float = 0.0
     nonneg: bool = False
     level: float = 0.95
 
@@ -68,7 +68,7 @@ class Linear:
     condition : float
         Of the design with columns scaled to unit length (Belsley 1980); infinite if dependent.
     p_value : float
-        Of the hypothesis that every coefficient but the intercept is 0.
+        Of the hypothesis that the coefficients of the tested regressors are 0.
     """
 
     coefficients: FloatArray
@@ -110,6 +110,7 @@ def fit_linear(
     *,
     groups: IntArray | None = None,
     absorbed: int | None = None,
+    tested: int | None = None,
 ) -> Linear:
     """Fit a line and judge it.
 
@@ -123,6 +124,8 @@ def fit_linear(
     absorbed : int, optional
         The data are already deviations from so many means: no intercept is fitted, and so many
         degrees of freedom are gone.
+    tested : int, optional
+        How many of the first regressors ``p_value`` is about; all if None.
     """
     how = how or How()
     intercept = absorbed is None
@@ -138,7 +141,8 @@ def fit_linear(
     reach = stats.t.ppf(0.5 + how.level / 2, freedom) * errors if freedom > 0 else errors * np.nan
     centre = target.mean() if intercept else 0.0
     spread = float(((target - centre) ** 2).sum())
-    slopes = slice(1, None) if intercept else slice(None)
+    first = 1 if intercept else 0
+    slopes = slice(first, None if tested is None else first + tested)
     return Linear(
         coefficients=coefficients,
         errors=errors,

@@ -12,9 +12,9 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import Binding
-from tracekit.fit.neighbours import Aggregation
-from tracekit.fit.pressure import Bound, pressure
-from tracekit.fit.profile import service_profile
+from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.pressure import Bound, pressure
+from tracekit.vcpu.profile import service_profile
 
 SCHEMA = {
     "service": pl.String,

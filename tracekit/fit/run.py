@@ -16,7 +16,7 @@ from tracekit.fit.compare import SCHEMA as COMPARED
 from tracekit.fit.compare import compare_models, estimators
 from tracekit.fit.linear import How, Loss
 from tracekit.fit.models import all_models
-from tracekit.fit.neighbours import Aggregation
+from tracekit.vcpu.neighbours import Aggregation
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.table import PRESSURES, Table, make_table
@@ -39,7 +39,7 @@ class Options:
     Parameters
     ----------
     agg : {'mean', 'occupancy', 'sum'}
-        How neighbours are put together: see ``tracekit.fit.pressure``.
+        How neighbours are put together: see ``tracekit.vcpu.pressure``.
     load : bool
         Whether an instance's call rate is a regressor too.
     resolved : bool

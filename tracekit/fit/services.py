@@ -13,7 +13,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.fit.linear import How, Linear, fit_linear
-from tracekit.fit.table import COEFFICIENTS, Table, service_means
+from tracekit.fit.table import COEFFICIENTS, Table
 from tracekit.fit.validation import Held, deviations, folds_of, validate, validate_pooled
 from tracekit.fit.verdict import LEAST_ROWS, MOST_CONDITION, judge
 
@@ -98,9 +98,10 @@ def _service(
         "cpu_mean": float(target.mean()),
     }
     enough = len(target) >= LEAST_ROWS and (not clustered or about["instances"] > 2)
-    fitted = (
-        fit_linear(columns, target, how, groups=groups if clustered else None) if enough else None
-    )
+    fitted = None
+    if enough:
+        cluster = groups if clustered else None
+        fitted = fit_linear(columns, target, how, groups=cluster, tested=table.pressures)
     held = (
         validate(columns, target, folds_of(groups, 5, rng), how)
         if fitted is not None
@@ -161,6 +162,7 @@ def _pooled(
             how,
             groups=table.instance if clustered else None,
             absorbed=len(table.services),
+            tested=table.pressures,
         )
         held = validate_pooled(table, folds_of(table.instance, 5, rng), how)
     verdict, reason = judge(fitted, held, rows=max(free, 0), proxy=proxy)
@@ -204,5 +206,3 @@ def predictions(table: Table, fitted: Fitted) -> np.ndarray:
     own = fitted.services["b0"].to_numpy()[table.service]
     return np.asarray(own + (table.regressors * slopes[table.service]).sum(axis=1))
 
-
-__all__ = ["SCHEMA", "Fitted", "fit_services", "predictions", "service_means"]

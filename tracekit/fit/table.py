@@ -47,6 +47,11 @@ class Table:
         """Names of the coefficients, without the intercept."""
         return tuple(COEFFICIENTS[name] for name in self.names)
 
+    @property
+    def pressures(self) -> int:
+        """How many of the regressors, the first ones, are neighbours."""
+        return sum(name in PRESSURES for name in self.names)
+
     def ranges(self) -> Iterator[tuple[int, slice]]:
         """Each service with the range of its rows."""
         starts = np.searchsorted(self.service, np.arange(len(self.services) + 1))

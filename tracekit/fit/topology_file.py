@@ -7,7 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tracekit.errors import TracekitError
-from tracekit.fit.topology import Topology, linux_numbering, parse_lscpu
+from tracekit.vcpu.topology import Topology, linux_numbering, parse_lscpu
 
 NEEDED = ("node_ip", "cpu_num_total", "socket_num")
 

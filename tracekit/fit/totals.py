@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracekit.fit.linear import How, fit_linear
 from tracekit.fit.table import Table, service_means
@@ -39,8 +40,8 @@ def fit_totals(
     everything = np.ones(len(table.target), dtype=np.bool_)
     columns = table.regressors - service_means(table, table.regressors, everything)[table.service]
     target = table.target - service_means(table, table.target, everything)[table.service]
-    place = ["host", "window_ms"] if level == "node" else ["host", "socket", "window_ms"]
-    group = (rows.select(pl.struct(place).rank("dense") - 1)).to_series().to_numpy().astype(np.int64)
+    names = ["host", "window_ms"] if level == "node" else ["host", "socket", "window_ms"]
+    group = _numbered(rows.select(pl.struct(names)).to_series())
     weight = rows["vcpus"].to_numpy()
     many = int(group.max()) + 1 if len(group) else 0
     size = np.bincount(group, weight, many)
@@ -52,8 +53,10 @@ def fit_totals(
     if many < LEAST_ROWS + len(table.names):
         verdict, reason = judge(None, Held(np.nan, np.nan), rows=min(many, 7), proxy=proxy)
         return {**found, "verdict": verdict, "reason": reason}
-    fitted = fit_linear(pressed, total, how)
-    held = validate(pressed, total, folds_of(np.arange(many), 5, rng), how)
+    place = _places(rows, group, many)
+    cluster = place if len(np.unique(place)) < many else None
+    fitted = fit_linear(pressed, total, how, groups=cluster, tested=table.pressures)
+    held = validate(pressed, total, folds_of(place, 5, rng), how)
     verdict, reason = judge(fitted, held, rows=many, proxy=proxy)
     for at, name in enumerate(table.coefficients, start=1):
         found |= {
@@ -65,3 +68,14 @@ def fit_totals(
     numbers = {"r2": fitted.r2, "condition": fitted.condition}
     known = {key: value if np.isfinite(value) else None for key, value in numbers.items()}
     return {**found, **known, "verdict": verdict, "reason": reason}
+
+
+def _numbered(values: pl.Series) -> NDArray[np.int64]:
+    return (values.rank("dense") - 1).to_numpy().astype(np.int64)
+
+
+def _places(rows: pl.DataFrame, group: NDArray[np.int64], many: int) -> NDArray[np.int64]:
+    """The host of each total: totals of one host at several times err together."""
+    place = np.zeros(many, dtype=np.int64)
+    place[group] = _numbered(rows["host"])
+    return place

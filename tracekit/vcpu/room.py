@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.fit.topology import Topology
+from tracekit.vcpu.topology import Topology
 
 IntArray = NDArray[np.int64]
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.fit.neighbours import Aggregation
-from tracekit.fit.room import Room
+from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.room import Room
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

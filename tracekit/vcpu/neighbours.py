@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from tracekit.fit.topology import Topology
+from tracekit.vcpu.topology import Topology
 
 Aggregation = Literal["mean", "occupancy", "sum"]
 
@@ -47,7 +47,7 @@ def plain_pressure(
     name: str,
     agg: Aggregation = "mean",
 ) -> tuple[float, float]:
-    """``cpu_sc`` and ``cpu_ss`` of an instance; see ``tracekit.fit.pressure``.
+    """``cpu_sc`` and ``cpu_ss`` of an instance; see ``tracekit.vcpu.pressure``.
 
     Parameters
     ----------
