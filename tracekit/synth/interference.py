@@ -132,6 +132,7 @@ def binding_table(world: World, planted: Planted) -> pl.DataFrame:
             "b0": planted.b0[service],
             "k1": planted.k1[service],
             "k2": planted.k2[service],
+            "cpu_profile": planted.profile[service],
             "cpu_sc": planted.cpu_sc,
             "cpu_ss": planted.cpu_ss,
             "cpu_util": planted.cpu_util,

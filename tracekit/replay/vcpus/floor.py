@@ -54,6 +54,11 @@ class Floor:
         self._decide, self._seat, self._leave = Direct(decide), Direct(seat), Direct(leave)
 
     @property
+    def changes(self) -> int:
+        """How often somebody came or left."""
+        return self._change
+
+    @property
     def felt(self) -> FloatArray:
         """Score of every instance now, a fraction of its own vCPUs, shape (instances,)."""
         return self.seats.felt

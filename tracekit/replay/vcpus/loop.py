@@ -18,6 +18,7 @@ from tracekit.replay.measures import StepState, measure
 from tracekit.replay.vcpus.choosers import Chooser
 from tracekit.replay.vcpus.floor import Floor, request_vcpus
 from tracekit.replay.vcpus.model import InterferenceModel
+from tracekit.replay.vcpus.truth import Truth
 from tracekit.replay.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.room import Room
@@ -69,6 +70,9 @@ class VcpuReplay:
         Position of each container's service in the model.
     respond : bool
         Whether the measured use of a container rises by its predicted interference.
+    truth : InterferenceModel, optional
+        What interference really does: measured by, but hidden from the chooser, who decides by
+        ``model``. The same if None.
     start_ms : int64, shape (containers,), optional
         When each container is to be placed, where another replay has decided it; its arrival else.
     """
@@ -83,6 +87,7 @@ class VcpuReplay:
         rng: np.random.Generator,
         *,
         respond: bool = True,
+        truth: InterferenceModel | None = None,
         start_ms: IntArray | None = None,
         clock: Clock = time.perf_counter,
     ) -> None:
@@ -90,6 +95,7 @@ class VcpuReplay:
         self._respond, self._clock = respond, clock
         self._size = request_vcpus(workload.request, workload.resources)
         self.floor = Floor(room, model, service, self._size)
+        self._truth = None if truth is None else Truth(self.floor, truth)
         self._start = workload.arrival_ms if start_ms is None else start_ms
         self._order = np.argsort(self._start, kind="stable")
         self._leaving = np.argsort(workload.departure_ms, kind="stable")
@@ -186,7 +192,8 @@ class VcpuReplay:
 
     def _sample(self, step: int, now: int) -> dict[str, Any]:
         load, at = self._load, np.flatnonzero(self._running)
-        felt, size = self.floor.felt[at], self._size[at]
+        every = self.floor.felt if self._truth is None else self._truth.felt()
+        felt, size = every[at], self._size[at]
         self._sum[at] += felt
         self._steps_run[at] += 1
         node = self._node[at]

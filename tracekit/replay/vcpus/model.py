@@ -95,3 +95,26 @@ def model_of_frames(
         mode=mode,
         unknown=int(found["cpu_mean"].null_count()),
     )
+
+
+def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
+    """The planted model, from the ``truth/binding.parquet`` that ``tracekit synth`` writes.
+
+    Raises
+    ------
+    TracekitError
+        When the file is none, or speaks of other services.
+    """
+    names = ["service_id", "cpu_profile", "k1", "k2"]
+    try:
+        table = pl.read_parquet(file, columns=names).unique("service_id")
+    except (OSError, pl.exceptions.PolarsError):
+        raise TracekitError(
+            f"{file} holds no planted interference",
+            hint="give truth/binding.parquet of a made-up trace",
+        ) from None
+    table = table.rename({"service_id": "service", "cpu_profile": "cpu_mean"})
+    if not set(table["service"]) & set(services):
+        raise TracekitError(f"{file} speaks of other services than the workload")
+    means = table.select(pl.col("k1", "k2").mean()).row(0, named=True)
+    return model_of_frames(table, means, services, mode="given")

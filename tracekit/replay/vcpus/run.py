@@ -117,6 +117,7 @@ def replay_vcpus(
     seed: int,
     repeats: int = 1,
     respond: bool = True,
+    truth: InterferenceModel | None = None,
     progress: Progress = SILENT,
 ) -> VcpuRun:
     """Replay a workload under several ways to bind.
@@ -130,6 +131,13 @@ def replay_vcpus(
         ``host_then_bind[...]``, or ``POLICY+lowest_free``: any placement policy chooses the node.
     repeats : int
         How many orders of arrival; the first is the workload's own.
+    respond, truth
+        See ``tracekit.replay.vcpus.loop.VcpuReplay``.
+
+    Raises
+    ------
+    TracekitError
+        For no policy, or one that is not known.
     """
     if not policies:
         raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
@@ -144,7 +152,18 @@ def replay_vcpus(
             load = workload if repeat == 0 else rearranged(workload, stream(seed + repeat, "arrivals"))
             service = np.array([number[name] for name in load.services], dtype=np.int64)
             for name in names:
-                outcome = _one(load, room, model, service, name, seed, respond=respond)
+                chooser, start = _chooser(load, name, seed)
+                outcome = VcpuReplay(
+                    load,
+                    room,
+                    model,
+                    service,
+                    chooser,
+                    stream(seed, name),
+                    respond=respond,
+                    truth=truth,
+                    start_ms=start,
+                ).run()
                 rows.append({"repeat": repeat, "policy": name, **_summary(outcome)})
                 if repeat == 0:
                     first.append((name, outcome))
@@ -181,22 +200,6 @@ def _check(name: str) -> None:
         parse_entrant(policy)
     else:
         parse_chooser(name)
-
-
-def _one(
-    load: Workload,
-    room: Room,
-    model: InterferenceModel,
-    service: IntArray,
-    name: str,
-    seed: int,
-    *,
-    respond: bool,
-) -> VcpuOutcome:
-    chooser, start = _chooser(load, name, seed)
-    rng = stream(seed, name)
-    replay = VcpuReplay(load, room, model, service, chooser, rng, respond=respond, start_ms=start)
-    return replay.run()
 
 
 def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:
