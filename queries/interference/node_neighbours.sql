@@ -2,7 +2,8 @@
 -- description: A container's mean CPU in a window of time, and what its neighbours on the same node
 --   press: the mean and the sum of their services' profiles, a profile being the mean over the
 --   service's containers of their means in that window. Who shares its cores or its socket the
---   trace does not say, so this is a stand-in for interference and no measurement of it.
+--   trace does not say, so this is a stand-in for interference and no measurement of it. Samples
+--   without a node are left out.
 -- reads: container_usage_keyed, container_id, node_id, service_id
 -- param: window_ms BIGINT Length of a window; longer than the trace: one window [ms].
 -- column: container VARCHAR The container.
@@ -25,6 +26,7 @@ WITH timed AS (
         time_ms
         - time_ms % coalesce(getvariable('window_ms')::BIGINT, 1000000000000) AS window_start_ms
     FROM container_usage_keyed
+    WHERE node_key IS NOT NULL
 ),
 
 stays AS (
