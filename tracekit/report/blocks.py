@@ -11,7 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from tracekit.report.cells import Table, table
-from tracekit.report.computed import ANALYSIS, CALLGRAPH
+from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.plot import DIGITS
@@ -19,7 +19,12 @@ from tracekit.sqlfiles import all_queries, get_query
 
 _RUN_PREFIX = "replay/"
 #: What writes the results that are no query, by the first word of their names.
-COMMANDS = {ANALYSIS: "tracekit analyze --out", CALLGRAPH: "tracekit callgraph --out"}
+COMMANDS = {
+    ANALYSIS: "tracekit analyze --out",
+    CALLGRAPH: "tracekit callgraph --out",
+    FIT: "tracekit fit --out",
+    BIND: "tracekit bind --out",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,16 @@ from tracekit.replay.vcpus.run import VcpuRun
 
 SCHEMA = "tracekit/bind/1"
 MANIFEST = "manifest.json"
-FRAMES = ("summary", "repeats", "differences", "steps", "containers", "services", "timing")
+FRAMES = (
+    "summary",
+    "repeats",
+    "differences",
+    "steps",
+    "containers",
+    "services",
+    "socket",
+    "timing",
+)
 
 
 def document(run: VcpuRun) -> dict[str, Any]:

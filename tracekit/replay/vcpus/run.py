@@ -20,6 +20,7 @@ from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.seeds import stream
 from tracekit.replay.vcpus.choosers import Chooser, Following, parse_chooser
+from tracekit.replay.vcpus.drawn import drawn_socket
 from tracekit.replay.vcpus.loop import VcpuOutcome, VcpuReplay
 from tracekit.replay.vcpus.model import InterferenceModel
 from tracekit.replay.workload import Workload
@@ -76,6 +77,7 @@ class VcpuRun:
     steps: pl.DataFrame
     containers: pl.DataFrame
     services: pl.DataFrame
+    socket: pl.DataFrame
     timing: pl.DataFrame
 
 
@@ -180,6 +182,7 @@ def replay_vcpus(
         steps=_steps(first),
         containers=pl.concat([_containers(workload, room, n, out) for n, out in first]),
         services=pl.concat([_services(workload, n, out) for n, out in first]),
+        socket=drawn_socket(workload, room, first),
         timing=pl.DataFrame(
             [
                 {
