@@ -116,9 +116,7 @@ def _fit(store: Store, traces: Path, out: Path, progress: Progress) -> None:
     if known and found.rows.height <= MOST_BOUND and found.fitted.pooled["k1"][0] is not None:
         progress.stage("bind")
         truth = traces / "truth" / "binding.parquet"
-        run_vcpus(
-            store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress
-        )
+        run_vcpus(store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress)
 
 
 def _check_out(out: Path) -> None:

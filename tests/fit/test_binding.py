@@ -70,7 +70,9 @@ def test_of_overlapping_rows_the_first_stays_and_a_rejected_one_takes_nothing(
 
 def test_times_apart_may_share_vcpus(tmp_path: Path) -> None:
     header = "instance_id,node_ip,cpu_list,cpu_util,service,time_ms,load"
-    found = read(tmp_path, ["a,h,0,0.5,s,0,1.5", "b,h,0,0.5,s,60000,", "a,h,1,0.5,s,60000,2"], header)
+    found = read(
+        tmp_path, ["a,h,0,0.5,s,0,1.5", "b,h,0,0.5,s,60000,", "a,h,1,0.5,s,60000,2"], header
+    )
     assert found.rejects.is_empty()
     assert found.rows["time_ms"].to_list() == [0, 60000, 60000]
     assert found.rows["load"].to_list() == [1.5, None, 2.0]
@@ -104,8 +106,7 @@ def test_a_topology_file_has_a_row_per_host(tmp_path: Path) -> None:
     (tmp_path / "odd.txt").write_text("# CPU,Core,Socket\n0,0,0\n1,0,0\n2,1,1\n3,1,1\n")
     found = topologies(
         tmp_path,
-        "node_ip,cpu_num_total,socket_num,threads_per_core,map\n"
-        "a,16,2,,\nb,8,2,1,\nc,,,,odd.txt\n",
+        "node_ip,cpu_num_total,socket_num,threads_per_core,map\na,16,2,,\nb,8,2,1,\nc,,,,odd.txt\n",
     )
     assert found["a"].siblings(0).tolist() == [8]
     assert found["b"].siblings(0).tolist() == []

@@ -39,7 +39,9 @@ def bound(folder: Path, out: Path | None = None, **options: object) -> Fit:
 
 def truth(folder: Path) -> pl.DataFrame:
     table = pl.read_parquet(folder / "trace" / "truth" / "binding.parquet")
-    return table.rename({"service_id": "service"}).group_by("service").agg(pl.col("k1", "k2").first())
+    return (
+        table.rename({"service_id": "service"}).group_by("service").agg(pl.col("k1", "k2").first())
+    )
 
 
 def test_what_synth_plants_is_found(folder: Path) -> None:
@@ -108,7 +110,9 @@ def test_rows_over_time_are_averaged_or_kept(folder: Path, tmp_path: Path) -> No
     rng = np.random.default_rng(1)
     noise = [pl.Series(rng.normal(0, 0.005, once.height)) for _ in range(4)]
     pl.concat(
-        once.with_columns(cpu_util=(pl.col("cpu_util") + one).clip(1e-3), time_ms=pl.lit(60_000 * at))
+        once.with_columns(
+            cpu_util=(pl.col("cpu_util") + one).clip(1e-3), time_ms=pl.lit(60_000 * at)
+        )
         for at, one in enumerate(noise)
     ).write_csv(tmp_path / "binding.csv")
     files = {"binding": tmp_path / "binding.csv", "topology": source / "topology.csv"}
@@ -156,7 +160,9 @@ def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) 
     assert (tmp_path / "bound" / "containers.parquet").is_file()
 
 
-def test_the_command_lines(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_lines(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     truth, store = folder / "trace" / "truth", str(folder / "store")
     files = ["--binding", str(truth / "monitoring.csv"), "--topology", str(truth / "topology.csv")]
     out = str(tmp_path / "fit")

@@ -39,7 +39,10 @@ def test_the_pooled_interval_holds_what_all_services_share() -> None:
         rng = np.random.default_rng([12, draw])
         rows, _ = planted(rng, services=20, hosts=12)
         shared = rows.with_columns(
-            cpu=0.3 + 0.25 * pl.col("cpu_sc") + 0.1 * pl.col("cpu_ss") + rng.normal(0, 0.01, len(rows))
+            cpu=0.3
+            + 0.25 * pl.col("cpu_sc")
+            + 0.1 * pl.col("cpu_ss")
+            + rng.normal(0, 0.01, len(rows))
         )
         pooled = fit_services(make_table(shared), How(), rng, proxy=False).pooled.row(0, named=True)
         inside += pooled["k1_low"] <= 0.25 <= pooled["k1_high"]

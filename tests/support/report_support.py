@@ -187,7 +187,9 @@ def interference_results(services: int) -> dict[str, pl.DataFrame]:
     limits |= {"k2": k1 / 4, "k2_low": k1 / 4 - 0.05, "k2_high": k1 / 4 + 0.05}
     mode = {"mode": ["bound"] * services}
     policies = ["interference", "lowest_free"]
-    seats = [(policy, core, thread) for policy in policies for core in range(4) for thread in (0, 1)]
+    seats = [
+        (policy, core, thread) for policy in policies for core in range(4) for thread in (0, 1)
+    ]
     return {
         "fit/coefficients": pl.DataFrame({**known, **limits, **mode}),
         "fit/pooled": pl.DataFrame({"k1": [0.25], "k2": [0.1], "verdict": ["usable"]}),

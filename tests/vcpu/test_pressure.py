@@ -11,7 +11,8 @@ from tracekit.vcpu.pressure import pressure
 from tracekit.vcpu.profile import service_profile
 from tracekit.vcpu.topology import Topology, linux_numbering
 
-AGGREGATIONS = some.sampled_from(["mean", "occupancy", "sum"])
+EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")
+AGGREGATIONS = some.sampled_from(EVERY)
 
 
 def test_golden_neighbours_and_pressure() -> None:
@@ -64,8 +65,8 @@ def test_one_pass_equals_plain_enumeration(
 
 def test_who_has_no_neighbours_is_not_pressed() -> None:
     room, bound = seated([(TOPOLOGIES["usual"], [[0, 8], [4, 12]])])
-    for agg in ("mean", "occupancy", "sum"):
-        core, socket = pressure(room, bound, np.array([0.5, 0.7]), agg)  # type: ignore[arg-type]
+    for agg in EVERY:
+        core, socket = pressure(room, bound, np.array([0.5, 0.7]), agg)
         assert core.tolist() == [0, 0]
         assert socket.tolist() == [0, 0]
 

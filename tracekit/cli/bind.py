@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracekit.cli._options import JsonOption, SeedOption
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def command(
@@ -101,13 +104,12 @@ def command(
         print(f"all of it: {out}")
 
 
-def sentences(differences: object) -> list[str]:
+def sentences(differences: pl.DataFrame) -> list[str]:
     """What the comparison comes to, one sentence for each other policy."""
-    import polars as pl
-
-    assert isinstance(differences, pl.DataFrame)  # noqa: S101 - imported late
     said = []
-    for row in differences.filter(pl.col("measure") == "inflation_vcpus").to_dicts():
+    for row in differences.to_dicts():
+        if row["measure"] != "inflation_vcpus":
+            continue
         share = row["share_mean"]
         if share is None:
             continue

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
 from tracekit.cli._options import EngineOption, JsonOption, SeedOption, StoreArgument
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
+
+if TYPE_CHECKING:
+    from tracekit.fit.run import Fit
 
 
 def command(
@@ -29,9 +32,7 @@ def command(
         Literal["squared", "huber"], typer.Option(help="huber: outliers pull less.")
     ] = "squared",
     ridge: Annotated[float, typer.Option(help="Penalty on coefficients, in rows.", min=0)] = 0.0,
-    load: Annotated[
-        bool, typer.Option("--load", help="Call rate as a further regressor.")
-    ] = False,
+    load: Annotated[bool, typer.Option("--load", help="Call rate as a further regressor.")] = False,
     resolved: Annotated[
         bool, typer.Option("--resolved", help="A row per time instead of averages.")
     ] = False,
@@ -83,10 +84,7 @@ def command(
         print(f"all of it: {out}")
 
 
-def _print(found: object) -> None:
-    from tracekit.fit.run import Fit
-
-    assert isinstance(found, Fit)  # noqa: S101 - imported late, so not in the signature
+def _print(found: Fit) -> None:
     label = "proxy: neighbours by node only" if found.mode == "proxy" else "cores and sockets known"
     services = found.fitted.services
     rows = [
@@ -96,7 +94,9 @@ def _print(found: object) -> None:
         .sort("len", "verdict", "basis", descending=[True, False, False])
         .iter_rows()
     ]
-    print_table(f"Fit of {services.height:,} services ({label})", ["verdict", "k of", "services"], rows)
+    print_table(
+        f"Fit of {services.height:,} services ({label})", ["verdict", "k of", "services"], rows
+    )
     print()
     _print_coefficients(found)
     if found.compared.height:
@@ -109,17 +109,19 @@ def _print(found: object) -> None:
         print_sentence(note)
 
 
-def _print_coefficients(found: object) -> None:
-    from tracekit.fit.run import Fit
-
-    assert isinstance(found, Fit)  # noqa: S101 - as above
+def _print_coefficients(found: Fit) -> None:
     pooled = found.fitted.pooled.row(0, named=True)
-    models = [("all services pooled", pooled), *((f"totals by {t['level']}", t) for t in found.totals)]
+    models = [
+        ("all services pooled", pooled),
+        *((f"totals by {t['level']}", t) for t in found.totals),
+    ]
     rows = []
     for label, model in models:
         for name in ("k1", "k2", "k_load"):
             if model.get(name) is not None:
-                values = [round(model[f"{name}{end}"], 5) for end in ("", "_error", "_low", "_high")]
+                values = [
+                    round(model[f"{name}{end}"], 5) for end in ("", "_error", "_low", "_high")
+                ]
                 rows.append([label, name, *values, model["verdict"]])
     if not rows:
         print_sentence(f"no coefficient is identifiable: {pooled['reason']}")
@@ -129,11 +131,10 @@ def _print_coefficients(found: object) -> None:
     print_table("Coefficients", columns, rows, note=f"{level}; pooled: {pooled['reason']}")
 
 
-def _print_rejects(found: object) -> None:
-    from tracekit.fit.run import Fit
-
-    assert isinstance(found, Fit)  # noqa: S101 - as above
+def _print_rejects(found: Fit) -> None:
     rejects = found.rejects
     print(f"\n{rejects.height:,} rows of the binding file were not used; the first:")
-    for line, _, _, reason in rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows():
+    for line, _, _, reason in (
+        rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows()
+    ):
         print_sentence(f"line {line:,}: {reason}")

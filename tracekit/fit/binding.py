@@ -12,10 +12,10 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
+from tracekit.fit.topology_file import Topologies
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology
-from tracekit.fit.topology_file import Topologies
 
 IntArray = NDArray[np.int64]
 
@@ -90,7 +90,9 @@ def _read(path: Path) -> pl.DataFrame:
         )
     except (pl.exceptions.PolarsError, OSError, csv.Error) as error:
         text = next(iter(str(error).splitlines()), "")
-        raise TracekitError(f"{path.name} cannot be read: {text}", hint="give CSV or Parquet") from None
+        raise TracekitError(
+            f"{path.name} cannot be read: {text}", hint="give CSV or Parquet"
+        ) from None
     frame = frame.rename(str.strip)
     lacking = [name for name in NEEDED if name not in frame.columns]
     if lacking:
@@ -131,7 +133,6 @@ class _Checked:
             self.rows.append(self._row(line, row))
         except _BadRowError as bad:
             self.rejects.append((line, row["instance_id"], row["node_ip"], str(bad)))
-
 
     def _row(self, line: int, row: Mapping[str, str | None]) -> _Row:
         instance, host = row["instance_id"], row["node_ip"]
@@ -187,7 +188,9 @@ class _Checked:
         taken = self._taken.setdefault((row.host, row.time_ms), {})
         for vcpu in row.vcpus:
             if vcpu in taken:
-                raise _BadRowError(f"vCPU {vcpu} of '{row.host}' belongs to '{taken[vcpu]}' already")
+                raise _BadRowError(
+                    f"vCPU {vcpu} of '{row.host}' belongs to '{taken[vcpu]}' already"
+                )
         taken.update(dict.fromkeys(row.vcpus, row.instance))
         self._seen.add((row.instance, row.time_ms))
 
@@ -220,7 +223,9 @@ def _problem(topology: Topology, vcpus: tuple[int, ...]) -> str:
     ids = topology.ids
     for vcpu in vcpus:
         if vcpu >= len(topology.socket) or topology.socket[vcpu] < 0:
-            return f"vCPU {vcpu} is out of range: the host has {len(ids)}, ids {ids[0]} to {ids[-1]}"
+            return (
+                f"vCPU {vcpu} is out of range: the host has {len(ids)}, ids {ids[0]} to {ids[-1]}"
+            )
     sockets = sorted({int(topology.socket[vcpu]) for vcpu in vcpus})
     if len(sockets) > 1:
         return f"cpu_list lies across sockets {', '.join(map(str, sockets))}"

@@ -45,12 +45,11 @@ def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) ->
     rows = binding.rows.with_columns(pl.col("service").rank("dense").cast(pl.Int64) - 1)
     names = binding.rows["service"].unique().sort()
     profile = None if resolved else _profile(_averaged(rows), len(names))
-    parts = []
-    for piece in rows.partition_by("time_ms", maintain_order=True):
-        parts.append(_at_one_time(binding, piece, profile, len(names), agg))
-    found = pl.concat(parts).with_columns(
-        service=pl.lit(names).gather(pl.col("service")) if len(names) else pl.lit(None)
-    )
+    parts = [
+        _at_one_time(binding, piece, profile, len(names), agg)
+        for piece in rows.partition_by("time_ms", maintain_order=True)
+    ]
+    found = pl.concat(parts).with_columns(service=pl.lit(names).gather(pl.col("service")))
     if not resolved:
         found = _one_per_seat(found)
     return found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()).sort(
@@ -143,19 +142,22 @@ def _pressed(agg: Aggregation) -> pl.Expr:
     }[agg]
 
 
-def with_load(rows: pl.DataFrame, load: pl.DataFrame | None) -> pl.DataFrame:
-    """The rows with call rates of a store where the monitoring file gives none."""
-    if load is None or rows["load"].is_not_null().any():
+def with_load(rows: pl.DataFrame, load: pl.DataFrame, window_ms: int | None = None) -> pl.DataFrame:
+    """The rows with call rates of a store where the monitoring file gives none.
+
+    Parameters
+    ----------
+    window_ms : int, optional
+        Length of the windows of ``load``: a row takes the rate of the window its time lies in.
+        None: ``load`` is over the whole trace.
+    """
+    if rows["load"].is_not_null().any():
         return rows
-    if rows["window_ms"].n_unique() == 1:
-        load = load.group_by("container").agg(pl.col("rate_mean").mean(), pl.lit(None).alias("w"))
-        return rows.drop("load").join(
-            load.select(pl.col("container").alias("instance"), pl.col("rate_mean").alias("load")),
-            on="instance",
-            how="left",
-            maintain_order="left",
-        )
-    return _with_load(rows.drop("load"), load)
+    time = pl.col("window_ms")
+    start = time * 0 if window_ms is None else time - time % window_ms
+    timed = rows.with_columns(start.alias("window_ms"), time.alias("_time"))
+    found = _with_load(timed.drop("load"), load)
+    return found.with_columns(pl.col("_time").alias("window_ms")).select(list(SCHEMA))
 
 
 def _with_load(rows: pl.DataFrame, load: pl.DataFrame | None) -> pl.DataFrame:

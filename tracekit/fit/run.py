@@ -16,17 +16,17 @@ from tracekit.fit.compare import SCHEMA as COMPARED
 from tracekit.fit.compare import compare_models, estimators
 from tracekit.fit.linear import How, Loss
 from tracekit.fit.models import all_models
-from tracekit.vcpu.neighbours import Aggregation
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.table import PRESSURES, Table, make_table
 from tracekit.fit.topology_file import read_topologies
-from tracekit.fit.totals import fit_totals
+from tracekit.fit.totals import Level, fit_totals
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
 from tracekit.units import MS_PER_HOUR
+from tracekit.vcpu.neighbours import Aggregation
 
 Mode = Literal["bound", "proxy"]
 NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
@@ -112,7 +112,9 @@ def fit_store(
     """
     options = options or Options()
     if (binding is None) != (topology is None):
-        given, other = ("--topology", "--binding") if binding is None else ("--binding", "--topology")
+        given, other = (
+            ("--topology", "--binding") if binding is None else ("--binding", "--topology")
+        )
         raise TracekitError(f"{given} without {other}", hint="give both files, or none")
     estimators(list(options.compare), seed)
     progress.stage("read")
@@ -123,7 +125,9 @@ def fit_store(
     read = read_binding(binding, read_topologies(topology), services)
     rows = bound_rows(read, options.agg, resolved=options.resolved)
     if options.load:
-        rows = with_load(rows, _load(store, options, engine))
+        load = _load(store, options, engine)
+        window_ms = options.window_ms if options.resolved else None
+        rows = rows if load is None else with_load(rows, load, window_ms)
     return fit_rows(rows, "bound", options, seed=seed, progress=progress, binding=read)
 
 
@@ -151,12 +155,10 @@ def fit_rows(
     table = make_table(rows, load=options.load)
     kept = _kept(rows, options)
     rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
+    levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
     progress.stage("fit")
     fitted = fit_services(table, how, rng, proxy=proxy)
-    totals = tuple(
-        fit_totals(table, kept, level, how, rng, proxy=proxy)
-        for level in (("node",) if proxy else ("socket", "node"))
-    )
+    totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
     models = estimators(list(options.compare), seed) if options.compare else {}
     if models:
         progress.stage("compare models")

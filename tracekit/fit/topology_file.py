@@ -64,7 +64,9 @@ def _read_rows(path: Path, text: str) -> Topologies:
         if not host or host in found:
             what = f"host '{host}' stands twice" if host else "node_ip is empty"
             raise TracekitError(f"{path.name}, line {line}: {what}")
-        key = tuple((row.get(name) or "").strip() for name in (*NEEDED[1:], "threads_per_core", "map"))
+        key = tuple(
+            (row.get(name) or "").strip() for name in (*NEEDED[1:], "threads_per_core", "map")
+        )
         if key not in made:
             made[key] = _made(path, line, key)
         found[host] = made[key]

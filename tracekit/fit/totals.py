@@ -22,7 +22,13 @@ Level = Literal["socket", "node"]
 
 
 def fit_totals(
-    table: Table, rows: pl.DataFrame, level: Level, how: How, rng: np.random.Generator, *, proxy: bool
+    table: Table,
+    rows: pl.DataFrame,
+    level: Level,
+    how: How,
+    rng: np.random.Generator,
+    *,
+    proxy: bool,
 ) -> dict[str, Any]:
     """Coefficients from totals.
 

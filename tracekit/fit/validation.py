@@ -29,6 +29,10 @@ class Held:
         return self.rmse < self.rmse_constant
 
 
+#: Of a fit that was not made.
+NOTHING_HELD = Held(float("nan"), float("nan"))
+
+
 def folds_of(groups: IntArray, folds: int, rng: np.random.Generator) -> IntArray:
     """A fold for each row, rows of one group together; shape (rows,)."""
     names, at = np.unique(groups, return_inverse=True)
@@ -78,5 +82,5 @@ def deviations(table: Table, train: NDArray[np.bool_]) -> tuple[FloatArray, Floa
 
 def _held(missed: float, missed_constant: float, many: int) -> Held:
     if not many:
-        return Held(float("nan"), float("nan"))
+        return NOTHING_HELD
     return Held(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))

@@ -48,9 +48,9 @@ class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]
         base = LinearRegression() if self.estimator is None else self.estimator
         self.pooled_ = clone(base).fit(beyond[:, :-1], beyond[:, -1])
         self.own_: dict[int, Any] = {}
-        for at in np.flatnonzero(many >= self.least_rows) if self.per_service else ():
-            rows = service == at
-            self.own_[int(at)] = clone(base).fit(beyond[rows, :-1], beyond[rows, -1])
+        for number in np.flatnonzero(many >= self.least_rows) if self.per_service else ():
+            rows = service == number
+            self.own_[int(number)] = clone(base).fit(beyond[rows, :-1], beyond[rows, -1])
         return self
 
     def predict(self, X: FloatArray) -> FloatArray:  # noqa: N803 - scikit-learn's names

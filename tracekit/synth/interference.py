@@ -83,7 +83,7 @@ def plant(world: World) -> Planted:
 
 
 def _seats(world: World, rng: np.random.Generator) -> list[Ints]:
-    """vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
+    """The vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
     topology = linux_numbering(NODE_CPU_CORES, SOCKETS)
     node = world.containers.node
     count = np.bincount(node, minlength=world.preset.nodes)
@@ -104,7 +104,7 @@ def _seats(world: World, rng: np.random.Generator) -> list[Ints]:
     return lists
 
 
-def _settled(
+def _settled(  # noqa: PLR0917 - the model, in its order
     room: Room, bound: Bound, service: Ints, b0: Floats, k1: Floats, k2: Floats
 ) -> tuple[Floats, Floats, Floats]:
     """Profiles that agree with the pressure they make: the fixed point, as k1 + k2 < 1."""

@@ -13,7 +13,7 @@ Aggregation = Literal["mean", "occupancy", "sum"]
 
 
 def sharing_core(topology: Topology, own: Collection[int]) -> set[int]:
-    """vCPUs on the cores of ``own`` that are not in ``own``: its own siblings never count."""
+    """Other vCPUs on the cores of ``own`` of an instance: its own siblings never count."""
     mates = {int(mate) for vcpu in own for mate in topology.siblings(vcpu)}
     return mates - set(own)
 

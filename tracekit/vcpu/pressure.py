@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from tracekit.vcpu.neighbours import Aggregation
 from tracekit.vcpu.room import Room
+from tracekit.vcpu.sums import sums
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -65,14 +66,14 @@ def pressure(
     holder[bound.place] = bound.owner
     sockets = len(room.socket_vcpus)
     seated = socket >= 0
-    total = np.bincount(socket[seated], (size * cpu)[seated], sockets)
+    total = sums(socket[seated], (size * cpu)[seated], sockets)
     pairs = _mates(room, bound, holder)
     if agg == "occupancy":
         return _occupancy(room, size, socket, total, holder, pairs, cpu)
-    weight = np.bincount(socket[seated], size[seated], sockets)
+    weight = sums(socket[seated], size[seated], sockets)
     own, other = _distinct(pairs[0], holder[pairs[1]], count)
-    core = np.bincount(own, (size * cpu)[other], count)
-    core_weight = np.bincount(own, size[other], count)
+    core = sums(own, (size * cpu)[other], count)
+    core_weight = sums(own, size[other], count)
     rest_weight = np.where(seated, weight[socket] - size - core_weight, 0)
     rest = np.where(rest_weight > 0, total[socket] - size * cpu - core, 0.0)
     rest[np.abs(rest) < _NOTHING] = 0.0
@@ -98,7 +99,7 @@ def _distinct(first: IntArray, second: IntArray, size: int) -> tuple[IntArray, I
     return found // max(size, 1), found % max(size, 1)
 
 
-def _occupancy(
+def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
     room: Room,
     size: FloatArray,
     socket: IntArray,
@@ -110,7 +111,7 @@ def _occupancy(
     own, place = pairs
     count = len(size)
     there = holder[place] >= 0
-    core = np.bincount(own[there], cpu[holder[place[there]]], count)
+    core = sums(own[there], cpu[holder[place[there]]], count)
     beside = np.bincount(own, minlength=count).astype(np.float64)
     seated = socket >= 0
     rest = np.where(seated, total[socket] - size * cpu - core, 0.0)

@@ -20,4 +20,5 @@ def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatA
     """
     many = np.bincount(service, minlength=services)
     total = np.bincount(service, cpu, services)
-    return np.divide(total, many, out=np.full(services, np.nan), where=many > 0)
+    mean = np.divide(total, many, out=np.full(services, np.nan), where=many > 0)
+    return np.asarray(mean)

@@ -78,9 +78,7 @@ def _numbered(topology: Topology) -> IntArray:
 
 def _mates(topology: Topology) -> IntArray:
     lists = [topology.siblings(int(v)) for v in range(len(topology.socket))]
-    lists = [
-        mates if topology.socket[v] >= 0 else mates[:0] for v, mates in enumerate(lists)
-    ]
+    lists = [mates if topology.socket[v] >= 0 else mates[:0] for v, mates in enumerate(lists)]
     table = np.full((len(lists), max(len(mates) for mates in lists)), -1, dtype=np.int64)
     for vcpu, mates in enumerate(lists):
         table[vcpu, : len(mates)] = mates

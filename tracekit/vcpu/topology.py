@@ -60,7 +60,7 @@ class Topology:
     def siblings(self, vcpu: int) -> IntArray:
         """The other vCPUs of a vCPU's core, ascending; none without hyper-threading."""
         mates = np.flatnonzero(self.core == self.core[vcpu])
-        return mates[(mates != vcpu) & (self.socket[mates] >= 0)]
+        return np.asarray(mates[(mates != vcpu) & (self.socket[mates] >= 0)])
 
 
 def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = 2) -> Topology:

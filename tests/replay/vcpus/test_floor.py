@@ -20,6 +20,7 @@ from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 
 SERVICES = 6
+EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")
 
 
 def model(rng: np.random.Generator, agg: Aggregation) -> InterferenceModel:
@@ -66,7 +67,7 @@ def drawn(
 
 
 hosts = some.lists(topologies, min_size=1, max_size=3)
-aggregations = some.sampled_from(["mean", "occupancy", "sum"])
+aggregations = some.sampled_from(EVERY)
 
 
 @settings(max_examples=150)
@@ -156,8 +157,8 @@ def test_the_floor_and_the_one_pass_agree() -> None:
     room = make_room(names, dict.fromkeys(names, linux_numbering(104, 2)))
     count = 600
     service, size = rng.integers(0, SERVICES, count), rng.integers(1, 9, count)
-    for agg in ("mean", "occupancy", "sum"):
-        floor = Floor(room, model(rng, agg), service, size)  # type: ignore[arg-type]
+    for agg in EVERY:
+        floor = Floor(room, model(rng, agg), service, size)
         for instance in range(count):
             found = floor.least_interference(instance, apart=False)
             assert found is not None

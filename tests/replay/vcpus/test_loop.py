@@ -171,8 +171,9 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
     again = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
     assert found.steps.equals(again.steps)
     assert found.containers.equals(again.containers)
-    assert found.services.group_by("policy").agg(pl.col("containers").sum())["containers"].unique(
-    ).to_list() == [given.containers]
+    assert found.services.group_by("policy").agg(pl.col("containers").sum())[
+        "containers"
+    ].unique().to_list() == [given.containers]
 
 
 @pytest.mark.parametrize(

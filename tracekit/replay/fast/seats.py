@@ -218,9 +218,7 @@ def _before_windows(seats: Seats, agg: int, socket: int, cpu: float, request: in
         own = seats.service[a]
         k1, k2, own_cpu, size = seats.k1[own], seats.k2[own], seats.cpu[own], seats.size[a]
         core, core_weight = seats.core[a], seats.core_weight[a]
-        seats.apart[at] = feel(
-            agg, k1, k2, core, core_weight, total, weight, size, own_cpu, vcpus
-        )
+        seats.apart[at] = feel(agg, k1, k2, core, core_weight, total, weight, size, own_cpu, vcpus)
         if agg != OCCUPANCY:
             core, core_weight = core + request * cpu, core_weight + request
         seats.together[at] = feel(
@@ -231,9 +229,7 @@ def _before_windows(seats: Seats, agg: int, socket: int, cpu: float, request: in
 
 
 @compiled
-def _shared(
-    seats: Seats, agg: int, window: IntArray, token: int
-) -> tuple[float, float]:
+def _shared(seats: Seats, agg: int, window: IntArray, token: int) -> tuple[float, float]:
     """Whose cores a window shares, into ``hits``; what presses from there, with its weight."""
     core, weight = 0.0, 0.0
     for at in range(len(window)):
@@ -250,13 +246,7 @@ def _shared(
                 weight += 1
                 if other >= 0:
                     core += seats.cpu[seats.service[other]]
-            if other < 0:
-                continue
-            again = False
-            for earlier in range(thread):
-                before = seats.mates[place, earlier]
-                again = again or (before >= 0 and seats.holder[before] == other)
-            if again:
+            if other < 0 or _counted(seats, place, thread, other):
                 continue
             slot = seats.slot[other]
             if agg != OCCUPANCY and seats.hits[slot] == 0:
@@ -264,6 +254,55 @@ def _shared(
                 weight += seats.size[other]
             seats.hits[slot] += 1
     return core, weight
+
+
+@compiled
+def _fill(seats: Seats, socket: int, free: IntArray) -> int:
+    """Write a socket's free places into ``free``, ascending; how many there are."""
+    many = 0
+    for at in range(seats.first[socket], seats.first[socket + 1]):
+        if seats.holder[seats.ids[at]] < 0:
+            free[many] = seats.ids[at]
+            many += 1
+    return many
+
+
+@compiled
+def _sharing(seats: Seats, agg: int, socket: int, cpu: float, total: float, weight: float) -> float:
+    """What those whose cores a window shares feel more than if it were beside them."""
+    more = 0.0
+    vcpus = seats.first[socket + 1] - seats.first[socket]
+    for slot in range(seats.seated[socket]):
+        if seats.hits[slot] == 0:
+            continue
+        a = seats.sitting[socket, slot]
+        felt = seats.together[slot]
+        if agg == OCCUPANCY:
+            own = seats.service[a]
+            felt = feel(
+                agg,
+                seats.k1[own],
+                seats.k2[own],
+                seats.core[a] + seats.hits[slot] * cpu,
+                seats.core_weight[a],
+                total,
+                weight,
+                seats.size[a],
+                seats.cpu[own],
+                vcpus,
+            )
+        more += seats.size[a] * (felt - seats.apart[slot])
+    return more
+
+
+@compiled
+def _counted(seats: Seats, place: int, thread: int, other: int) -> bool:
+    """Whether an earlier thread of the place's core is the same instance's."""
+    for earlier in range(thread):
+        mate = seats.mates[place, earlier]
+        if mate >= 0 and seats.holder[mate] == other:
+            return True
+    return False
 
 
 @compiled
@@ -287,11 +326,7 @@ def best_window(
     tokens : int64, shape (1,)
         Counts the windows that were ever tried.
     """
-    many = 0
-    for at in range(seats.first[socket], seats.first[socket + 1]):
-        if seats.holder[seats.ids[at]] < 0:
-            free[many] = seats.ids[at]
-            many += 1
+    many = _fill(seats, socket, free)
     best, start = np.inf, -1
     if many < request:
         return best, start
@@ -308,26 +343,7 @@ def best_window(
         seats.hits[:seated] = 0
         core, core_weight = _shared(seats, agg, free[at : at + request], tokens[0])
         score = whole
-        for slot in range(seated):
-            if seats.hits[slot] == 0:
-                continue
-            a = seats.sitting[socket, slot]
-            felt = seats.together[slot]
-            if agg == OCCUPANCY:
-                own = seats.service[a]
-                felt = feel(
-                    agg,
-                    seats.k1[own],
-                    seats.k2[own],
-                    seats.core[a] + seats.hits[slot] * cpu,
-                    seats.core_weight[a],
-                    total,
-                    weight,
-                    seats.size[a],
-                    seats.cpu[own],
-                    vcpus,
-                )
-            score += seats.size[a] * (felt - seats.apart[slot])
+        score += _sharing(seats, agg, socket, cpu, total, weight)
         own_felt = feel(agg, k1, k2, core, core_weight, total, weight, request, cpu, vcpus)
         score = (score + request * own_felt) / vcpus
         if delta:

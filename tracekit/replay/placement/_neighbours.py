@@ -12,7 +12,9 @@ from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.replay.snapshot import Container, Placed, Snapshot
+from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.sums import sums
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -31,6 +33,25 @@ class Profile:
     def of(self, service: str) -> tuple[float, float]:
         """CPU fraction and k2 of a service."""
         return self.known.get(service, (self.cpu, self.k2))
+
+
+@dataclass(frozen=True)
+class _Others:
+    """Containers that run: node, request in millicores, CPU fraction and k2 of their services."""
+
+    node: IntArray
+    size: FloatArray
+    cpu: FloatArray
+    k2: FloatArray
+
+
+@dataclass(frozen=True)
+class _Sums:
+    """Containers together: requests times CPU, requests, and millicores they could have."""
+
+    total: FloatArray
+    weight: FloatArray
+    room: FloatArray
 
 
 def of_fit(folder: Path) -> Profile:
@@ -70,14 +91,15 @@ def node_scores(
     node, size = placed.node[at], placed.request[at, 0].astype(np.float64)
     cpu, k2, same = _services(placed, at, profile, container.service)
     room = np.maximum(snapshot.allocatable[:, 0], 1).astype(np.float64)
-    weight = np.bincount(node, size, many)
-    total = np.bincount(node, size * cpu, many)
+    weight = sums(node, size, many)
+    total = sums(node, size * cpu, many)
     own_cpu, own_k2 = profile.of(container.service)
     own = float(container.request[0])
-    before = _lost(node, size, cpu, k2, total, weight, room, agg)
-    after = _lost(node, size, cpu, k2, total + own * own_cpu, weight + own, room, agg)
-    newcomer = own * own_k2 * _pressed(total, weight, room - own, agg)
-    runs = np.bincount(node, same, many) > 0
+    others = _Others(node, size, cpu, k2)
+    before = _lost(others, _Sums(total, weight, room), agg)
+    after = _lost(others, _Sums(total + own * own_cpu, weight + own, room), agg)
+    newcomer = own * own_k2 * _pressed(_Sums(total, weight, room - own), agg)
+    runs = sums(node, same, many) > 0
     return (
         (before / room)[nodes],
         ((after + newcomer) / room)[nodes],
@@ -95,27 +117,19 @@ def _services(
     return found[:, 0], found[:, 1], same
 
 
-def _lost(
-    node: IntArray,
-    size: FloatArray,
-    cpu: FloatArray,
-    k2: FloatArray,
-    total: FloatArray,
-    weight: FloatArray,
-    room: FloatArray,
-    agg: Aggregation,
-) -> FloatArray:
+def _lost(others: _Others, nodes: _Sums, agg: Aggregation) -> FloatArray:
     """CPU that the containers of each node lose, shape (all nodes,)."""
-    others = _pressed(total[node] - size * cpu, weight[node] - size, room[node] - size, agg)
-    return np.bincount(node, size * k2 * others, len(room))
+    at, own = others.node, others.size * others.cpu
+    rest = _Sums(
+        nodes.total[at] - own, nodes.weight[at] - others.size, nodes.room[at] - others.size
+    )
+    return sums(at, others.size * others.k2 * _pressed(rest, agg), len(nodes.room))
 
 
-def _pressed(
-    total: FloatArray, weight: FloatArray, room: FloatArray, agg: Aggregation
-) -> FloatArray:
-    """The pressure of neighbours: of their sum, their size, and the room that is not one's own."""
+def _pressed(beside: _Sums, agg: Aggregation) -> FloatArray:
+    """The pressure of neighbours, by what they are together."""
     if agg == "sum":
-        return np.where(weight > _NOTHING, total / 1000, 0.0)
-    below = weight if agg == "mean" else room
-    there = (weight > _NOTHING) & (below > _NOTHING)
-    return np.divide(total, below, out=np.zeros(len(total)), where=there)
+        return np.where(beside.weight > _NOTHING, beside.total / MILLI_PER_CORE, 0.0)
+    below = beside.weight if agg == "mean" else beside.room
+    there = (beside.weight > _NOTHING) & (below > _NOTHING)
+    return np.divide(beside.total, below, out=np.zeros(len(below)), where=there)

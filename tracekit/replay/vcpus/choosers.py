@@ -45,7 +45,11 @@ class Interference:
         parameters.check_ranges(self)
 
     def choose(
-        self, floor: Floor, instance: int, size: int, rng: np.random.Generator  # noqa: ARG002
+        self,
+        floor: Floor,
+        instance: int,
+        size: int,
+        rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
         """The lowest score; ties by host, socket and first vCPU."""
         if size == 0:
@@ -67,7 +71,9 @@ class HostThenBind:
 
     host: Annotated[
         Literal["least_allocated", "first_fit"],
-        About("least_allocated: the host with the most free vCPUs; first_fit: the first with room."),
+        About(
+            "least_allocated: the host with the most free vCPUs; first_fit: the first with room."
+        ),
     ] = "least_allocated"
     bind: Annotated[
         Bind,
@@ -116,7 +122,7 @@ class Following:
         return (host, *found) if found else (host, -1, np.empty(0, dtype=np.int64))
 
 
-def bind_on(
+def bind_on(  # noqa: PLR0917 - the choice, from the large to the small
     floor: Floor, instance: int, size: int, host: int, bind: Bind, rng: np.random.Generator
 ) -> tuple[int, IntArray] | None:
     """A socket of the host and free places on it; None where no socket has so many."""
@@ -167,6 +173,8 @@ def parse_chooser(text: str) -> tuple[str, Interference | HostThenBind]:
         close = nearest(name, known)
         raise TracekitError(
             f"no way to bind named '{name}'; known: {', '.join(known)}",
-            hint=f"did you mean '{close}'?" if close else "or POLICY+lowest_free, POLICY+random_free",
+            hint=f"did you mean '{close}'?"
+            if close
+            else "or POLICY+lowest_free, POLICY+random_free",
         )
     return text.strip(), parameters.build(kinds[name], name, given)

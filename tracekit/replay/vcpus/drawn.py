@@ -55,9 +55,7 @@ def _there(load: Workload, outcome: VcpuOutcome) -> NDArray[np.bool_]:
     return np.asarray((outcome.socket >= 0) & (load.departure_ms > load.times_ms[-1]))
 
 
-def _rows(
-    load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutcome
-) -> pl.DataFrame:
+def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
     host = int(room.socket_host[socket])
     places = np.flatnonzero(room.socket == socket)
     owner = dict.fromkeys((places - room.offset[host]).tolist(), -1)

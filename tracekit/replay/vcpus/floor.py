@@ -75,9 +75,7 @@ class Floor:
 
     def free_vcpus(self) -> IntArray:
         """Free vCPUs of each host, shape (hosts,)."""
-        return np.bincount(
-            self.seats.host, self.seats.free, len(self.room.hosts)
-        ).astype(np.int64)
+        return np.bincount(self.seats.host, self.seats.free, len(self.room.hosts)).astype(np.int64)
 
     def least_interference(
         self, instance: int, *, delta: bool = False, step: int = STEP, apart: bool = True
@@ -146,7 +144,8 @@ class Floor:
         if socket < 0:
             return []
         places = self.seats.places[instance, : self.seats.size[instance]]
-        return (places - self.room.offset[self.seats.host[socket]]).tolist()
+        ids: list[int] = (places - self.room.offset[self.seats.host[socket]]).tolist()
+        return ids
 
 
 class _Row:
@@ -175,9 +174,7 @@ class _Kept:
         return found
 
 
-def make_seats(
-    room: Room, model: InterferenceModel, service: IntArray, size: IntArray
-) -> Seats:
+def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: IntArray) -> Seats:
     """Empty seats for the hosts of a room."""
     sockets, instances = len(room.socket_vcpus), len(service)
     there = np.flatnonzero(room.socket >= 0)
@@ -224,7 +221,7 @@ def make_seats(
 
 
 def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
-    """vCPUs of each container: its CPU request, rounded up; none for a request of nothing.
+    """The vCPUs of each container: its CPU request, rounded up; none for a request of nothing.
 
     Parameters
     ----------

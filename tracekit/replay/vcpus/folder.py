@@ -58,7 +58,9 @@ def write_vcpus(run: VcpuRun, out: Path) -> None:
     """
     ours = {MANIFEST, *(f"{name}.parquet" for name in FRAMES)}
     if out.is_file() or (out.is_dir() and not {path.name for path in out.iterdir()} <= ours):
-        raise TracekitError(f"{out} holds something else than such a replay", hint="name a new folder")
+        raise TracekitError(
+            f"{out} holds something else than such a replay", hint="name a new folder"
+        )
     out.mkdir(parents=True, exist_ok=True)
     (out / MANIFEST).unlink(missing_ok=True)
     for name in FRAMES:

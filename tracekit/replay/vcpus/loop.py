@@ -77,7 +77,7 @@ class VcpuReplay:
         When each container is to be placed, where another replay has decided it; its arrival else.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0917 - who, where, by what
         self,
         workload: Workload,
         room: Room,

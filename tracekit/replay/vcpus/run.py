@@ -30,7 +30,7 @@ from tracekit.vcpu.topology import Topology, linux_numbering
 
 IntArray = NDArray[np.int64]
 
-STEPS = {
+STEPS: dict[str, type[pl.DataType]] = {
     "policy": pl.String,
     **STEP_SCHEMA,
     "inflation_mean_fraction": pl.Float64,
@@ -50,7 +50,13 @@ DIFFERENCE = {
 }
 MEASURES = ("inflation_vcpus", "inflation_mean_fraction", "cpu_spread_mean_fraction")
 BINDS = ("lowest_free", "random_free", "least_interference")
-USUAL = ("interference", "interference[choice=delta]", "lowest_free", "least_allocated", "random_free")
+USUAL = (
+    "interference",
+    "interference[choice=delta]",
+    "lowest_free",
+    "least_allocated",
+    "random_free",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -151,7 +157,9 @@ def replay_vcpus(
     first: list[tuple[str, VcpuOutcome]] = []
     with progress.task("bind", repeats * len(names), "replays") as task:
         for repeat in range(repeats):
-            load = workload if repeat == 0 else rearranged(workload, stream(seed + repeat, "arrivals"))
+            load = (
+                workload if repeat == 0 else rearranged(workload, stream(seed + repeat, "arrivals"))
+            )
             service = np.array([number[name] for name in load.services], dtype=np.int64)
             for name in names:
                 chooser, start = _chooser(load, name, seed)
@@ -234,7 +242,8 @@ def _summary(outcome: VcpuOutcome) -> dict[str, Any]:
 def _means(repeated: pl.DataFrame) -> pl.DataFrame:
     numbers = [name for name in repeated.columns if name not in {"repeat", "policy"}]
     return repeated.group_by("policy", maintain_order=True).agg(
-        pl.len().cast(pl.Int64).alias("repeats"), *(pl.col(n).cast(pl.Float64).mean() for n in numbers)
+        pl.len().cast(pl.Int64).alias("repeats"),
+        *(pl.col(n).cast(pl.Float64).mean() for n in numbers),
     )
 
 
@@ -278,7 +287,9 @@ def _containers(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> 
     """One row per container: where it was bound, and what it suffered there."""
     nodes = np.array([*load.node_ids, None], dtype=object)[outcome.node]
     start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
-    local = np.where(outcome.socket >= 0, outcome.socket - start[room.socket_host[outcome.socket]], -1)
+    local = np.where(
+        outcome.socket >= 0, outcome.socket - start[room.socket_host[outcome.socket]], -1
+    )
     return pl.DataFrame(
         {
             "policy": [name] * load.containers,

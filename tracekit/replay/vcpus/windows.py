@@ -52,14 +52,16 @@ def score_socket(
 ) -> float:
     """Predicted rise of a socket's utilization by interference ([0035]), a fraction of it."""
     size = len(topology.vcpus_of(socket))
-    there = [name for name, vcpus in placed.items() if vcpus and topology.socket[vcpus[0]] == socket]
+    there = [
+        name for name, vcpus in placed.items() if vcpus and topology.socket[vcpus[0]] == socket
+    ]
     return sum(
         len(placed[name]) * score_instance(topology, placed, services, model, name) / size
         for name in there
     )
 
 
-def plain_candidates(
+def plain_candidates(  # noqa: PLR0917 - the definition, in its order
     topology: Topology,
     placed: Mapping[str, Sequence[int]],
     services: Mapping[str, int],

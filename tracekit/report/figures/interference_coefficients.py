@@ -13,7 +13,7 @@ from tracekit.report.thin import evenly
 from tracekit.report.words import count, number, short_id
 
 _SOURCE = "fit/coefficients"
-_MOST = 150
+_MOST = 80
 _NAMES = {"k1": ("policy-2", "same core (k1)"), "k2": ("policy-1", "same socket (k2)")}
 _PROXY = {"k2": ("policy-1", "same node (proxy)")}
 _SCHEMA = {

@@ -79,12 +79,12 @@ def _takeaway(frame: pl.DataFrame) -> str:
     )
 
 
-
 FIGURE = Figure(
     title="CPU lost to neighbours, by who chooses vCPUs",
     question="How much interference can placement avoid?",
     how_to_read="A shorter bar is better: it adds up, over all containers, the CPU that they use"
-    " more because of who shares their cores and sockets, averaged over time. Whiskers are the extremes over orders of arrival, where several were replayed.",
+    " more because of who shares their cores and sockets, averaged over time. Whiskers are the"
+    " extremes over orders of arrival, where several were replayed.",
     reads=(_SOURCE,),
     prepare=_prepare,
     draw=_draw,

@@ -13,7 +13,7 @@ from tracekit.report.thin import evenly
 from tracekit.report.words import count, percent, short_id
 
 _SOURCE = "fit/rows"
-_MOST = 500
+_MOST = 250
 _SCHEMA = {
     "service": pl.String,
     "cpu": pl.Float64,

@@ -87,9 +87,12 @@ def _said(row: dict[str, object]) -> str:
 def _shared(frame: pl.DataFrame, policy: str) -> int:
     """Cores of which two containers hold a thread each."""
     taken = frame.filter((pl.col("policy") == policy) & pl.col("container").is_not_null())
-    return taken.group_by("core").agg(pl.col("container").n_unique()).filter(
-        pl.col("container") > 1
-    ).height
+    return (
+        taken.group_by("core")
+        .agg(pl.col("container").n_unique())
+        .filter(pl.col("container") > 1)
+        .height
+    )
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
