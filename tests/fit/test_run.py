@@ -92,8 +92,16 @@ def test_proxy_rows_are_what_plain_code_gives(folder: Path) -> None:
         assert row["cpu_ss"] == pytest.approx(np.mean(others) if others else 0.0, abs=1e-9)
 
 
-@pytest.mark.parametrize("options", [{"agg": "occupancy"}, {"agg": "sum"}, {"load": True},
-                                     {"resolved": True, "load": True}, {"nonneg": True}])  # fmt: skip
+OPTIONS: list[dict[str, object]] = [
+    {"agg": "occupancy"},
+    {"agg": "sum"},
+    {"load": True},
+    {"resolved": True, "load": True},
+    {"nonneg": True},
+]
+
+
+@pytest.mark.parametrize("options", OPTIONS)
 def test_a_proxy_with_options(folder: Path, options: dict[str, object]) -> None:
     found = tracekit.fit(folder / "store", **options)  # type: ignore[arg-type]
     assert found.rows.height > 0

@@ -192,7 +192,7 @@ def _weighted(
     return np.concatenate([[middle - centre @ slopes if intercept else 0.0], slopes])
 
 
-def _errors(
+def _errors(  # noqa: PLR0917 - what one fit knows of itself
     columns: FloatArray,
     residual: FloatArray,
     weight: FloatArray,

@@ -98,7 +98,9 @@ def _shared(frame: pl.DataFrame, policy: str) -> int:
 def _takeaway(frame: pl.DataFrame) -> str:
     names = frame["policy"].unique(maintain_order=True).to_list()
     before, after = names[0], names[-1]
-    said = f"Under {before} {count(_shared(frame, before), 'core')} of this socket are shared"
+    shared = _shared(frame, before)
+    verb = "is" if shared == 1 else "are"
+    said = f"Under {before} {count(shared, 'core')} of this socket {verb} shared"
     if before == after:
         return f"{said} by several containers."
     return f"{said} by several containers, under {after} {_shared(frame, after)}."
