@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 from hypothesis import strategies as some
 
+from tracekit.replay.vcpus.floor import Floor
+from tracekit.replay.vcpus.windows import plain_candidates
 from tracekit.vcpu.pressure import Bound
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, from_map, linux_numbering
@@ -63,3 +65,29 @@ def seated(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
             place += [int(room.offset[at]) + vcpu for vcpu in vcpus]
             many += 1
     return room, Bound(np.array(owner, np.int64), np.array(place, np.int64), many)
+
+
+def plain_best(
+    floor: Floor, instance: int, *, delta: bool, hosts: int = 0, only: int | None = None
+) -> tuple[float, int]:
+    """The lowest score by plain enumeration, and its host, of the first hosts or of one alone."""
+    found = [(float("inf"), -1)]
+    seats = floor.seats
+    for host in range(hosts) if only is None else [only]:
+        start, end = floor.room.offset[host : host + 2].tolist()
+        placed: dict[str, list[int]] = {}
+        for vcpu, holder in enumerate(seats.holder[start:end].tolist()):
+            if holder >= 0:
+                placed.setdefault(str(holder), []).append(vcpu)
+        services = {name: int(seats.service[int(name)]) for name in placed}
+        candidates = plain_candidates(
+            linux_numbering(end - start, 2),
+            placed,
+            services,
+            floor.model,
+            4,
+            int(seats.service[instance]),
+            delta=delta,
+        )
+        found += [(score, host) for score, _, _ in candidates]
+    return min(found)

@@ -75,7 +75,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         xaxis=axis("Services in order of the coefficient [rank]"),
-        yaxis=axis("CPU per CPU of the neighbours [CPU fraction / CPU fraction]"),
+        yaxis=axis("Cost per CPU beside it [CPU / CPU]"),
     )
     return figure
 

@@ -69,7 +69,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     error, plain = float(frame["error"][0]), float(frame["error_mean"][0])
     rows = count(int(frame["rows"][0]), "row")
     return (
-        f"Over {rows} the typical error is {percent(error)} of a vCPU with neighbours and"
+        f"Over {rows} the typical error is {percent(error)} of its CPU with neighbours and"
         f" {percent(plain)} with the service's mean alone, on the data that was fitted."
     )
 
