@@ -85,7 +85,8 @@ def command(
 
 
 def _print(found: Fit) -> None:
-    label = "proxy: neighbours by node only" if found.mode == "proxy" else "cores and sockets known"
+    proxy = found.mode == "proxy"
+    label = "proxy: neighbours by node only" if proxy else "it is known who shares cores"
     services = found.fitted.services
     rows = [
         [verdict, basis, many]
@@ -94,9 +95,7 @@ def _print(found: Fit) -> None:
         .sort("len", "verdict", "basis", descending=[True, False, False])
         .iter_rows()
     ]
-    print_table(
-        f"Fit of {services.height:,} services ({label})", ["verdict", "k of", "services"], rows
-    )
+    print_table(f"{services.height:,} services", ["verdict", "k of", "services"], rows, note=label)
     print()
     _print_coefficients(found)
     if found.compared.height:
