@@ -57,7 +57,8 @@ def rows_of(size: Size, rng: np.random.Generator) -> tuple[pl.DataFrame, Room, B
     names = [f"h{at:05}" for at in range(size.hosts)]
     room = make_room(names, dict.fromkeys(names, TOPOLOGY))
     each = -(-size.containers // size.hosts)
-    owner, place, host = [], [], []
+    owner, place = [], []
+    host: list[int] = []
     for at in range(size.hosts):
         free = [rng.permutation(TOPOLOGY.vcpus_of(socket)) for socket in (0, 1)]
         for number in range(min(each, size.containers - len(host))):

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 from fit_support import planted
@@ -8,6 +10,7 @@ from sklearn.model_selection import KFold, cross_val_score
 from tracekit.errors import TracekitError
 from tracekit.fit.linear import solve
 from tracekit.fit.models import all_models, get_model
+from tracekit.fit.run import Options, fit_rows
 from tracekit.fit.table import make_table
 from tracekit.fit.validation import deviations
 from tracekit.fit.within import WithinService
@@ -56,3 +59,32 @@ def test_a_service_never_seen_gets_the_mean() -> None:
 def test_an_unknown_model_is_told() -> None:
     with pytest.raises(TracekitError, match="no model named 'rigde'"):
         get_model("rigde")
+
+
+OWN = """
+from sklearn.linear_model import Lasso
+from tracekit.fit.models import Model
+
+MODEL = Model(title="Lasso", build=lambda seed: Lasso(alpha=1e-5))
+"""
+
+
+def test_a_users_own_model_is_compared_too(tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    file.write_text(OWN)
+    rows = planted(np.random.default_rng(1))[0]
+    found = fit_rows(rows, "bound", Options(compare=(str(file), "least_squares"))).compared
+    saved = dict(found.select("model", "saved_share").iter_rows())
+    assert saved[str(file)] == pytest.approx(saved["least_squares"], abs=0.05)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("", "defines no MODEL"), ("1/0", "failed: ZeroDivisionError"), (None, "no such model file")],
+)
+def test_a_file_without_a_model_is_told(text: str | None, what: str, tmp_path: Path) -> None:
+    file = tmp_path / "mine.py"
+    if text is not None:
+        file.write_text(text)
+    with pytest.raises(TracekitError, match=what):
+        get_model(str(file))

@@ -39,7 +39,7 @@ def command(
     compare: Annotated[
         str | None,
         typer.Option(
-            metavar="NAME,NAME|all", help="Models to compare, e.g. ridge,gradient_boosting."
+            metavar="all|NAME,...", help="Models to compare; or a file PATH.py of your own."
         ),
     ] = None,
     out: Annotated[Path | None, typer.Option(help="Write all there, as Parquet.")] = None,

@@ -10,10 +10,12 @@ import functools
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 from tracekit import registry
 from tracekit.errors import unknown_name
+from tracekit.fit.models._own import load_own_model
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,8 +39,12 @@ def all_models() -> dict[str, Model]:
 
 
 def get_model(name: str) -> Model:
-    """The model of that name; raises TracekitError for an unknown one."""
+    """The model of that name, or of a user's own file ``PATH.py``.
+
+    Raises TracekitError for an unknown name, or a file without a ``MODEL``.
+    """
+    if name.endswith(".py"):
+        return load_own_model(Path(name), Model)
     if name not in all_models():
-        listed = ", ".join(all_models())
-        raise unknown_name("model", name, all_models(), listing=f"--compare {listed}")
+        raise unknown_name("model", name, all_models(), listing="tracekit list models")
     return all_models()[name]
