@@ -8,7 +8,7 @@ from sklearn.linear_model import HuberRegressor, LinearRegression
 from vcpu_support import GOLDEN
 
 from tracekit.errors import TracekitError
-from tracekit.fit.linear import How, condition, fit_linear, solve
+from tracekit.fit.linear import How, Loss, condition, fit_linear, solve
 
 CASE = GOLDEN["patent.regression"]
 COLUMNS = np.array(CASE["input"]["rows(cpu_sc,cpu_ss)"])
@@ -94,3 +94,36 @@ def test_dependent_columns_have_no_condition() -> None:
 def test_impossible_options_are_told(wrong: dict[str, float]) -> None:
     with pytest.raises(TracekitError, match="expected"):
         How(**wrong)  # type: ignore[arg-type]
+
+
+def covered(how: How, groups: int, times: int, draws: int = 400) -> float:
+    """Share of intervals that hold the planted slopes; rows of a group err together."""
+    rng = np.random.default_rng(9)
+    inside = 0
+    for _ in range(draws):
+        columns = np.repeat(rng.uniform(0, 1, (groups, 2)) ** 2, times, axis=0)
+        columns += rng.normal(0, 0.05, columns.shape)
+        noise = np.repeat(rng.normal(0, 0.01, groups), times)
+        noise += 0.01 * rng.standard_t(4, len(columns))
+        cluster = np.repeat(np.arange(groups), times) if times > 1 else None
+        fitted = fit_linear(columns, 0.3 + columns @ [0.25, 0.1] + noise, how, groups=cluster)
+        inside += int(
+            ((fitted.low <= [0.3, 0.25, 0.1]) & (fitted.high >= [0.3, 0.25, 0.1]))[1:].sum()
+        )
+    return inside / (2 * draws)
+
+
+@pytest.mark.parametrize("loss", ["squared", "huber"])
+@pytest.mark.parametrize(("groups", "times"), [(12, 6), (40, 4), (25, 1)])
+def test_intervals_hold_at_the_stated_rate(loss: Loss, groups: int, times: int) -> None:
+    assert 0.915 <= covered(How(loss=loss), groups, times) <= 0.985
+
+
+def test_one_row_a_group_is_the_jackknife() -> None:
+    columns, target = drawn(8, rows=15)
+    fitted = fit_linear(columns, target, groups=np.arange(15))
+    left_out = np.array([
+        solve(np.delete(columns, at, axis=0), np.delete(target, at)) for at in range(15)
+    ])  # fmt: skip
+    spread = ((left_out - fitted.coefficients) ** 2).sum(axis=0) * 14 / 15
+    assert fitted.errors == pytest.approx(np.sqrt(spread), rel=1e-9)

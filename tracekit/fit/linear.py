@@ -119,8 +119,8 @@ def fit_linear(
     regressors : float64, shape (rows, regressors)
     target : float64, shape (rows,)
     groups : int64, shape (rows,), optional
-        Rows of one group may err together (an instance over time): errors are then clustered
-        (Liang & Zeger 1986, small-sample factor G/(G-1)), with G-1 degrees of freedom.
+        Rows of one group may err together (an instance over time): errors are then those of a
+        jackknife over groups, with one degree of freedom less than there are groups.
     absorbed : int, optional
         The data are already deviations from so many means: no intercept is fitted, and so many
         degrees of freedom are gone.
@@ -200,24 +200,43 @@ def _errors(  # noqa: PLR0917 - what one fit knows of itself
     used: int,
     groups: IntArray | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Standard errors and the covariance; a sandwich where errors are not equal and apart."""
-    weighed = columns * weight[:, None]
-    bread = np.linalg.pinv(weighed.T @ columns + _penalty(columns, how))
+    """Standard errors and the covariance."""
     rows = len(residual)
+    pull = weight * residual
+    # the share of rows on which Huber's loss is still a square; 1 for squares
+    square = max(float((weight == 1).mean()), 1 / rows) if how.loss == "huber" else 1.0
+    normal = square * columns.T @ columns + _penalty(columns, how)
+    bread = np.asarray(np.linalg.pinv(normal), dtype=np.float64)
     if groups is not None:
-        scores = np.zeros((int(groups.max()) + 1, columns.shape[1]))
-        np.add.at(scores, groups, weighed * residual[:, None])
-        many = len(np.unique(groups))
-        covariance = bread @ (scores.T @ scores) @ bread * (many / max(many - 1, 1))
+        covariance = _clustered(columns, pull, square, bread, groups)
     elif rows <= used:
         covariance = np.full((columns.shape[1],) * 2, np.nan)
-    elif how.loss == "huber":
-        scores = weighed * residual[:, None]
-        covariance = bread @ (scores.T @ scores) @ bread * (rows / (rows - used))
     else:
-        noise = float((residual**2).sum()) / (rows - used)
+        # Huber 1981, section 7.6; for squares it is the textbook's
+        correction = 1 + used / rows * (1 - square) / square
+        noise = correction**2 * float((pull**2).sum()) / (rows - used)
         covariance = noise * bread @ (columns.T @ columns) @ bread
     return np.sqrt(np.clip(np.diag(covariance), 0, None)), covariance
+
+
+def _clustered(
+    columns: FloatArray, pull: FloatArray, square: float, bread: FloatArray, groups: IntArray
+) -> FloatArray:
+    """The covariance where rows of one group err together: a jackknife over groups.
+
+    Each group's residuals are those it would have if it had been left out (CR3 of Bell &
+    McCaffrey 2002); the groups' own sums are small matrices, solved all at once.
+    """
+    order = np.argsort(groups, kind="stable")
+    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
+    sorted_columns = columns[order]
+    scores = np.add.reduceat(sorted_columns * pull[order][:, None], starts, axis=0)
+    products = sorted_columns[:, :, None] * sorted_columns[:, None, :]
+    own = square * np.add.reduceat(products, starts, axis=0) @ bread
+    without = np.linalg.pinv(np.eye(columns.shape[1]) - own)
+    alone = (without @ scores[:, :, None])[:, :, 0]
+    many = len(starts)
+    return np.asarray(bread @ (alone.T @ alone) @ bread * ((many - 1) / many))
 
 
 def _penalty(columns: FloatArray, how: How) -> FloatArray:
