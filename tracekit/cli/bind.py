@@ -39,6 +39,9 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Set an assumption; may be repeated."),
     ] = None,
+    topology: Annotated[
+        Path | None, typer.Option(help="How nodes are built; as for tracekit fit.")
+    ] = None,
     sockets: Annotated[int, typer.Option(min=1, help="Sockets of a host.")] = 2,
     threads: Annotated[int, typer.Option(min=1, help="vCPUs of a core.")] = 2,
     fixed_use: Annotated[
@@ -68,6 +71,7 @@ def command(
             workload=workload,
             truth=truth,
             assume=assume or [],
+            topology=topology,
             sockets=sockets,
             threads_per_core=threads,
             respond=not fixed_use,

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -11,7 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.vcpus.choosers import NAMED, HostThenBind, Interference, parse_chooser
 from tracekit.replay.vcpus.loop import VcpuOutcome, VcpuReplay, risen
 from tracekit.replay.vcpus.model import InterferenceModel
-from tracekit.replay.vcpus.run import replay_vcpus, room_of
+from tracekit.replay.vcpus.run import replay_vcpus, room_of, room_of_file
 from tracekit.replay.workload import Workload
 
 MODEL = InterferenceModel(
@@ -190,6 +191,20 @@ def test_an_unknown_policy_is_told(text: str, what: str) -> None:
 def test_nodes_too_small_for_sockets_are_told() -> None:
     with pytest.raises(TracekitError, match="too few"):
         room_of(load([(0, FOREVER, 1000, 1)], vcpus=3))
+
+
+def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:
+    given = load([(0, FOREVER, 2000, 1)])
+    (tmp_path / "odd.txt").write_text(
+        "# CPU,Core,Socket\n" + "".join(f"{v},{v // 2},{v // 4}\n" for v in range(8))
+    )
+    file = tmp_path / "hosts.csv"
+    file.write_text("node_ip,cpu_num_total,socket_num,map\nn0,,,odd.txt\nn1,8,2,\n")
+    room = room_of_file(given, file)
+    assert room.mates[[0, 1, 8, 9], 0].tolist() == [1, 0, 12, 13]
+    file.write_text("node_ip,cpu_num_total,socket_num\nn0,8,2\n")
+    with pytest.raises(TracekitError, match="does not know node 'n1'"):
+        room_of_file(given, file)
 
 
 def test_a_chooser_reads_back() -> None:

@@ -9,7 +9,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.command import load_workload
 from tracekit.replay.vcpus.folder import write_vcpus
 from tracekit.replay.vcpus.model import model_of_fit, model_of_truth
-from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus, room_of
+from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus, room_of, room_of_file
 
 
 def run_vcpus(
@@ -21,6 +21,7 @@ def run_vcpus(
     workload: Path | str | None = None,
     truth: Path | str | None = None,
     assume: Sequence[str] = (),
+    topology: Path | str | None = None,
     sockets: int = 2,
     threads_per_core: int = 2,
     respond: bool = True,
@@ -34,6 +35,9 @@ def run_vcpus(
     ----------
     fit : path
         What ``tracekit fit --out`` wrote: policies decide by it.
+    topology : path, optional
+        How nodes are built: see ``tracekit.fit.topology_file``. Without it, Linux's usual rule
+        with ``sockets`` and ``threads_per_core``.
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
         planted, not by the fit that decided.
@@ -46,9 +50,14 @@ def run_vcpus(
     progress.stage("read")
     load = load_workload(store, workload, assume=assume, seed=seed)
     services = tuple(sorted(set(load.services)))
+    room = (
+        room_of(load, sockets=sockets, threads_per_core=threads_per_core)
+        if topology is None
+        else room_of_file(load, Path(topology))
+    )
     run = replay_vcpus(
         load,
-        room_of(load, sockets=sockets, threads_per_core=threads_per_core),
+        room,
         model_of_fit(Path(fit), services),
         services,
         policies,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
+from tracekit.fit.topology_file import read_topologies
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.bootstrap import mean_interval
@@ -113,6 +115,24 @@ def room_of(workload: Workload, *, sockets: int = 2, threads_per_core: int = 2) 
         name: made[int(n)] for name, n in zip(workload.node_ids, vcpus.tolist(), strict=True)
     }
     return make_room(workload.node_ids, topologies)
+
+
+def room_of_file(workload: Workload, path: Path) -> Room:
+    """The hosts of a workload, built as a topology file says.
+
+    Raises
+    ------
+    TracekitError
+        When the file cannot be used, or does not know a node.
+    """
+    known = read_topologies(path)
+    found = {name: known.of(name) for name in workload.node_ids}
+    lacking = next((name for name, topology in found.items() if topology is None), None)
+    if lacking is not None:
+        raise TracekitError(
+            f"{path.name} does not know node '{lacking}'", hint="a row per node is expected"
+        )
+    return make_room(workload.node_ids, {name: one for name, one in found.items() if one})
 
 
 def replay_vcpus(
