@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from tracekit.analysis import Analysis
     from tracekit.callgraph.run import CallGraphs
     from tracekit.fetch import FetchSummary, Retries
+    from tracekit.fit.run import Fit
     from tracekit.pipeline import RunSummary
     from tracekit.progress import Progress
     from tracekit.query.plan import Plan
@@ -46,6 +47,7 @@ __all__ = [
     "check",
     "compare",
     "fetch",
+    "fit",
     "info",
     "ingest",
     "listing",
@@ -211,6 +213,45 @@ def callgraph(
         crew=crew_of(engine),
         progress=progress,
     )
+
+
+def fit(
+    store: str | Path,
+    out: str | Path | None = None,
+    *,
+    binding: str | Path | None = None,
+    topology: str | Path | None = None,
+    compare: str | None = None,
+    seed: int = 0,
+    engine: str | None = None,
+    progress: Progress = SILENT,
+    **options: Any,
+) -> Fit:
+    """Fit what neighbours cost; see ``tracekit.fit.run.fit_store``.
+
+    Parameters
+    ----------
+    compare : str, optional
+        Names of models with commas between, or ``all``.
+    **options
+        Fields of ``tracekit.fit.run.Options``: ``agg``, ``nonneg``, ``load`` and so on.
+    """
+    from tracekit.fit.folder import write_fit
+    from tracekit.fit.run import Options, fit_store, models_of
+    from tracekit.store import open_store
+
+    found = fit_store(
+        open_store(store),
+        binding=None if binding is None else Path(binding),
+        topology=None if topology is None else Path(topology),
+        options=Options(compare=models_of(compare), **options),
+        seed=seed,
+        engine=engine,
+        progress=progress,
+    )
+    if out is not None:
+        write_fit(found, Path(out))
+    return found
 
 
 def plan(store: str | Path, *, engine: str | None = None) -> Plan:

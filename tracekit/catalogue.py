@@ -186,6 +186,12 @@ def _reports() -> list[Entry]:
     return [{"name": name, "title": page.title} for name, page in all_pages().items()]
 
 
+def _models() -> list[Entry]:
+    from tracekit.fit.models import all_models
+
+    return [{"name": name, "title": model.title} for name, model in all_models().items()]
+
+
 def _presets() -> list[Entry]:
     from tracekit.synth.presets import all_presets
 
@@ -210,4 +216,5 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "functions": _functions,
     "workloads": _workloads,
     "presets": _presets,
+    "models": _models,
 }

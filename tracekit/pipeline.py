@@ -9,14 +9,19 @@ from pathlib import Path
 from tracekit.analysis import analyze
 from tracekit.callgraph.run import callgraph
 from tracekit.errors import TracekitError
+from tracekit.fit.folder import write_fit
+from tracekit.fit.run import fit_store
 from tracekit.progress import SILENT, Progress
 from tracekit.query.run import run as run_query
 from tracekit.replay.command import run_replay
+from tracekit.replay.vcpus.command import run_vcpus
 from tracekit.report.render import render
 from tracekit.store import Store, ingest, open_store
 from tracekit.synth import write as synthesize
 
 SYNTH = "synth:"
+#: More containers than this are not bound one by one unasked: about a minute.
+MOST_BOUND = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -54,7 +59,8 @@ def run(
     Parameters
     ----------
     source : a folder of trace files, one file, or ``synth:<preset>`` for a made-up trace
-    out : gets ``store/``, ``analysis/``, ``calls/``, ``replay/`` and ``report.html``
+    out : gets ``store/``, ``analysis/``, ``calls/``, ``fit/``, ``replay/`` and ``report.html``,
+        and ``bound/`` where it is known who sits on which vCPU
 
     Raises
     ------
@@ -71,6 +77,7 @@ def run(
     ledger = run_query(store, "quality/ledger")
     analyze(store, out / "analysis", progress=progress)
     _rebuild_calls(store, out / "calls", progress)
+    _fit(store, traces, out, progress)
     skipped = _nothing_to_replay(store)
     if not skipped:
         progress.stage("replay")
@@ -96,9 +103,25 @@ def _rebuild_calls(store: Store, out: Path, progress: Progress) -> None:
         callgraph(store, out, progress=progress)
 
 
+def _fit(store: Store, traces: Path, out: Path, progress: Progress) -> None:
+    """What neighbours cost, where there are containers; a made-up trace knows who sits where."""
+    if not store.manifest.parts("container_usage"):
+        return
+    progress.stage("fit")
+    files = [traces / "truth" / f"{name}.csv" for name in ("monitoring", "topology")]
+    known = all(file.is_file() for file in files)
+    binding, topology = files if known else (None, None)
+    found = fit_store(store, binding=binding, topology=topology, progress=progress)
+    write_fit(found, out / "fit")
+    if known and found.rows.height <= MOST_BOUND and found.fitted.pooled["k1"][0] is not None:
+        progress.stage("bind")
+        truth = traces / "truth" / "binding.parquet"
+        run_vcpus(store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress)
+
+
 def _check_out(out: Path) -> None:
     """A folder of something else is not written into."""
-    ours = {"store", "analysis", "calls", "replay", "report.html", "trace"}
+    ours = {"store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace"}
     if out.is_file():
         raise TracekitError(f"{out} is a file, expected a folder for the results")
     if out.exists() and not {path.name for path in out.iterdir()} <= ours:

@@ -34,7 +34,10 @@ def profile(done: RunSummary) -> pl.DataFrame:
 
 def test_everything_is_there(done: RunSummary) -> None:
     names = {path.name for path in done.out.iterdir()}
-    assert names == {"trace", "store", "analysis", "calls", "replay", "report.html"}
+    assert names == {
+        *("trace", "store", "analysis", "calls"),
+        *("fit", "bound", "replay", "report.html"),
+    }
     assert done.skipped == ()
     assert done.findings
     assert all(any(digit in finding for digit in "0123456789") for finding in done.findings)

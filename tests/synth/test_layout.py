@@ -78,6 +78,7 @@ def test_the_index_counts_lines(tiny_lines: dict[str, list[str]], name: str) -> 
 def test_no_truth_table_can_be_taken_for_a_table_of_the_trace(tiny: Path) -> None:
     truths = sorted((tiny / "truth").glob("*.parquet"))
     assert [path.stem for path in truths] == [
+        "binding",
         "call",
         "container",
         "defect",

@@ -11,7 +11,7 @@ from urllib.parse import quote
 import polars as pl
 
 from tracekit.report.cells import Table, table
-from tracekit.report.computed import ANALYSIS, CALLGRAPH
+from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.plot import DIGITS
@@ -25,6 +25,8 @@ COMMANDS = {
     "comparison": "tracekit compare --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",
+    FIT: "tracekit fit --out",
+    BIND: "tracekit bind --out",
 }
 
 

@@ -6,7 +6,7 @@ computed when a page first asks for it, call graphs only of stores where that is
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -14,11 +14,15 @@ import polars as pl
 from tracekit.analysis import analyze
 from tracekit.analysis.results import all_results
 from tracekit.callgraph.run import callgraph
+from tracekit.fit.folder import FRAMES as FIT_FRAMES
+from tracekit.fit.folder import frames as fit_frames
+from tracekit.fit.run import fit_store
+from tracekit.replay.vcpus.folder import FRAMES as BIND_FRAMES
 from tracekit.store.folder import Store
 
-ANALYSIS, CALLGRAPH = "analysis", "callgraph"
+ANALYSIS, CALLGRAPH, FIT, BIND = "analysis", "callgraph", "fit", "bind"
 #: Folders that ``tracekit run`` makes, by what is in them.
-FOLDERS = {ANALYSIS: "analysis", CALLGRAPH: "calls"}
+FOLDERS = {ANALYSIS: "analysis", CALLGRAPH: "calls", FIT: "fit", BIND: "bound"}
 #: About ten seconds of work.
 MOST_CALLS = 5_000_000
 _FRAMES = ("edges", "services", "shapes", "ledger")
@@ -32,10 +36,12 @@ class Computed:
         self._frames: dict[str, Mapping[str, pl.DataFrame]] = {}
 
     def frame(self, name: str) -> pl.DataFrame:
-        """``analysis/<result>`` or ``callgraph/<frame>``; a frame without columns if absent."""
+        """``analysis/<result>``, ``callgraph/<frame>`` and so on; without columns if absent."""
         kind, _, what = name.partition("/")
         if kind not in self._frames:
-            self._frames[kind] = self._analysis() if kind == ANALYSIS else self._callgraph()
+            makers = {ANALYSIS: self._analysis, CALLGRAPH: self._callgraph}
+            makers |= {FIT: self._fit, BIND: self._bind}
+            self._frames[kind] = makers[kind]()
         return self._frames[kind].get(what, pl.DataFrame())
 
     def _beside(self, kind: str) -> Path:
@@ -45,6 +51,21 @@ class Computed:
         found = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}
         there = {name: pl.read_parquet(path) for name, path in found.items() if path.is_file()}
         return there or analyze(self._store).frames
+
+    def _fit(self) -> Mapping[str, pl.DataFrame]:
+        """What a fit left; else a proxy, where there are containers."""
+        there = self._read(FIT, FIT_FRAMES)
+        if not there and any(entry.rows for entry in self._store.manifest.parts("container_usage")):
+            there = fit_frames(fit_store(self._store))
+        return there
+
+    def _bind(self) -> Mapping[str, pl.DataFrame]:
+        """What a replay down to the vCPU left; without one there is nothing."""
+        return self._read(BIND, BIND_FRAMES)
+
+    def _read(self, kind: str, names: Iterable[str]) -> Mapping[str, pl.DataFrame]:
+        found = {name: self._beside(kind) / f"{name}.parquet" for name in names}
+        return {name: pl.read_parquet(path) for name, path in found.items() if path.is_file()}
 
     def _callgraph(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(CALLGRAPH) / f"{name}.parquet" for name in _FRAMES}

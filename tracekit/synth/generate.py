@@ -15,6 +15,12 @@ from tracekit.synth import layout
 from tracekit.synth.calls.records import trace_starts
 from tracekit.synth.container_usage import noise_states
 from tracekit.synth.crew import run_all
+from tracekit.synth.interference import (
+    binding_table,
+    monitoring_table,
+    plant,
+    topology_table,
+)
 from tracekit.synth.node_file import write_nodes
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.presets import Preset, get_preset
@@ -34,7 +40,7 @@ from tracekit.synth.tasks import (
     table_file,
 )
 from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_rows, service_table
-from tracekit.synth.truth_files import join_pieces, write_truth
+from tracekit.synth.truth_files import join_pieces, write_rows, write_truth
 from tracekit.synth.world import World, make_world
 
 #: Fewer container rows are not worth a second process.
@@ -134,9 +140,17 @@ class _Writer:
                 shown.advance(task.archives, task.name)
         join_pieces(self._folder)
         write_truth(self._folder, "service", service_table(self._world))
+        self._write_interference()
         defects = (defect for receipt in self._receipts for defect in receipt.defects)
         write_truth(self._folder, "defect", defect_table(defects))
         return self._receipts
+
+    def _write_interference(self) -> None:
+        """Binding and its cost, beside the truth: the trace itself holds nothing of it."""
+        planted = plant(self._world)
+        write_truth(self._folder, "binding", binding_table(self._world, planted))
+        write_rows(self._folder, "monitoring", monitoring_table(self._world, planted))
+        write_rows(self._folder, "topology", topology_table(self._world))
 
     def _numbers(self, kind: layout.Layout) -> list[int]:
         return self._selection.numbers(kind, file_count(self._world.preset, kind))

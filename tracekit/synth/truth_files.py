@@ -18,6 +18,11 @@ def write_truth(folder: Path, name: str, table: pl.DataFrame) -> None:
     table.write_parquet(folder / TRUTH / f"{name}.parquet", statistics=False)
 
 
+def write_rows(folder: Path, name: str, table: pl.DataFrame) -> None:
+    """Write rows that other programs give as CSV."""
+    table.write_csv(folder / TRUTH / f"{name}.csv")
+
+
 def write_piece(folder: Path, name: str, number: int, table: pl.DataFrame) -> None:
     """Write the piece of a table that belongs to archive ``number``."""
     pieces = folder / TRUTH / _PIECES / name

@@ -1,0 +1,82 @@
+"""The page on interference: what it shows of a proxy, of a fit, and of what was bound."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from report_support import made_up, results
+
+from tracekit.pipeline import run
+from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
+from tracekit.report.render import render_data
+
+
+def page(html: str) -> str:
+    start = html.index('<section id="interference"')
+    return html[start : html.index("</section>", start)]
+
+
+def data(**changed: pl.DataFrame) -> Data:
+    base, made = made_up(), results(40)
+    made |= {name.replace("_", "/", 1): frame for name, frame in changed.items()}
+    base._results = lambda name: made.get(name, pl.DataFrame())
+    return base
+
+
+def test_a_proxy_is_called_one() -> None:
+    proxy = results(40)["fit/coefficients"].with_columns(mode=pl.lit("proxy"))
+    shown = page(render_data(data(fit_coefficients=proxy)))
+    assert "<strong>Proxy.</strong>" in shown
+    assert "same node (proxy)" in shown
+    assert "same core (k1)" not in shown
+
+
+def test_a_fit_with_binding_is_not() -> None:
+    shown = page(render_data(made_up()))
+    assert "Proxy." not in shown
+    assert "same core (k1)" in shown
+    assert "One socket, before and after" in shown
+
+
+def test_without_a_replay_down_to_the_vcpu_there_is_no_such_figure() -> None:
+    nothing = pl.DataFrame()
+    shown = page(render_data(data(bind_repeats=nothing, bind_socket=nothing)))
+    assert "What placement can do" not in shown
+    assert "Predicted against measured" in shown
+
+
+def test_shared_cores_are_counted() -> None:
+    figure = get_figure("interference_socket")
+    frame = results(40)["bind/socket"].with_columns(
+        container=pl.when(
+            (pl.col("policy") == "lowest_free") & (pl.col("core") == 0) & (pl.col("thread") == 1)
+        )
+        .then(pl.lit("other"))
+        .otherwise(pl.col("container"))
+    )
+    said = figure.takeaway(figure.prepare(data(bind_socket=frame)))
+    assert said.replace("\u00a0", " ") == (
+        "Under lowest_free 1 core of this socket is shared by several containers,"
+        " under interference 0."
+    )
+
+
+@pytest.fixture(scope="module")
+def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("whole") / "out"
+    run("synth:tiny", out, policies=["first_fit"])
+    return out
+
+
+def test_a_whole_run_fits_and_binds_what_a_made_up_trace_knows(whole: Path) -> None:
+    for name in ("fit/manifest.json", "fit/coefficients.parquet", "bound/summary.parquet"):
+        assert (whole / name).is_file()
+    lost = dict(pl.read_parquet(whole / "bound" / "summary.parquet")
+                .select("policy", "inflation_vcpus").iter_rows())  # fmt: skip
+    assert lost["interference"] < min(lost["lowest_free"], lost["least_allocated"])
+    assert "CPU lost to neighbours, by who chooses vCPUs" in page(
+        (whole / "report.html").read_text()
+    )

@@ -1,0 +1,93 @@
+"""Clusters of bound instances, drawn at random or planted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from hypothesis import strategies as some
+
+from tracekit.replay.vcpus.floor import Floor
+from tracekit.replay.vcpus.windows import plain_candidates
+from tracekit.vcpu.pressure import Bound
+from tracekit.vcpu.room import Room, make_room
+from tracekit.vcpu.topology import Topology, from_map, linux_numbering
+
+GOLDEN: dict[str, Any] = json.loads(
+    (Path(__file__).parents[1] / "golden" / "patent.json").read_text()
+)["cases"]
+
+
+def interleaved() -> Topology:
+    """A host that numbers siblings side by side, and sockets in turns."""
+    return from_map({vcpu: (vcpu // 4, vcpu // 2 % 2) for vcpu in range(16)})
+
+
+TOPOLOGIES = {
+    "usual": linux_numbering(16, 2),
+    "no hyper-threading": linux_numbering(8, 2, 1),
+    "one socket": linux_numbering(8, 1),
+    "four threads": linux_numbering(16, 2, 4),
+    "interleaved": interleaved(),
+    "one vCPU offline": from_map({vcpu: (vcpu % 4, 0) for vcpu in (0, 1, 2, 3, 4, 6, 7)}),
+}
+
+topologies = some.sampled_from(sorted(TOPOLOGIES)).map(TOPOLOGIES.__getitem__)
+
+
+@some.composite
+def bound_hosts(draw: some.DrawFn) -> list[tuple[Topology, list[list[int]]]]:
+    """Hosts, each with the vCPUs of its instances: disjoint, each list on one socket."""
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    hosts = []
+    for topology in draw(some.lists(topologies, min_size=1, max_size=3)):
+        lists: list[list[int]] = []
+        for socket in topology.sockets.tolist():
+            free = rng.permutation(topology.vcpus_of(socket)).tolist()
+            while free and rng.random() < 0.8:
+                size = int(rng.integers(1, 5))
+                lists.append(sorted(free[:size]))
+                free = free[size:]
+        hosts.append((topology, lists))
+    return hosts
+
+
+def seated(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
+    """The hosts as one room."""
+    names = [f"h{at}" for at in range(len(hosts))]
+    room = make_room(names, {f"h{at}": topology for at, (topology, _) in enumerate(hosts)})
+    owner, place, many = [], [], 0
+    for at, (_, lists) in enumerate(hosts):
+        for vcpus in lists:
+            owner += [many] * len(vcpus)
+            place += [int(room.offset[at]) + vcpu for vcpu in vcpus]
+            many += 1
+    return room, Bound(np.array(owner, np.int64), np.array(place, np.int64), many)
+
+
+def plain_best(
+    floor: Floor, instance: int, *, delta: bool, hosts: int = 0, only: int | None = None
+) -> tuple[float, int]:
+    """The lowest score by plain enumeration, and its host, of the first hosts or of one alone."""
+    found = [(float("inf"), -1)]
+    seats = floor.seats
+    for host in range(hosts) if only is None else [only]:
+        start, end = floor.room.offset[host : host + 2].tolist()
+        placed: dict[str, list[int]] = {}
+        for vcpu, holder in enumerate(seats.holder[start:end].tolist()):
+            if holder >= 0:
+                placed.setdefault(str(holder), []).append(vcpu)
+        services = {name: int(seats.service[int(name)]) for name in placed}
+        candidates = plain_candidates(
+            linux_numbering(end - start, 2),
+            placed,
+            services,
+            floor.model,
+            4,
+            int(seats.service[instance]),
+            delta=delta,
+        )
+        found += [(score, host) for score, _, _ in candidates]
+    return min(found)

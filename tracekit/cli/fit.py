@@ -1,0 +1,139 @@
+"""tracekit fit: what a container's neighbours cost it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
+
+import typer
+
+from tracekit.cli._options import EngineOption, JsonOption, SeedOption, StoreArgument
+from tracekit.cli._output import print_json, print_sentence, print_table, progress
+
+if TYPE_CHECKING:
+    from tracekit.fit.run import Fit
+
+
+def command(
+    store: StoreArgument,
+    binding: Annotated[
+        Path | None,
+        typer.Option(help="Rows of instance_id, node_ip, cpu_list, cpu_util (CSV, Parquet)."),
+    ] = None,
+    topology: Annotated[
+        Path | None,
+        typer.Option(help="Rows of node_ip, cpu_num_total, socket_num; or 'lscpu -p' output."),
+    ] = None,
+    agg: Annotated[
+        Literal["mean", "occupancy", "sum"], typer.Option(help="How neighbours add up.")
+    ] = "mean",
+    nonneg: Annotated[bool, typer.Option("--nonneg", help="No negative coefficient.")] = False,
+    loss: Annotated[
+        Literal["squared", "huber"], typer.Option(help="huber: outliers pull less.")
+    ] = "squared",
+    ridge: Annotated[float, typer.Option(help="Penalty on coefficients, in rows.", min=0)] = 0.0,
+    load: Annotated[bool, typer.Option("--load", help="Call rate as a further regressor.")] = False,
+    resolved: Annotated[
+        bool, typer.Option("--resolved", help="A row per time instead of averages.")
+    ] = False,
+    compare: Annotated[
+        str | None,
+        typer.Option(
+            metavar="all|NAME,...", help="Models to compare; or a file PATH.py of your own."
+        ),
+    ] = None,
+    out: Annotated[Path | None, typer.Option(help="Write all there, as Parquet.")] = None,
+    seed: SeedOption = 0,
+    engine: EngineOption = None,
+    json: JsonOption = False,
+) -> None:
+    """Fit what neighbours cost: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
+
+    cpu_sc is the CPU of those on the same cores, cpu_ss that of the others
+    on the same socket. Who sits where is told by --binding and --topology;
+    without them neighbours are those of the node, and all is a proxy.
+
+    Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
+    """
+    import tracekit
+    from tracekit.fit.folder import document
+
+    with progress() as shown:
+        found = tracekit.fit(
+            store,
+            out,
+            binding=binding,
+            topology=topology,
+            agg=agg,
+            nonneg=nonneg,
+            loss=loss,
+            ridge=ridge,
+            load=load,
+            resolved=resolved,
+            compare=compare,
+            seed=seed,
+            engine=engine,
+            progress=shown,
+        )
+    if json:
+        services = found.fitted.services.to_dicts()
+        print_json({**document(found), "store": str(store), "services": services})
+        return
+    _print(found)
+    if out:
+        print(f"all of it: {out}")
+
+
+def _print(found: Fit) -> None:
+    proxy = found.mode == "proxy"
+    label = "proxy: neighbours by node only" if proxy else "it is known who shares cores"
+    services = found.fitted.services
+    rows = [
+        [verdict, basis, many]
+        for verdict, basis, many in services.group_by("verdict", "basis")
+        .len()
+        .sort("len", "verdict", "basis", descending=[True, False, False])
+        .iter_rows()
+    ]
+    print_table(f"{services.height:,} services", ["verdict", "k of", "services"], rows, note=label)
+    print()
+    _print_coefficients(found)
+    if found.compared.height:
+        print()
+        columns = ["model", "cv_rmse", "cv_rmse_constant", "saved_share"]
+        print_table("Models on rows held out", columns, found.compared.select(columns).rows())
+    if found.rejects.height:
+        _print_rejects(found)
+    for note in found.notes:
+        print_sentence(note)
+
+
+def _print_coefficients(found: Fit) -> None:
+    pooled = found.fitted.pooled.row(0, named=True)
+    models = [
+        ("all services pooled", pooled),
+        *((f"totals by {t['level']}", t) for t in found.totals),
+    ]
+    rows = []
+    for label, model in models:
+        for name in ("k1", "k2", "k_load"):
+            if model.get(name) is not None:
+                values = [
+                    round(model[f"{name}{end}"], 5) for end in ("", "_error", "_low", "_high")
+                ]
+                rows.append([label, name, *values, model["verdict"]])
+    if not rows:
+        print_sentence(f"no coefficient is identifiable: {pooled['reason']}")
+        return
+    columns = ["model", "", "value", "error", "low", "high", "verdict"]
+    level = f"{100 * found.options.level:g} % intervals"
+    print_table("Coefficients", columns, rows, note=f"{level}; pooled: {pooled['reason']}")
+
+
+def _print_rejects(found: Fit) -> None:
+    rejects = found.rejects
+    print(f"\n{rejects.height:,} rows of the binding file were not used; the first:")
+    for line, _, _, reason in (
+        rejects.head(3).select("line", "instance_id", "node_ip", "reason").rows()
+    ):
+        print_sentence(f"line {line:,}: {reason}")

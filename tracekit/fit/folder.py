@@ -1,0 +1,72 @@
+"""The folder of a fit: what ``tracekit fit --out`` writes and a replay or a report reads."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+
+from tracekit._version import VERSION
+from tracekit.errors import TracekitError
+from tracekit.fit.run import Fit
+
+SCHEMA = "tracekit/fit/1"
+MANIFEST = "manifest.json"
+FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects")
+
+
+def document(fit: Fit) -> dict[str, Any]:
+    """A fit in one JSON document, but for its rows."""
+    services = fit.fitted.services
+    return {
+        "schema": SCHEMA,
+        "tool_version": VERSION,
+        "mode": fit.mode,
+        "seed": fit.seed,
+        "options": dataclasses.asdict(fit.options),
+        "rows": fit.rows.height,
+        "rejected": fit.rejects.height,
+        "left_out": fit.left_out,
+        "notes": list(fit.notes),
+        "verdicts": dict(sorted(services["verdict"].value_counts().iter_rows())),
+        "bases": dict(sorted(services["basis"].value_counts().iter_rows())),
+        "pooled": fit.fitted.pooled.row(0, named=True),
+        "totals": list(fit.totals),
+        "compared": fit.compared.to_dicts(),
+    }
+
+
+def frames(fit: Fit) -> dict[str, pl.DataFrame]:
+    """The frames of a fit, by the names of their files; ``mode`` stands in every row."""
+    found = {
+        "coefficients": fit.fitted.services,
+        "pooled": fit.fitted.pooled,
+        "rows": fit.rows,
+        "compared": fit.compared,
+        "rejects": fit.rejects,
+    }
+    return {
+        name: frame.with_columns(pl.lit(fit.mode).alias("mode")) for name, frame in found.items()
+    }
+
+
+def write_fit(fit: Fit, out: Path) -> None:
+    """Write a fit; the same fit gives the same bytes.
+
+    Raises
+    ------
+    TracekitError
+        When ``out`` is a file, or a folder with other things in it.
+    """
+    ours = {MANIFEST, *(f"{name}.parquet" for name in FRAMES)}
+    if out.is_file() or (out.is_dir() and not {path.name for path in out.iterdir()} <= ours):
+        raise TracekitError(f"{out} holds something else than a fit", hint="name a new folder")
+    out.mkdir(parents=True, exist_ok=True)
+    (out / MANIFEST).unlink(missing_ok=True)
+    for name, frame in frames(fit).items():
+        frame.write_parquet(out / f"{name}.parquet", compression="zstd", statistics=False)
+    text = json.dumps(document(fit), indent=2, allow_nan=False, ensure_ascii=False)
+    (out / MANIFEST).write_text(text + "\n", encoding="utf-8")

@@ -1,0 +1,50 @@
+"""Models that can stand in place of the line: scikit-learn estimators, one per file.
+
+A model sees deviations from the service's means, so that any regressor of scikit-learn fits:
+``MODEL = Model(title=..., build=lambda seed: make_pipeline(...))``.
+"""
+
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from tracekit import registry
+from tracekit.errors import unknown_name
+from tracekit.fit.models._own import load_own_model
+
+
+@dataclass(frozen=True, kw_only=True)
+class Model:
+    """A model; its name is its file's name.
+
+    Parameters
+    ----------
+    build : callable
+        A seed to an unfitted scikit-learn regressor or pipeline; equal seeds, equal fits.
+    """
+
+    title: str
+    build: Callable[[int], Any]
+
+
+@functools.cache
+def all_models() -> dict[str, Model]:
+    """Every model, by name."""
+    return registry.instances(sys.modules[__name__], Model)
+
+
+def get_model(name: str) -> Model:
+    """The model of that name, or of a user's own file ``PATH.py``.
+
+    Raises TracekitError for an unknown name, or a file without a ``MODEL``.
+    """
+    if name.endswith(".py"):
+        return load_own_model(Path(name), Model)
+    if name not in all_models():
+        raise unknown_name("model", name, all_models(), listing="tracekit list models")
+    return all_models()[name]

@@ -1,0 +1,31 @@
+"""A user's own model: a Python file with a ``MODEL``."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracekit.errors import TracekitError
+
+if TYPE_CHECKING:
+    from tracekit.fit.models import Model
+
+
+def load_own_model(path: Path, kind: type[Model]) -> Model:
+    """The model of a file; raises TracekitError when it is not there, fails, or holds none."""
+    hint = "write MODEL = Model(title=..., build=lambda seed: a scikit-learn regressor)"
+    if not path.is_file():
+        raise TracekitError(f"no such model file: {path}", hint=hint)
+    spec = importlib.util.spec_from_file_location(f"tracekit_own_{path.stem}", path)
+    if spec is None or spec.loader is None:
+        raise TracekitError(f"{path} is no Python file", hint=hint)
+    module = importlib.util.module_from_spec(spec)
+    try:
+        spec.loader.exec_module(module)
+    except Exception as error:
+        raise TracekitError(f"{path} failed: {type(error).__name__}: {error}", hint=hint) from error
+    found = getattr(module, "MODEL", None)
+    if not isinstance(found, kind):
+        raise TracekitError(f"{path} defines no MODEL", hint=hint)
+    return found

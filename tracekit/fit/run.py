@@ -1,0 +1,240 @@
+"""The fit from start to end: rows of a store or of monitoring data, regression, verdict."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.fit.binding import REJECTS, Binding, read_binding
+from tracekit.fit.compare import SCHEMA as COMPARED
+from tracekit.fit.compare import compare_models, estimators
+from tracekit.fit.linear import How, Loss
+from tracekit.fit.models import all_models
+from tracekit.fit.rows import bound_rows, proxy_rows, with_load
+from tracekit.fit.services import Fitted, fit_services, predictions
+from tracekit.fit.table import PRESSURES, Table, make_table
+from tracekit.fit.topology_file import read_topologies
+from tracekit.fit.totals import Level, fit_totals
+from tracekit.progress import SILENT, Progress
+from tracekit.query.engine import open_database
+from tracekit.sqlfiles import get_query
+from tracekit.store.folder import Store
+from tracekit.units import MS_PER_HOUR
+from tracekit.vcpu.neighbours import Aggregation
+
+Mode = Literal["bound", "proxy"]
+NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Options:
+    """What of a fit can be chosen.
+
+    Parameters
+    ----------
+    agg : {'mean', 'occupancy', 'sum'}
+        How neighbours are put together: see ``tracekit.vcpu.pressure``.
+    load : bool
+        Whether an instance's call rate is a regressor too.
+    resolved : bool
+        One row per instance and time (a window of ``window_ms`` where a store is read), with errors
+        clustered by instance; else one row per instance.
+    compare : tuple of str
+        Names of models to compare by cross-validation.
+    """
+
+    agg: Aggregation = "mean"
+    nonneg: bool = False
+    loss: Loss = "squared"
+    ridge: float = 0.0
+    load: bool = False
+    resolved: bool = False
+    window_ms: int = MS_PER_HOUR
+    level: float = 0.95
+    compare: tuple[str, ...] = ()
+
+    def how(self) -> How:
+        """The options that the line is found by."""
+        return How(loss=self.loss, ridge=self.ridge, nonneg=self.nonneg, level=self.level)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fit:
+    """What a fit found.
+
+    Parameters
+    ----------
+    mode : {'bound', 'proxy'}
+        Whether it is known who shares cores and sockets, or only nodes.
+    rows : DataFrame
+        As ``tracekit.fit.rows`` has them, with ``predicted``.
+    """
+
+    mode: Mode
+    options: Options
+    seed: int
+    fitted: Fitted
+    rows: pl.DataFrame
+    totals: tuple[dict[str, Any], ...]
+    compared: pl.DataFrame
+    rejects: pl.DataFrame
+    left_out: int = 0
+    notes: tuple[str, ...] = field(default=())
+
+
+def fit_store(
+    store: Store,
+    *,
+    binding: Path | None = None,
+    topology: Path | None = None,
+    options: Options | None = None,
+    seed: int = 0,
+    engine: str | None = None,
+    progress: Progress = SILENT,
+) -> Fit:
+    """Fit what neighbours cost, from monitoring rows or, without them, from the store alone.
+
+    Parameters
+    ----------
+    binding, topology : Path, optional
+        See ``tracekit.fit.binding.read_binding`` and ``tracekit.fit.topology_file``; both or none.
+
+    Raises
+    ------
+    TracekitError
+        When only one of them is given, a file cannot be used, or there is nothing to fit.
+    """
+    options = options or Options()
+    if (binding is None) != (topology is None):
+        given, other = (
+            ("--topology", "--binding") if binding is None else ("--binding", "--topology")
+        )
+        raise TracekitError(f"{given} without {other}", hint="give both files, or none")
+    estimators(list(options.compare), seed)
+    progress.stage("read")
+    if binding is None or topology is None:
+        rows = _rows_of_store(store, options, engine)
+        return fit_rows(rows, "proxy", options, seed=seed, progress=progress)
+    services = _services(store, engine)
+    read = read_binding(binding, read_topologies(topology), services)
+    rows = bound_rows(read, options.agg, resolved=options.resolved)
+    if options.load:
+        load = _load(store, options, engine)
+        window_ms = options.window_ms if options.resolved else None
+        rows = rows if load is None else with_load(rows, load, window_ms)
+    return fit_rows(rows, "bound", options, seed=seed, progress=progress, binding=read)
+
+
+def fit_rows(
+    rows: pl.DataFrame,
+    mode: Mode,
+    options: Options,
+    *,
+    seed: int = 0,
+    binding: Binding | None = None,
+    progress: Progress = SILENT,
+) -> Fit:
+    """Fit rows as ``tracekit.fit.rows`` makes them.
+
+    Raises
+    ------
+    TracekitError
+        When a load is wanted and no row has one.
+    """
+    if options.load and rows["load"].null_count() == rows.height:
+        raise TracekitError(
+            "no instance has a call rate, so load cannot be a regressor",
+            hint="ingest MSRTQps files, give a column 'load', or leave --load out",
+        )
+    table = make_table(rows, load=options.load)
+    kept = _kept(rows, options)
+    rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
+    levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
+    progress.stage("fit")
+    fitted = fit_services(table, how, rng, proxy=proxy)
+    totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
+    models = estimators(list(options.compare), seed) if options.compare else {}
+    if models:
+        progress.stage("compare models")
+    return Fit(
+        mode=mode,
+        options=options,
+        seed=seed,
+        fitted=fitted,
+        rows=kept.with_columns(predicted=pl.Series(predictions(table, fitted))),
+        totals=totals,
+        compared=compare_models(table, models, rng) if models else pl.DataFrame(schema=COMPARED),
+        rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
+        left_out=table.left_out,
+        notes=_notes(mode, table, options),
+    )
+
+
+def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:
+    """The rows in the order of the table, without those it leaves out."""
+    if options.load:
+        mean = pl.col("load").mean().over("service")
+        rows = rows.filter(pl.col("load").is_not_null() & (mean > 0))
+    return rows.sort("service", maintain_order=True)
+
+
+def _notes(mode: Mode, table: Table, options: Options) -> tuple[str, ...]:
+    notes = []
+    if mode == "proxy":
+        notes.append(
+            "proxy: neighbours are known by their node only, so k1 is not identifiable, and k2"
+            " stands for all that containers of a node have in common"
+        )
+    if options.nonneg or options.ridge:
+        notes.append(
+            "intervals are those of the unbounded, unshrunk errors: with --nonneg or --ridge they"
+            " are too optimistic"
+        )
+    if table.left_out:
+        notes.append(f"{table.left_out:,} rows without a call rate were left out")
+    if set(PRESSURES) - set(table.names) and mode == "bound":
+        notes.append("no instance has a neighbour on its cores")
+    return tuple(notes)
+
+
+def _window(options: Options) -> dict[str, int]:
+    return {"window_ms": options.window_ms} if options.resolved else {}
+
+
+def _rows_of_store(store: Store, options: Options, engine: str | None) -> pl.DataFrame:
+    with open_database(store, engine) as database:
+        found = database.frame(get_query(NEIGHBOURS).text, _window(options))
+    return proxy_rows(found, _load(store, options, engine), options.agg)
+
+
+def _load(store: Store, options: Options, engine: str | None) -> pl.DataFrame | None:
+    if not options.load:
+        return None
+    with open_database(store, engine) as database:
+        return database.frame(get_query(LOAD).text, _window(options))
+
+
+def _services(store: Store, engine: str | None) -> dict[str, str]:
+    """The service of each container of the store; of several the first by name."""
+    with open_database(store, engine) as database:
+        found = database.frame(
+            "SELECT container_id.container, min(service_id.service) AS service"
+            " FROM container_usage_keyed AS u"
+            " INNER JOIN container_id ON u.container_key = container_id.container_key"
+            " INNER JOIN service_id ON u.service_key = service_id.service_key"
+            " GROUP BY container_id.container ORDER BY container_id.container",
+            {},
+        )
+    return dict(found.iter_rows())
+
+
+def models_of(text: str | None) -> tuple[str, ...]:
+    """Names of models from a list with commas; ``all`` is every one."""
+    names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
+    return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)

@@ -1,0 +1,86 @@
+"""Cross-validation of the regression against the constant model: the service's mean alone."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.fit.linear import How, solve
+from tracekit.fit.table import Table, service_means
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+FOLDS = 5
+
+
+@dataclass(frozen=True)
+class Held:
+    """Errors on rows that were held out: root mean squares; NaN where nothing could be held."""
+
+    rmse: float
+    rmse_constant: float
+
+    @property
+    def better(self) -> bool:
+        """Whether neighbours help to foretell a row that was not seen."""
+        return self.rmse < self.rmse_constant
+
+
+#: Of a fit that was not made.
+NOTHING_HELD = Held(float("nan"), float("nan"))
+
+
+def folds_of(groups: IntArray, folds: int, rng: np.random.Generator) -> IntArray:
+    """A fold for each row, rows of one group together; shape (rows,)."""
+    names, at = np.unique(groups, return_inverse=True)
+    order = rng.permutation(len(names))
+    return (order % folds)[at].astype(np.int64)
+
+
+def validate(
+    regressors: FloatArray, target: FloatArray, fold: IntArray, how: How, folds: int = FOLDS
+) -> Held:
+    """Errors of one service's line, each fold being foretold from the others."""
+    missed, missed_constant, many = 0.0, 0.0, 0
+    for held in range(folds):
+        test = fold == held
+        train = ~test
+        if not test.any() or train.sum() <= regressors.shape[1] + 1:
+            continue
+        found = solve(regressors[train], target[train], how)
+        foretold = found[0] + regressors[test] @ found[1:]
+        missed += float(((target[test] - foretold) ** 2).sum())
+        missed_constant += float(((target[test] - target[train].mean()) ** 2).sum())
+        many += int(test.sum())
+    return _held(missed, missed_constant, many)
+
+
+def validate_pooled(table: Table, fold: IntArray, how: How, folds: int = FOLDS) -> Held:
+    """As ``validate``, of the line that all services share but for their means."""
+    missed, missed_constant, many = 0.0, 0.0, 0
+    for held in range(folds):
+        train = fold != held
+        columns, target = deviations(table, train)
+        test = ~train & np.isfinite(target)
+        if not test.any() or train.sum() <= columns.shape[1]:
+            continue
+        found = solve(columns[train], target[train], how, intercept=False)
+        missed += float(((target[test] - columns[test] @ found[1:]) ** 2).sum())
+        missed_constant += float((target[test] ** 2).sum())
+        many += int(test.sum())
+    return _held(missed, missed_constant, many)
+
+
+def deviations(table: Table, train: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+    """Regressors and target less their service's means over the training rows."""
+    columns = table.regressors - service_means(table, table.regressors, train)[table.service]
+    return columns, table.target - service_means(table, table.target, train)[table.service]
+
+
+def _held(missed: float, missed_constant: float, many: int) -> Held:
+    if not many:
+        return NOTHING_HELD
+    return Held(float(np.sqrt(missed / many)), float(np.sqrt(missed_constant / many)))

@@ -1,0 +1,48 @@
+"""A plain word for how far a fit can be trusted, with the reason."""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+
+from tracekit.fit.linear import Linear
+from tracekit.fit.validation import Held
+
+Verdict = Literal["usable", "weak", "not identifiable"]
+
+#: Rows of a service that a line of its own needs (specification 9.5).
+LEAST_ROWS = 8
+#: Beyond this, digits of the coefficients are decided by the last digits of the data.
+MOST_CONDITION = 1000.0
+#: Where collinearity begins to hurt (Belsley, Kuh & Welsch 1980).
+HIGH_CONDITION = 30.0
+SIGNIFICANT = 0.05
+
+
+def judge(fitted: Linear | None, held: Held, *, rows: int, proxy: bool) -> tuple[Verdict, str]:
+    """The verdict on a fit and a clause that says why.
+
+    Parameters
+    ----------
+    fitted : Linear, optional
+        None where nothing was fitted.
+    rows : int
+        Rows that there were.
+    proxy : bool
+        Whether neighbours are known by their node only: then no fit is better than weak.
+    """
+    if rows < LEAST_ROWS or fitted is None:
+        return "not identifiable", f"{rows} rows, {LEAST_ROWS} are needed"
+    if fitted.condition > MOST_CONDITION:
+        told = f"condition {fitted.condition:.3g}" if np.isfinite(fitted.condition) else "dependent"
+        return "not identifiable", f"neighbours do not vary apart from each other ({told})"
+    if not fitted.p_value < SIGNIFICANT:
+        high = f", condition {fitted.condition:.0f}" if fitted.condition > HIGH_CONDITION else ""
+        return "weak", f"no effect beyond chance (p = {fitted.p_value:.2g}{high})"
+    if not held.better:
+        return "weak", "no better than the service's mean on rows held out"
+    if proxy:
+        return "weak", "explains, but neighbours are known by their node only"
+    saved = 1 - held.rmse / held.rmse_constant
+    return "usable", f"errors on rows held out {100 * saved:.0f} % below the service's mean"

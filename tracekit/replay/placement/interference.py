@@ -1,0 +1,73 @@
+"""Interference: the node on which neighbours cost least, by a fit of what neighbours cost."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.parameters import About
+from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._neighbours import Profile, node_scores, of_fit
+from tracekit.replay.snapshot import Container, Snapshot
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interference(PlacementPolicy):
+    """Place where containers of one node are predicted to cost each other least CPU.
+
+    All containers of a node count as neighbours on its sockets: a snapshot does not say who is
+    bound where. ``tracekit bind`` places down to the vCPU.
+    """
+
+    reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
+    source: ClassVar[str] = (
+        "patent CN116795487A [0033]-[0035], claims 5 and 10, on nodes instead of sockets;"
+        " without a fit, k2 and cpu_fraction are tracekit's own"
+    )
+
+    fit: Annotated[str, About("Folder that tracekit fit --out wrote; empty: the two below.")] = ""
+    choice: Annotated[
+        Literal["score", "delta"],
+        About("score: the node's interference after placing, as printed; delta: its rise."),
+    ] = "score"
+    agg: Annotated[
+        Literal["mean", "occupancy", "sum"],
+        About("How neighbours add up: their mean, over all the node's cores, or busy cores."),
+    ] = "occupancy"
+    k2: Annotated[float, About("Cost of neighbours where no fit is given.")] = 0.08
+    cpu_fraction: Annotated[
+        float, About("Use of a container's request where no fit is given.", minimum=0)
+    ] = 0.5
+    anti_affinity: Annotated[
+        bool, About("Whether nodes that run the service already come last.")
+    ] = True
+
+    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """Less the node's predicted interference, as a share of its CPU; same service: 1 lower."""
+        parts = self.explain(snapshot, container, nodes)
+        found = -(parts["after"] - (parts["before"] if self.choice == "delta" else 0.0))
+        return found - (parts["same_service"] * _LAST if self.anti_affinity else 0.0)
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+    ) -> dict[str, NDArray[np.float64]]:
+        """Interference of the node after and before, and whether it runs the service already."""
+        before, after, same = node_scores(snapshot, container, nodes, self._profile(), self.agg)
+        return {"after": after, "before": before, "same_service": same}
+
+    def _profile(self) -> Profile:
+        return _read(self.fit) if self.fit else Profile({}, self.cpu_fraction, self.k2)
+
+
+#: More than any difference between two nodes' interference.
+_LAST = 1e6
+
+
+@functools.lru_cache(maxsize=4)
+def _read(folder: str) -> Profile:
+    return of_fit(Path(folder))

@@ -1,0 +1,135 @@
+"""A socket with its cores, and who sits on them, under two ways to bind."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import POLICY_SLOTS, color
+from tracekit.report.plot import axis, blank
+from tracekit.report.words import count, short_id
+
+_SOURCE = "bind/socket"
+_SCHEMA = {
+    "policy": pl.String,
+    "node": pl.String,
+    "core": pl.Int64,
+    "thread": pl.Int64,
+    "vcpu": pl.Int64,
+    "container": pl.String,
+    "service": pl.String,
+    "inflation_fraction": pl.Float64,
+    "row": pl.Int64,
+}
+_FREE = "free"
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    """The first policy and the last: after and before."""
+    found = data.result(_SOURCE)
+    if found.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    names = found["policy"].unique(maintain_order=True).to_list()
+    kept = {names[-1]: 0, names[0]: 1}
+    threads = int(found["thread"].max() or 0) + 1  # type: ignore[arg-type]
+    shown = found.filter(pl.col("policy").is_in(list(kept))).with_columns(
+        row=pl.col("policy").replace_strict(kept, return_dtype=pl.Int64) * (threads + 1)
+        + pl.col("thread")
+    )
+    return shown.select(list(_SCHEMA)).sort("row", "core")
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(300)
+    owners = frame["container"].drop_nulls().unique().sort().to_list()
+    for owner in [None, *owners]:
+        own = pl.col("container").is_null() if owner is None else pl.col("container") == owner
+        part = frame.filter(own)
+        if part.is_empty():
+            continue
+        at = 0 if owner is None else owners.index(owner)
+        shade = color("grid") if owner is None else color(f"policy-{at % POLICY_SLOTS + 1}")
+        figure.add_scatter(
+            x=part["core"].to_list(),
+            y=part["row"].to_list(),
+            customdata=[_said(row) for row in part.iter_rows(named=True)],
+            text=["" if owner is None else str(at + 1)] * part.height,
+            mode="markers+text",
+            textfont={"color": color("card"), "size": 10},
+            name=_FREE if owner is None else str(at + 1),
+            showlegend=False,
+            marker={"symbol": "square", "size": 17, "color": shade},
+            hovertemplate="%{customdata}<extra></extra>",
+        )
+    rows = frame.select("row", "policy", "thread").unique().sort("row").rows()
+    figure.update_layout(
+        xaxis=axis("Core of the socket [number]", dtick=2),
+        yaxis=axis(
+            "Thread [number]",
+            autorange="reversed",
+            tickvals=[row for row, _, _ in rows],
+            ticktext=[f"{policy} {thread}" for _, policy, thread in rows],
+        ),
+    )
+    return figure
+
+
+def _said(row: dict[str, object]) -> str:
+    if row["container"] is None:
+        return f"vCPU {row['vcpu']}: free"
+    felt = 100 * float(row["inflation_fraction"] or 0)  # type: ignore[arg-type]
+    service = short_id(str(row["service"]))
+    return f"vCPU {row['vcpu']}: container of service {service}, loses {felt:.1f} %"
+
+
+def _shared(frame: pl.DataFrame, policy: str) -> int:
+    """Cores of which two containers hold a thread each."""
+    taken = frame.filter((pl.col("policy") == policy) & pl.col("container").is_not_null())
+    return (
+        taken.group_by("core")
+        .agg(pl.col("container").n_unique())
+        .filter(pl.col("container") > 1)
+        .height
+    )
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    names = frame["policy"].unique(maintain_order=True).to_list()
+    before, after = names[0], names[-1]
+    shared = _shared(frame, before)
+    verb = "is" if shared == 1 else "are"
+    said = f"Under {before} {count(shared, 'core')} of this socket {verb} shared"
+    if before == after:
+        return f"{said} by several containers."
+    return f"{said} by several containers, under {after} {_shared(frame, after)}."
+
+
+def _table(frame: pl.DataFrame) -> pl.DataFrame:
+    return (
+        frame.drop_nulls("container")
+        .group_by("policy", "container", maintain_order=True)
+        .agg(
+            pl.col("service").first(),
+            pl.col("vcpu").sort().cast(pl.String).str.join(", ").alias("vcpu_ids"),
+            pl.col("inflation_fraction").first(),
+        )
+        .head(40)
+    )
+
+
+FIGURE = Figure(
+    title="One socket, before and after",
+    question="Who sits beside whom?",
+    how_to_read="Each square is a vCPU; the two threads of a core stand above each other, once for"
+    " each way to bind. Squares of one number belong to one container. Two numbers on one core"
+    " share it, and press on each other most. It is the socket that loses most under the first.",
+    reads=(_SOURCE,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_table,
+    absent="Nothing was bound down to the vCPU: tracekit bind does it.",
+    csv=("policy", "core", "thread", "vcpu", "container", "service", "inflation_fraction"),
+)

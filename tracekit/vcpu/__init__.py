@@ -1,0 +1,1 @@
+"""vCPUs: how hosts are built, who is bound where, and what neighbours press."""
