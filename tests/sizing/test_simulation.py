@@ -23,10 +23,10 @@ def play(part: SimulationSet, settings: Settings, seed: int) -> tuple[Simulation
     """The same random wishes through both environments, every reward and state compared."""
     wishes = np.random.default_rng(seed).uniform(0.2, 4.4, (part.size, part.periods, 2))
     keeps = np.random.default_rng(seed + 1).random((part.size, part.periods)) < 0.7
-    for at in range(part.size):
+    for one in range(part.size):
         for period in range(1, part.periods):
-            if keeps[at, period]:
-                wishes[at, period] = wishes[at, period - 1]
+            if keeps[one, period]:
+                wishes[one, period] = wishes[one, period - 1]
     plain = PlainSimulation(part, settings)
     plain.run(lambda at, period: tuple(wishes[at, period]))
     fast = Simulation(part, settings)
@@ -109,13 +109,12 @@ def test_possible_sizes_are_those_that_fit() -> None:
     simulation = Simulation(set_of(np.full((30, 4, 2), 0.5)), Settings(nodes=1))
     simulation.apply(np.tile([1.0, 1.0], (30, 1)))
     simulation.advance()
-    could = simulation.possible()
+    could = simulation.possible(simulation.due)
     sizes = simulation.settings.sizes()
     # 48 cores and GB on the node, 30 taken: everything fits one of them
     assert could.all()
     simulation.apply(np.vstack([np.tile([4.0, 4.0], (6, 1)), np.tile([1.0, 1.0], (24, 1))]))
-    simulation.due = np.array([29])
-    assert sizes[simulation.possible()[0]].tolist() == [[1.0, 1.0]]
+    assert sizes[simulation.possible(np.array([29]))[0]].tolist() == [[1.0, 1.0]]
 
 
 def test_too_many_containers_for_the_nodes() -> None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from tracekit.sizing.agent.weights import Model
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.view import View
@@ -20,12 +21,13 @@ def simulate(
     *,
     rng: np.random.Generator,
     training: SimulationSet | None = None,
+    model: Model | None = None,
 ) -> float:
     """Size every container by the policy until all periods are over; the rewards' sum.
 
     What the policy does not declare to read is not handed to it.
     """
-    sizer = policy.start(_given(simulation, policy, rng, training))
+    sizer = policy.start(_given(simulation, policy, rng, training, model))
     view = View(simulation, looks_ahead="ahead" in policy.reads)
     reward = 0.0
     while not simulation.done:
@@ -40,6 +42,7 @@ def _given(
     policy: SizingPolicy,
     rng: np.random.Generator,
     training: SimulationSet | None,
+    model: Model | None,
 ) -> Given:
     from tracekit.sizing.policies import Given  # noqa: PLC0415 - a policy may simulate another
 
@@ -54,4 +57,5 @@ def _given(
         rng=rng,
         profile=profiled if "profile" in policy.reads else None,
         training=training if "training" in policy.reads else None,
+        model=model if "model" in policy.reads else None,
     )

@@ -83,10 +83,10 @@ class Simulation:
         """What the agent sees of these containers, shape (containers, 20, 8): eqs 5-8."""
         return self.arrays.history[containers].astype(np.float32)
 
-    def possible(self) -> BoolArray:
-        """Which sizes the containers due could have, shape (due, actions)."""
-        out = np.empty((len(self.due), len(self._sizes)), dtype=np.bool_)
-        kernels.possible(self.world, self.arrays, self.due, self._sizes, out)
+    def possible(self, containers: IntArray) -> BoolArray:
+        """Which sizes these containers could have now, shape (containers, actions)."""
+        out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
+        kernels.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
 
     def apply(self, wanted: FloatArray) -> IntArray:
@@ -121,7 +121,7 @@ class Simulation:
         )
         over = self.arrays.overflowed.any(axis=1)
         last = self.now >= self.part.periods
-        full = self.now - self.arrays.began >= self.settings.cycle_periods
+        full = np.asarray(self.now - self.arrays.began >= self.settings.cycle_periods)
         self.ended = np.flatnonzero(self.active & (over | full | last))
         self._count(over)
         self._close()

@@ -61,11 +61,12 @@ class View:
 
     def possible(self) -> BoolArray:
         """Which sizes they could have now, shape (due, actions)."""
-        return self.simulation.possible()
+        return self.simulation.possible(self.due)
 
     def ahead(self) -> FloatArray:
         """The largest need of each in the coming cycle, shape (due, 2); the oracle's alone."""
         if not self.looks_ahead:
             raise PermissionError("only a policy that reads 'ahead' may see the coming cycle")
         end = self.simulation.now + self.simulation.settings.cycle_periods
-        return self.simulation.part.need[self.due, self.simulation.now : end].max(axis=1)
+        coming = self.simulation.part.need[self.due, self.simulation.now : end]
+        return np.asarray(coming.max(axis=1))

@@ -17,12 +17,13 @@ import numpy as np
 from tracekit import registry
 from tracekit.errors import unknown_name
 from tracekit.replay import parameters
+from tracekit.sizing.agent.weights import Model
 from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.view import View
 
-Reads = Literal["served", "state", "profile", "ahead", "training"]
+Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,6 +39,8 @@ class Given:
         Needs recorded beforehand, for policies that read 'profile'.
     training : SimulationSet, or None
         Other chains with their whole history, for policies that read 'training'.
+    model : Model, or None
+        A trained network, for policies that read 'model'.
     """
 
     containers: int
@@ -46,6 +49,7 @@ class Given:
     rng: np.random.Generator
     profile: FloatArray | None = None
     training: SimulationSet | None = None
+    model: Model | None = None
 
 
 class Sizer(Protocol):
@@ -66,9 +70,10 @@ class SizingPolicy:
     ----------
     source : str
         Paper and section, upstream file and version, or that the rule is ours.
-    reads : frozenset of {'served', 'state', 'profile', 'ahead', 'training'}
+    reads : frozenset of {'served', 'state', 'profile', 'ahead', 'training', 'model'}
         What it looks at: use served so far, the agent's state, needs recorded beforehand, needs
-        of the coming cycle (no real policy can), or the history of other chains.
+        of the coming cycle (no real policy can), the history of other chains, or a network that
+        was trained on them.
     """
 
     source: ClassVar[str]

@@ -20,7 +20,7 @@ class Buckets:
         last = np.log(largest * GROWTH / first + 1) / np.log(1 + GROWTH)
         self.count = int(np.ceil(last)) + 1
         powers = (1 + GROWTH) ** np.arange(self.count)
-        self.starts: FloatArray = first * (powers - 1) / GROWTH
+        self.starts: FloatArray = np.asarray(first * (powers - 1) / GROWTH, dtype=np.float64)
 
     def find(self, values: FloatArray) -> IntArray:
         """The bucket of each value; what is outside falls in the first or the last."""

@@ -51,8 +51,8 @@ class VerticalPodAutoscaler(SizingPolicy):
     apply: Annotated[
         Literal["target", "bounds"],
         About(
-            "target: at every decision; bounds: only when the limit leaves the lower or upper"
-            " bound, which is when the updater acts."
+            "target: at every decision; bounds: when the limit leaves the lower or upper bound or"
+            " memory ran out, as the updater acts."
         ),
     ] = "target"
 
@@ -87,7 +87,7 @@ class Recommender:
 
     def _outside(self, view: View, target: FloatArray) -> FloatArray:
         low, high = self.bounds(view.due)
-        outside = ((view.limit < low) | (view.limit > high)).any(axis=1)
+        outside = np.any((view.limit < low) | (view.limit > high), axis=1) | view.overflowed[:, 1]
         return np.where(outside[:, None], target, view.limit)
 
     def bounds(self, containers: IntArray) -> tuple[FloatArray, FloatArray]:
@@ -131,7 +131,7 @@ class Recommender:
 
     def _add_peaks(self, containers: IntArray, memory_bytes: FloatArray, now: float) -> None:
         """A new day begins with this peak; within a day a higher one takes the old one's place."""
-        new_day = now >= self._day_ends[containers]
+        new_day = np.asarray(now >= self._day_ends[containers])
         begin = containers[new_day]
         behind = np.floor((now - self._day_ends[begin]) / MS_PER_DAY) * MS_PER_DAY
         self._day_ends[begin] += behind + MS_PER_DAY
