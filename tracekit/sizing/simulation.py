@@ -119,7 +119,7 @@ class Simulation:
             self.settings.cycle_periods,
             self.active,
         )
-        over = self.arrays.overflowed.any(axis=1)
+        over = np.asarray(self.arrays.overflowed.any(axis=1))
         last = self.now >= self.part.periods
         full = np.asarray(self.now - self.arrays.began >= self.settings.cycle_periods)
         self.ended = np.flatnonzero(self.active & (over | full | last))

@@ -11,6 +11,7 @@ from typing import Any
 from tracekit.replay import parameters
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import Epoch, Trainer
+from tracekit.sizing.agent.weights import Float32Array
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 
@@ -43,6 +44,7 @@ def save_checkpoint(trainer: Trainer, log: list[Epoch], path: Path, mark: str) -
         "memory": {
             name: torch.from_numpy(getattr(memory, name)[: memory.count]) for name in ARRAYS
         },
+        "best": None if trainer.best is None else _as_tensors(trainer.best),
         "network": learner.network.state_dict(),
         "target": learner.target.state_dict(),
         "optimizer": learner.optimizer.state_dict(),
@@ -69,10 +71,18 @@ def load_checkpoint(trainer: Trainer, path: Path, mark: str) -> list[Epoch]:
     memory.tree[:] = document["tree"].numpy()
     for name in ARRAYS:
         getattr(memory, name)[: memory.count] = document["memory"][name].numpy()
+    if document["best"] is not None:
+        reward, layers = document["best"]
+        trainer.best = reward, {name: layer.numpy() for name, layer in layers.items()}
     learner.network.load_state_dict(document["network"])
     learner.target.load_state_dict(document["target"])
     learner.optimizer.load_state_dict(document["optimizer"])
     return [Epoch(**row) for row in json.loads(document["log"])]
+
+
+def _as_tensors(best: tuple[float, dict[str, Float32Array]]) -> tuple[float, dict[str, Any]]:
+    torch = torch_ready()
+    return best[0], {name: torch.from_numpy(layer) for name, layer in best[1].items()}
 
 
 def _read(path: Path) -> Any:
@@ -80,5 +90,5 @@ def _read(path: Path) -> Any:
         return None
     try:
         return torch_ready().load(path, weights_only=True)
-    except (RuntimeError, OSError, ValueError, EOFError):
+    except Exception:  # noqa: BLE001 - torch raises anything on a torn file; training begins anew
         return None

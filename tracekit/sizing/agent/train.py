@@ -11,11 +11,12 @@ from tracekit.sizing.agent.explore import explore, one_step
 from tracekit.sizing.agent.learn import Learner
 from tracekit.sizing.agent.memory import Memory
 from tracekit.sizing.agent.network import layers_of, make_network
-from tracekit.sizing.agent.weights import Model
+from tracekit.sizing.agent.weights import Float32Array, Model
 from tracekit.sizing.kernels import CHANNELS, BoolArray, IntArray
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.world import CYCLES_SEEN
 
@@ -58,6 +59,7 @@ class Trainer:
         )
         self.taken = np.zeros(actions, dtype=np.int64)
         self.updates, self.done = 0, 0
+        self.best: tuple[float, dict[str, Float32Array]] | None = None
         small = self.rng.permutation(chains.chains())[: policy.pretraining_chains]
         self._small = chains.of_chains(np.sort(small))
 
@@ -67,7 +69,7 @@ class Trainer:
         return self.policy.pretraining + self.policy.epochs
 
     def model(self) -> Model:
-        """The network as it is now."""
+        """The network that did best so far, or the one of now where none was tried."""
         about = {
             "trained_on": list(self._chains.containers),
             "set": self._chains.name,
@@ -75,8 +77,19 @@ class Trainer:
             "seed": self.seed,
             "epochs": self.done,
         }
-        layers = layers_of(self.learner.network)
+        layers = layers_of(self.learner.network) if self.best is None else self.best[1]
         return Model(layers, CHANNELS, CYCLES_SEEN, self._settings.actions, about=about)
+
+    def _try(self) -> None:
+        """Put the network of now through the small set; keep it if none did better."""
+        layers = layers_of(self.learner.network)
+        model = Model(layers, CHANNELS, CYCLES_SEEN, self._settings.actions)
+        # the policy draws nothing when it does not explore
+        unused = np.random.default_rng(0)
+        trial = Simulation(self._small, self._settings)
+        reward = simulate(trial, self.policy, rng=unused, model=model)
+        if self.best is None or reward > self.best[0]:
+            self.best = reward, layers
 
     def run_epoch(self) -> Epoch:
         """One epoch of at most ``steps`` cycles a container."""
@@ -86,9 +99,14 @@ class Trainer:
         longest = self.policy.steps * self._settings.cycle_periods
         latest = max(part.periods - longest, 0)
         simulation.reset(start=int(self.rng.integers(latest + 1)), steps=self.policy.steps)
+        if self.policy.counts == "epoch":
+            self.taken[:] = 0
         epoch = _Running(self, simulation)
         epoch.run()
         self.done += 1
+        every = self.policy.validate_every
+        if every and (self.done % every == 0 or self.done == self.epochs):
+            self._try()
         return Epoch(
             phase="pretraining" if pretraining else "training",
             epoch=self.done,

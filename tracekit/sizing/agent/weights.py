@@ -80,7 +80,7 @@ def load_model(path: Path, *, channels: int, cycles: int, actions: int) -> Model
     Raises TracekitError when the file is no model, or one of another shape.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
+        with path.open("rb") as opened, np.load(opened, allow_pickle=False) as file:
             arrays = {name: file[name] for name in file.files}
         head = json.loads(str(arrays.pop("head")))
         found = {SCHEMA: (head["channels"], head["cycles"], head["actions"])}[head["schema"]]

@@ -35,7 +35,18 @@ class Ddqn(SizingPolicy):
     gamma: Annotated[float, About("Discount of the next state's value.", minimum=0, maximum=1)] = (
         0.95
     )
-    exploration: Annotated[float, About("c of the UCB choice.", minimum=0)] = 1.0
+    exploration: Annotated[
+        float,
+        About(
+            "c of the UCB choice. With 1, as one would read eq 10, the agent all but stops trying"
+            " other sizes within an epoch, since n grows to millions; 10 is ours.",
+            minimum=0,
+        ),
+    ] = 10.0
+    counts: Annotated[
+        Literal["agent", "epoch"],
+        About("What n and n_a of the UCB choice count: all of training, or the epoch."),
+    ] = "agent"
     backprop: Annotated[
         Literal["root", "gamma", "off"],
         About("How a reward is handed back: eq 14 (root), by gamma, or not."),
@@ -55,6 +66,14 @@ class Ddqn(SizingPolicy):
     ] = 100
     pretraining_chains: Annotated[int, About("Chains of the small set.", minimum=1)] = 30
     epochs: Annotated[int, About("Epochs on all training chains.", minimum=0)] = 1_000
+    validate_every: Annotated[
+        int,
+        About(
+            "Epochs between trials without exploration on the small set; the network that did best"
+            " in one is the result. 0: the last one is.",
+            minimum=0,
+        ),
+    ] = 25
 
     def start(self, given: Given) -> Choosing:
         """The trained network at work; it does not explore."""
