@@ -11,18 +11,16 @@ from tracekit.sizing.simulation import Simulation
 
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 
+from gymnasium.utils.env_checker import check_env
+
+from tracekit.sizing.gym_env import SizingEnv, SizingVectorEnv
+
 
 def test_passes_gymnasiums_checker() -> None:
-    from gymnasium.utils.env_checker import check_env
-
-    from tracekit.sizing.gym_env import SizingEnv
-
     check_env(SizingEnv(random_set(2)), skip_render_check=True)
 
 
 def test_an_episode_ends_after_64_cycles_or_with_the_trace() -> None:
-    from tracekit.sizing.gym_env import SizingEnv
-
     for periods, expected in ((60, 6), (800, 64)):
         env = SizingEnv(random_set(2, containers=5, periods=periods))
         env.reset(seed=3, options={"container": 1})
@@ -37,8 +35,6 @@ def test_an_episode_ends_after_64_cycles_or_with_the_trace() -> None:
 
 
 def test_an_action_without_room_keeps_and_says_so() -> None:
-    from tracekit.sizing.gym_env import SizingEnv
-
     env = SizingEnv(random_set(2, containers=47, periods=30), Settings(nodes=1))
     _, info = env.reset(seed=0, options={"container": 0})
     # 47 of 48 cores and GB are taken: two of each have room, three have not
@@ -48,8 +44,6 @@ def test_an_action_without_room_keeps_and_says_so() -> None:
 
 
 def test_all_containers_at_once_are_the_same_environment() -> None:
-    from tracekit.sizing.gym_env import SizingVectorEnv
-
     part = random_set(5)
     env, plain = SizingVectorEnv(part), Simulation(part, Settings())
     rng = np.random.default_rng(0)

@@ -12,6 +12,7 @@ from sizing_support import random_set, set_of
 
 from tracekit.sizing.agent.checkpoint import fingerprint, load_checkpoint, save_checkpoint
 from tracekit.sizing.agent.forward import values
+from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import train
 from tracekit.sizing.agent.train import Trainer
 from tracekit.sizing.agent.weights import Model, layer_shapes
@@ -36,8 +37,6 @@ def weights(model: Model) -> dict[str, list[float]]:
 
 
 def test_numpy_and_torch_are_the_same_network() -> None:
-    from tracekit.sizing.agent.network import act, layers_of, make_network
-
     network = make_network(20, 8, 16, seed=3)
     layers = layers_of(network)
     assert {name: layer.shape for name, layer in layers.items()} == layer_shapes(20, 8, 16)
@@ -123,17 +122,17 @@ def best_possible(part: SimulationSet, settings: Settings) -> float:
     return best(0, 0, 0)
 
 
+@pytest.mark.slow
 def test_a_tiny_problem_is_solved_to_within_two_percent() -> None:
     part, settings = tiny_problem()
     optimum = best_possible(part, settings)
     policy = Ddqn(
-        pretraining=0, epochs=150, steps=24, start_after=64, batch=32, sync=50, buffer=4096,
+        pretraining=0, epochs=110, steps=24, start_after=64, batch=32, sync=50, buffer=4096,
         backprop="off", validate_every=5,
     )  # fmt: skip
-    model = train(part, settings, policy, seed=2).model
+    model = train(part, settings, policy, seed=0).model
     simulation = Simulation(part, settings)
     found = simulate(simulation, policy, rng=np.random.default_rng(0), model=model)
-    print(found, optimum)
     assert found >= 0.98 * optimum
     # and the optimum is no trifle: keeping any one size throughout is far from it
     for size in settings.sizes():

@@ -40,6 +40,14 @@ def command(
         list[str] | None,
         typer.Option(metavar="NAME=VALUE", help="Set what the study leaves open; may be repeated."),
     ] = None,
+    sensitivity: Annotated[
+        int | None,
+        typer.Option(
+            metavar="EPOCHS",
+            min=1,
+            help="Train anew for so many epochs with alpha0, K weight, reward form, ... changed.",
+        ),
+    ] = None,
     as_json: JsonOption = False,
 ) -> None:
     """Size containers cycle by cycle: the double-DQN agent beside what practice uses.
@@ -64,6 +72,7 @@ def command(
             seed=seed,
             chains=chains,
             assume=assume or [],
+            sensitivity_epochs=sensitivity,
             progress=shown,
         )
     if as_json:

@@ -19,7 +19,11 @@ from tracekit.sqlfiles import all_queries, get_query
 
 _RUN_PREFIX = "replay/"
 #: What writes the results that are no query, by the first word of their names.
-COMMANDS = {ANALYSIS: "tracekit analyze --out", CALLGRAPH: "tracekit callgraph --out"}
+COMMANDS = {
+    ANALYSIS: "tracekit analyze --out",
+    CALLGRAPH: "tracekit callgraph --out",
+    "size": "tracekit size --out",
+}
 
 
 @dataclass(frozen=True, kw_only=True)

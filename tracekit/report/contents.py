@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.report import analysis_contents as analysis
 from tracekit.report import method_contents as method
 from tracekit.report import replay_contents as replay
+from tracekit.report import sizing_contents as sizing
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count
@@ -24,6 +25,7 @@ __all__ = [
     "ledger",
     "method",
     "replay",
+    "sizing",
     "source_files",
     "title",
     "zone_table",
@@ -38,6 +40,8 @@ def title(data: Data) -> str:
     if data.run is not None:
         load = data.run["workload"]
         return f"Replay of {load['name']}"
+    if data.sizing is not None and not data.has_store:
+        return f"Container sizing on {data.sizing.manifest['set']['name']}"
     releases = sorted({source["release"] for source in (data.info or {"sources": []})["sources"]})
     known = all_sources()
     names = [known[name].title.partition(":")[0] if name in known else name for name in releases]

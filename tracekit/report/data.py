@@ -15,6 +15,8 @@ from tracekit.query.database import Database
 from tracekit.query.describe import describe
 from tracekit.replay.run_folder import MANIFEST, is_run_folder
 from tracekit.report.computed import Computed
+from tracekit.report.sizing_run import SizingRun, read_sizing
+from tracekit.sizing.run_folder import is_sizing_run
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
 
@@ -39,6 +41,8 @@ class Data:
         ``summary`` and ``steps`` of the run folder.
     results : callable, optional
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
+    sizing : SizingRun, optional
+        A comparison of sizing policies; None when there is none.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Data:
         run: Mapping[str, Any] | None = None,
         run_frames: Mapping[str, pl.DataFrame] | None = None,
         results: Callable[[str], pl.DataFrame] | None = None,
+        sizing: SizingRun | None = None,
     ) -> None:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -56,6 +61,7 @@ class Data:
         self._results = results
         self.info = info
         self.run = run
+        self.sizing = sizing
 
     @property
     def has_store(self) -> bool:
@@ -84,12 +90,20 @@ class Data:
         """A frame of the run folder; a frame without columns when there is no run."""
         return self._run_frames.get(name, pl.DataFrame())
 
+    def size(self, name: str) -> pl.DataFrame:
+        """A frame of the sizing run; a frame without columns when there is none."""
+        return (
+            pl.DataFrame() if self.sizing is None else self.sizing.frames.get(name, pl.DataFrame())
+        )
+
 
 def open_source(source: Path) -> tuple[Path | None, Path | None]:
     """The store and the run that a path means; raises TracekitError when it is neither.
 
-    A run's own store is used when it is still there.
+    A run's own store is used when it is still there. A sizing run is neither, but may name a store.
     """
+    if is_sizing_run(source):
+        return _named_store(source), None
     if not is_run_folder(source):
         return _store_of(source), None
     for name in ("manifest.json", *(f"{frame}.parquet" for frame in RUN_FRAMES)):
@@ -118,7 +132,8 @@ def _store_of(source: Path) -> Path:
 
 def _named_store(run: Path) -> Path | None:
     """The store the manifest names, else the one beside the run with the workload's name."""
-    load = read_run(run).get("workload", {})
+    document = read_run(run)
+    load = document.get("workload") or document.get("set") or {}
     named, name = load.get("store"), str(load.get("name", ""))
     beside = run.resolve().parent / name if name and Path(name).name == name else None
     for folder in (run / str(named) if named else None, beside):
@@ -136,8 +151,10 @@ def read_run(folder: Path) -> dict[str, Any]:
     return document
 
 
-def load(database: Database | None, store: Store | None, run: Path | None) -> Data:
-    """The data of an opened store and a run folder, either of which may be absent."""
+def load(
+    database: Database | None, store: Store | None, run: Path | None, sizing: Path | None = None
+) -> Data:
+    """The data of an opened store, a run folder and a sizing run, each of which may be absent."""
 
     def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
         if database is None:
@@ -151,4 +168,5 @@ def load(database: Database | None, store: Store | None, run: Path | None) -> Da
         run=read_run(run) if run else None,
         run_frames=frames,
         results=Computed(store).frame if store else None,
+        sizing=read_sizing(sizing) if sizing else None,
     )

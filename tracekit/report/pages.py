@@ -6,8 +6,8 @@ A template starts with::
        order: 30
        needs: store #}
 
-``needs`` is ``store``, ``run`` or ``any``: a page is left out when there is no such thing. Files
-that start with an underscore are parts that pages share.
+``needs`` is ``store``, ``run``, ``sizing`` or ``any``: a page is left out when there is no such
+thing. Files that start with an underscore are parts that pages share.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tracekit.errors import TracekitError
 from tracekit.report.data import Data
 
 _HEADER = re.compile(r"\A\{#\s*(.*?)\s*#\}", re.DOTALL)
-_NEEDS = ("store", "run", "any")
+_NEEDS = ("store", "run", "sizing", "any")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,13 @@ class Page:
 
     def fits(self, data: Data) -> bool:
         """Whether the data is there that the page speaks of."""
-        return {"store": data.has_store, "run": data.has_run, "any": True}[self.needs]
+        there = {
+            "store": data.has_store,
+            "run": data.has_run,
+            "sizing": data.sizing is not None,
+            "any": True,
+        }
+        return there[self.needs]
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import all_pages
+from tracekit.report.sizing_run import find_sizing
 from tracekit.store.folder import open_store
 
 
@@ -55,7 +56,7 @@ def render(source: Path, out: Path, *, progress: Progress = SILENT) -> ReportSum
     store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
-        data = load(database, store, run)
+        data = load(database, store, run, find_sizing(Path(source), folder))
         html = render_data(data, progress=progress)
         said = key_findings(data)
     text = html.encode()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +19,7 @@ from tracekit.sizing.policies import SizingPolicy, all_sizing_policies, parse_si
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.read import load_set
 from tracekit.sizing.run_folder import check_replaceable, write_study
+from tracekit.sizing.sensitivity import sensitivity
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.study import Study, run_study, with_epochs
 from tracekit.sizing.world import CYCLES_SEEN
@@ -34,6 +36,7 @@ def run_size(
     seed: int = 0,
     chains: int = CHAINS,
     assume: Sequence[str] = (),
+    sensitivity_epochs: int | None = None,
     progress: Progress = SILENT,
 ) -> Study:
     """Compare sizing policies on a store's call chains and write the run folder ``out``.
@@ -53,6 +56,8 @@ def run_size(
         How many splits and trainings, from ``seed`` on; more than one give intervals.
     assume : sequence of str
         ``name=value`` of ``Settings``.
+    sensitivity_epochs : int, optional
+        Train the agent anew for so many epochs under each variant of ``sensitivity.VARIANTS``.
 
     Interrupted, a training is kept beside ``out``; called again in the same way it goes on.
 
@@ -74,6 +79,16 @@ def run_size(
         checkpoints=kept,
         progress=progress,
     )
+    if sensitivity_epochs is not None:
+        varied = sensitivity(
+            whole,
+            chosen,
+            settings=settings,
+            seed=seed,
+            epochs=sensitivity_epochs,
+            progress=progress,
+        )
+        study = dataclasses.replace(study, sensitivity=varied)
     write_study(study, out, store=Path(store))
     if kept.is_dir() and not any(kept.iterdir()):
         kept.rmdir()

@@ -29,7 +29,7 @@ STEPS = 64
 State = NDArray[np.float32]
 
 
-def _observations() -> Box:
+def _observations() -> Any:
     """Shares of limits and capacities, 0..1; log1p of a throughput over 10 is far below 10."""
     return Box(0.0, 10.0, (CHANNELS, CYCLES_SEEN), dtype=np.float32)
 
@@ -106,7 +106,8 @@ class SizingEnv(gymnasium.Env[State, np.int64]):
         return simulation.apply(wanted)
 
     def _state(self) -> State:
-        return self._simulation.state(np.array([self._agent]))[0]
+        state: State = self._simulation.state(np.array([self._agent]))[0]
+        return state
 
     def _info(self, infeasible: bool) -> dict[str, Any]:
         could = self._simulation.possible(np.array([self._agent]))[0]
