@@ -35,7 +35,7 @@ def test_an_episode_ends_after_64_cycles_or_with_the_trace() -> None:
 
 
 def test_an_action_without_room_keeps_and_says_so() -> None:
-    env = SizingEnv(random_set(2, containers=47, periods=30), Settings(nodes=1))
+    env = SizingEnv(random_set(2, containers=47, periods=30), Settings(nodes=1, node_scale=1))
     _, info = env.reset(seed=0, options={"container": 0})
     # 47 of 48 cores and GB are taken: two of each have room, three have not
     assert info["action_mask"].reshape(4, 4).tolist() == [[1, 1, 0, 0]] * 2 + [[0] * 4] * 2

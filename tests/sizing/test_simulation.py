@@ -44,7 +44,7 @@ def play(part: SimulationSet, settings: Settings, seed: int) -> tuple[Simulation
 @given(some.integers(0, 10_000), some.sampled_from(["reciprocal", "printed"]), some.integers(1, 7))
 @runs(max_examples=12)
 def test_equals_the_plain_environment(seed: int, reward: Any, cycle: int) -> None:
-    settings = Settings(cycle_periods=cycle, reward=reward, containers_per_node=4, nodes=3)
+    settings = Settings(cycle_periods=cycle, reward=reward, nodes=3, node_scale=0.2)
     fast, plain = play(random_set(seed), settings, seed)
     for at, period, cores, gb in plain.log:
         assert fast.arrays.limits[at, period].tolist() == [cores, gb]
@@ -53,7 +53,7 @@ def test_equals_the_plain_environment(seed: int, reward: Any, cycle: int) -> Non
 
 def test_equals_the_plain_environment_where_nodes_are_full() -> None:
     part = random_set(3, containers=60, periods=30)
-    fast, _ = play(part, Settings(cycle_periods=4, nodes=2), 3)
+    fast, _ = play(part, Settings(cycle_periods=4, nodes=2, node_scale=1), 3)
     assert fast.infeasible.sum() > 0
     assert fast.arrays.allocated == pytest.approx(
         np.array([fast.arrays.limit[fast.arrays.node == n].sum(axis=0) for n in range(2)])
@@ -97,7 +97,9 @@ def test_a_need_above_the_largest_size_overflows_for_ever() -> None:
 
 
 def test_outcomes_of_resizing() -> None:
-    simulation = Simulation(set_of(np.full((26, 4, 2), 0.5)), Settings(cycle_periods=2, nodes=3))
+    simulation = Simulation(
+        set_of(np.full((26, 4, 2), 0.5)), Settings(cycle_periods=2, nodes=3, node_scale=1)
+    )
     first = simulation.apply(np.tile([4.0, 4.0], (26, 1)))
     # 26 containers of four cores want 104 of the 80 cores of the first-fit nodes and 48 of the rest
     assert set(first.tolist()) == {RESIZED, MOVED, INFEASIBLE}
@@ -106,7 +108,7 @@ def test_outcomes_of_resizing() -> None:
 
 
 def test_possible_sizes_are_those_that_fit() -> None:
-    simulation = Simulation(set_of(np.full((30, 4, 2), 0.5)), Settings(nodes=1))
+    simulation = Simulation(set_of(np.full((30, 4, 2), 0.5)), Settings(nodes=1, node_scale=1))
     simulation.apply(np.tile([1.0, 1.0], (30, 1)))
     simulation.advance()
     could = simulation.possible(simulation.due)
@@ -119,7 +121,7 @@ def test_possible_sizes_are_those_that_fit() -> None:
 
 def test_too_many_containers_for_the_nodes() -> None:
     with pytest.raises(TracekitError, match="49 containers of the smallest size"):
-        Simulation(set_of(np.ones((49, 3, 2))), Settings(nodes=1))
+        Simulation(set_of(np.ones((49, 3, 2))), Settings(nodes=1, node_scale=1))
 
 
 def test_a_container_that_had_its_steps_is_never_due_again() -> None:

@@ -35,6 +35,12 @@ class PlainNode:
         return sum(1 - share for share in shares) / 2
 
 
+def scaled(node: int, settings: Settings) -> tuple[float, float]:
+    """Cores and GB of a node."""
+    cores, memory = SPECIFICATIONS[node % 2]
+    return cores * settings.node_scale, memory * settings.node_scale
+
+
 class PlainSimulation:
     """All containers sized by a function of (container, period) that returns limits."""
 
@@ -42,7 +48,7 @@ class PlainSimulation:
         self.part, self.settings = part, settings
         count = nodes_for(settings, part.size)
         half = [n // 2 % 2 == 0 for n in range(count)] if count > 2 else [True, False][:count]
-        self.nodes = [PlainNode(SPECIFICATIONS[n % 2], half[n]) for n in range(count)]
+        self.nodes = [PlainNode(scaled(n, settings), half[n]) for n in range(count)]
         self.rewards: dict[tuple[int, int], float] = {}
         self.states: dict[tuple[int, int], list[float]] = {}
         self.log: list[tuple[int, int, float, float]] = []

@@ -41,7 +41,7 @@ VARIANTS = (
     _setting(reward="printed"),
     Variant("exploration=1", agent=lambda given: dataclasses.replace(given, exploration=1.0)),
     Variant("backprop=off", agent=lambda given: dataclasses.replace(given, backprop="off")),
-    _setting(containers_per_node=12.0),
+    _setting(node_scale=1.0),
 )
 
 

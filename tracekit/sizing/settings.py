@@ -26,6 +26,14 @@ class Settings:
     containers_per_node: Annotated[
         float, About("Containers per node: 225 containers on 11 nodes.", minimum=1)
     ] = 225 / 11
+    node_scale: Annotated[
+        float,
+        About(
+            "Nodes are so many times (48 cores, 48 GB) and (32, 64), in turn. With 1 they cannot"
+            " hold what containers of the trace need at the study's density, whoever sizes them.",
+            minimum=0.05,
+        ),
+    ] = 2.0
     nodes: Annotated[
         int, About("Number of nodes; 0: as many as containers_per_node asks for.", minimum=0)
     ] = 0

@@ -9,7 +9,7 @@ from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, State, Worl
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 
-#: Two specifications in turn; the study's table 5 is lost, these are ours: cores, GB.
+#: Two specifications in turn, before scaling; the study's table 5 is lost, these are ours.
 SPECIFICATIONS = ((48.0, 48.0), (32.0, 64.0))
 #: Cycles a state looks back on.
 CYCLES_SEEN = 8
@@ -28,7 +28,8 @@ def build_world(part: SimulationSet, settings: Settings) -> World:
     A container's throughput is the calls into it or out of it, whichever are more: the first
     container of a chain has no caller in the set.
     """
-    total = np.array([SPECIFICATIONS[n % 2] for n in range(nodes_for(settings, part.size))])
+    count = nodes_for(settings, part.size)
+    total = np.array([SPECIFICATIONS[n % 2] for n in range(count)]) * settings.node_scale
     order = np.argsort(part.edges[:, 1], kind="stable")
     ends = part.edges[order]
     first = np.searchsorted(ends[:, 1], np.arange(part.size + 1))

@@ -118,11 +118,11 @@ class Trainer:
         )
 
     def _drawn(self) -> SimulationSet:
-        """Chains in random order until the epoch has its containers."""
+        """Chains in random order, as many as the epoch has room for."""
         order = self.rng.permutation(self._chains.chains())
         sizes = np.array([(self._chains.chain == chain).sum() for chain in order])
-        count = int(np.searchsorted(np.cumsum(sizes), self.policy.epoch_containers)) + 1
-        return self._chains.of_chains(order[:count])
+        room = np.cumsum(sizes) <= self.policy.epoch_containers
+        return self._chains.of_chains(order[: max(int(room.sum()), 1)])
 
     def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
         """The sizes containers could have now."""

@@ -59,8 +59,8 @@ class Ddqn(SizingPolicy):
     sync: Annotated[int, About("Updates between copies to the target network.", minimum=1)] = 200
     steps: Annotated[int, About("Cycles of a container in an epoch, at most.", minimum=1)] = 64
     epoch_containers: Annotated[
-        int, About("Chains join an epoch until it has so many containers.", minimum=1)
-    ] = 41
+        int, About("Chains join an epoch while it has no more containers.", minimum=1)
+    ] = 40
     pretraining: Annotated[
         int, About("Epochs on a small set of chains before the others.", minimum=0)
     ] = 100
