@@ -52,6 +52,8 @@ def facts(data: Data) -> list[tuple[str, str]]:
     """The numbers under the title: what, how much, over how long."""
     if data.run is not None:
         return _run_facts(data.run)
+    if data.sizing is not None and not data.has_store:
+        return sizing.headline(data.sizing)
     tables = (data.info or {"tables": {}})["tables"]
     most = {name: max((t.get(name, 0) for t in tables.values()), default=0) for name in _ENTITIES}
     shown = [(f"{most[name]:,}", name) for name in _ENTITIES[:4] if most[name]]

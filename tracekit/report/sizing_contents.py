@@ -8,7 +8,8 @@ import polars as pl
 
 from tracekit.report.cells import Cell, Column, Table, cell, table
 from tracekit.report.data import Data
-from tracekit.report.words import NBSP, count, percent
+from tracekit.report.sizing_run import SizingRun
+from tracekit.report.words import NBSP, count
 from tracekit.sizing.measures import MEASURES
 
 #: Measures of the sensitivity table.
@@ -38,6 +39,17 @@ def compared(data: Data) -> str:
         f" {count(facts['training_containers'], 'container')} to learn from,"
         f" {count(facts['periods'], 'period')}; compared {times}."
     )
+
+
+def headline(run: SizingRun) -> list[tuple[str, str]]:
+    """The numbers under the title of a report of a sizing run alone."""
+    found = run.manifest["set"]["facts"]
+    policies = run.frames["summary"]["policy"].n_unique()
+    return [
+        (f"{policies:,}", "policies"),
+        (f"{found['test_containers']:,}", "test containers"),
+        (f"{found['periods']:,}", "periods"),
+    ]
 
 
 def measures_table(data: Data) -> Table:
@@ -75,7 +87,7 @@ def _row(policy: str, frame: pl.DataFrame, columns: list[Column]) -> list[Cell]:
 
 
 def _half(half: float, column: Column) -> str:
-    return percent(half, 1) if column.kind == "percent" else f"{half:.2f}"
+    return f"{100 * half:.1f}" if column.kind == "percent" else f"{half:.2f}"
 
 
 def claims_table(data: Data) -> Table:
