@@ -107,6 +107,12 @@ def _rebalancers() -> list[Entry]:
     return [_policy(name, policy) for name, policy in all_rebalancers().items()]
 
 
+def _sizing_policies() -> list[Entry]:
+    from tracekit.sizing.policies import all_sizing_policies
+
+    return [_policy(name, policy) for name, policy in all_sizing_policies().items()]
+
+
 def _policy(name: str, policy: Any) -> Entry:
     return {
         "name": name,
@@ -211,6 +217,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "figures": _figures,
     "policies": _policies,
     "rebalancers": _rebalancers,
+    "sizing_policies": _sizing_policies,
     "reports": _reports,
     "searches": _searches,
     "functions": _functions,

@@ -56,6 +56,24 @@ def export(
     Raises TracekitError when the store lacks calls or container usage, or no call goes between
     two services with containers.
     """
+    frames = simulation_frames(store, chains=chains, progress=progress)
+    out.mkdir(parents=True, exist_ok=True)
+    for name, frame in frames.items():
+        frame.write_csv(out / name)
+    members = frames["chains.csv"]
+    return Exported(
+        chains=members["chain"].n_unique(),
+        containers=members.height,
+        call_rows=frames["calltable.csv"].height,
+        state_rows=frames["containerState.csv"].height,
+        files=tuple(frames),
+    )
+
+
+def simulation_frames(
+    store: Store, *, chains: int = CHAINS, progress: Progress = SILENT
+) -> dict[str, pl.DataFrame]:
+    """What ``export`` writes, by file name."""
     parts = open_parts(store)
     hosts = _containers(store)
     with progress.task("export", None, "pieces") as task:
@@ -71,7 +89,7 @@ def export(
             )
         members = _members(chosen, hosts)
         table = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
-    return _write(store, out, chosen, members, table)
+    return _printed(Names(store), table, _states(store, members["container_key"]), members)
 
 
 def _graphs(parts: list[Part], task: Task) -> Iterator[pl.DataFrame]:
@@ -139,23 +157,6 @@ def _call_table(
             .agg(pl.col("repeats").sum().alias("calls"))
         )
     return tally.frame().sort("timestamp", "um", "dm")
-
-
-def _write(
-    store: Store, out: Path, chosen: list[Chain], members: pl.DataFrame, table: pl.DataFrame
-) -> Exported:
-    states = _states(store, members["container_key"])
-    frames = _printed(Names(store), table, states, members)
-    out.mkdir(parents=True, exist_ok=True)
-    for name, frame in frames.items():
-        frame.write_csv(out / name)
-    return Exported(
-        chains=len(chosen),
-        containers=members.height,
-        call_rows=table.height,
-        state_rows=states.height,
-        files=tuple(frames),
-    )
 
 
 def _printed(

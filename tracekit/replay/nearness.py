@@ -9,7 +9,6 @@ distance: the same node or another.
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass
 from typing import Annotated
 
@@ -27,14 +26,20 @@ IntArray = NDArray[np.int64]
 
 #: The parameter that every policy has beyond its own.
 PARAMETER = "near_weight"
+_MADE: dict[type[PlacementPolicy], type[PlacementPolicy]] = {}
 _TYPE = Annotated[
     float, About("How much keeping calls on the node counts beside the policy.", minimum=0)
 ]
 
 
-@functools.cache
 def near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
     """The policy with nearness; raises TracekitError for one that cannot have it."""
+    if kind not in _MADE:
+        _MADE[kind] = _near_kind(kind)
+    return _MADE[kind]
+
+
+def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
     if "recorded" in kind.reads or kind.batched:
         why = "decides batch by batch" if kind.batched else "is what production did"
         raise TracekitError(

@@ -27,6 +27,7 @@ COMMANDS = {
     "search_placement": "tracekit placement-bench --out",
     FIT: "tracekit fit --out",
     BIND: "tracekit bind --out",
+    "size": "tracekit size --out",
 }
 
 

@@ -13,6 +13,7 @@ from tracekit.report import method_contents as method
 from tracekit.report import policies_contents as policies
 from tracekit.report import replay_contents as replay
 from tracekit.report import search_contents as search
+from tracekit.report import sizing_contents as sizing
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count
@@ -30,6 +31,7 @@ __all__ = [
     "policies",
     "replay",
     "search",
+    "sizing",
     "source_files",
     "title",
     "zone_table",
@@ -44,6 +46,8 @@ def title(data: Data) -> str:
     if data.run is not None:
         load = data.run["workload"]
         return f"Replay of {load['name']}"
+    if data.sizing is not None and not data.has_store:
+        return f"Container sizing on {data.sizing.manifest['set']['name']}"
     releases = sorted({source["release"] for source in (data.info or {"sources": []})["sources"]})
     known = all_sources()
     names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
@@ -56,6 +60,8 @@ def facts(data: Data) -> list[tuple[str, str]]:
     """The numbers under the title: what, how much, over how long."""
     if data.run is not None:
         return _run_facts(data.run)
+    if data.sizing is not None and not data.has_store:
+        return sizing.headline(data.sizing)
     if data.info is None:
         return []
     tables = data.info["tables"]

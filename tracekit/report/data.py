@@ -15,6 +15,8 @@ from tracekit.query.database import Database
 from tracekit.query.describe import describe
 from tracekit.replay.run_folder import MANIFEST, is_run_folder
 from tracekit.report.computed import Computed
+from tracekit.report.sizing_run import SizingRun, read_sizing
+from tracekit.sizing.run_folder import is_sizing_run
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
 from tracekit.study import Study, is_study_folder
@@ -44,6 +46,8 @@ class Data:
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
     studies : mapping of str to Study
         What studies found, by the name of the study.
+    sizing : SizingRun, optional
+        A comparison of sizing policies; None when there is none.
     """
 
     def __init__(
@@ -55,6 +59,7 @@ class Data:
         run_frames: Mapping[str, pl.DataFrame] | None = None,
         results: Callable[[str], pl.DataFrame] | None = None,
         studies: Mapping[str, Study] | None = None,
+        sizing: SizingRun | None = None,
     ) -> None:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -63,6 +68,7 @@ class Data:
         self.info = info
         self.run = run
         self.studies = dict(studies or {})
+        self.sizing = sizing
 
     @property
     def has_store(self) -> bool:
@@ -94,14 +100,23 @@ class Data:
         """A frame of the run folder; a frame without columns when there is no run."""
         return self._run_frames.get(name, pl.DataFrame())
 
+    def size(self, name: str) -> pl.DataFrame:
+        """A frame of the sizing run; a frame without columns when there is none."""
+        return (
+            pl.DataFrame() if self.sizing is None else self.sizing.frames.get(name, pl.DataFrame())
+        )
+
 
 def open_source(source: Path) -> tuple[Path | None, Path | None]:
     """The store and the run that a path means; raises TracekitError when it is neither.
 
-    A run's own store is used when it is still there; a study folder has neither.
+    A run's own store is used when it is still there. A sizing run may name a store, a study folder
+    has neither.
     """
     if is_study_folder(source):
         return None, None
+    if is_sizing_run(source):
+        return _named_store(source), None
     if not is_run_folder(source):
         return _store_of(source), None
     for name in ("manifest.json", *(f"{frame}.parquet" for frame in RUN_FRAMES)):
@@ -130,7 +145,8 @@ def _store_of(source: Path) -> Path:
 
 def _named_store(run: Path) -> Path | None:
     """The store the manifest names, else the one beside the run with the workload's name."""
-    load = read_run(run).get("workload", {})
+    document = read_run(run)
+    load = document.get("workload") or document.get("set") or {}
     named, name = load.get("store"), str(load.get("name", ""))
     beside = run.resolve().parent / name if name and Path(name).name == name else None
     for folder in (run / str(named) if named else None, beside):
@@ -152,9 +168,11 @@ def load(
     database: Database | None,
     store: Store | None,
     run: Path | None,
+    *,
     studies: Mapping[str, Study] | None = None,
+    sizing: Path | None = None,
 ) -> Data:
-    """The data of an opened store, a run folder and studies, each of which may be absent."""
+    """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
 
     def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
         if database is None:
@@ -170,4 +188,5 @@ def load(
         run_frames=frames,
         results=Computed(store).frame if store else None,
         studies=studies,
+        sizing=read_sizing(sizing) if sizing else None,
     )

@@ -6,9 +6,9 @@ A template starts with::
        order: 30
        needs: store #}
 
-``needs`` is ``store``, ``run``, ``data`` (either), ``any``, or ``study`` and names of studies of
-which one is enough: a page is left out when there is no such thing. Files that start with an
-underscore are parts that pages share.
+``needs`` is ``store``, ``run``, ``data`` (either), ``sizing``, ``any``, or ``study`` and names of
+studies of which one is enough: a page is left out when there is no such thing. Files that start
+with an underscore are parts that pages share.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from tracekit.errors import TracekitError
 from tracekit.report.data import Data
 
 _HEADER = re.compile(r"\A\{#\s*(.*?)\s*#\}", re.DOTALL)
-_NEEDS = re.compile(r"store|run|data|any|study( \w+)+")
+_NEEDS = re.compile(r"store|run|data|sizing|any|study( \w+)+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,10 +39,15 @@ class Page:
     def fits(self, data: Data) -> bool:
         """Whether the data is there that the page speaks of."""
         kind, *studies = self.needs.split()
-        if kind == "study":
-            return any(name in data.studies for name in studies)
-        either = data.has_store or data.has_run
-        return {"store": data.has_store, "run": data.has_run, "data": either, "any": True}[kind]
+        there = {
+            "store": data.has_store,
+            "run": data.has_run,
+            "data": data.has_store or data.has_run,
+            "sizing": data.sizing is not None,
+            "study": any(name in data.studies for name in studies),
+            "any": True,
+        }
+        return there[kind]
 
 
 @functools.cache

@@ -25,6 +25,7 @@ from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import all_pages
+from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
 from tracekit.store.folder import open_store
 
@@ -69,7 +70,8 @@ def render(
     store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
-        data = load(database, store, run, found)
+        sizing = find_sizing(Path(source), folder)
+        data = load(database, store, run, studies=found, sizing=sizing)
         html = render_data(data, progress=progress)
         said = key_findings(data)
     text = html.encode()

@@ -210,8 +210,7 @@ def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> Place
     if "near_weight" in given and "near_weight" not in parameters.names(kind):
         from tracekit.replay.nearness import near_kind  # noqa: PLC0415 - it builds on this
 
-        make: Any = near_kind
-        kind = make(kind)
+        kind = near_kind(kind)
     made: Any = parameters.build(kind, f"policy {kind.name()}", given)
     if not isinstance(made, PlacementPolicy):
         raise TypeError(kind)

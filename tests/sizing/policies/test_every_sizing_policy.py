@@ -1,0 +1,96 @@
+"""Promises that every sizing policy keeps."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from sizing_support import random_set
+
+from tracekit.catalogue import listing
+from tracekit.errors import TracekitError
+from tracekit.replay import parameters
+from tracekit.sizing.agent.weights import Model, layer_shapes
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.settings import Settings
+from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.simulate import simulate
+from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.view import View
+
+POLICIES = all_sizing_policies()
+every_policy = pytest.mark.parametrize("name", POLICIES)
+SETTINGS = Settings(cycle_periods=5, nodes=2)
+
+
+def model() -> Model:
+    """An untrained network."""
+    rng = np.random.default_rng(0)
+    shapes = layer_shapes(20, 8, 16)
+    layers = {name: rng.normal(0, 0.1, shape).astype(np.float32) for name, shape in shapes.items()}
+    return Model(layers, 20, 8, 16)
+
+
+def sized(name: str, part: SimulationSet, *, seed: int = 0) -> Simulation:
+    """The set under the policy with its defaults."""
+    simulation = Simulation(part, SETTINGS)
+    rng = np.random.default_rng(seed)
+    simulate(simulation, POLICIES[name](), rng=rng, training=random_set(8), model=model())
+    return simulation
+
+
+@every_policy
+def test_it_is_documented_and_listed(name: str) -> None:
+    policy = POLICIES[name]
+    assert policy.source
+    assert policy.reads
+    assert all(note.doc.endswith(".") for note in parameters.about(policy).values())
+    assert all(field.kw_only for field in dataclasses.fields(policy))
+    assert name in [entry["name"] for entry in listing("sizing_policies")]
+
+
+@every_policy
+def test_its_text_reads_back_as_the_same_policy(name: str) -> None:
+    policy = POLICIES[name]()
+    assert str(policy) == name
+    spelled = f"{name}[{parameters.spell_all(policy, defaults=True)}]"
+    assert parse_sizing_policy(spelled) == policy
+
+
+@every_policy
+def test_limits_are_sizes_and_nodes_hold_them(name: str) -> None:
+    simulation = sized(name, random_set(3, containers=30, periods=40))
+    limits = simulation.arrays.limits
+    assert ((limits == np.round(limits)) & (limits >= 1) & (limits <= 4)).all()
+    assert (simulation.arrays.allocated <= simulation.world.total + 1e-9).all()
+
+
+@every_policy
+def test_same_input_same_limits(name: str) -> None:
+    part = random_set(4)
+    first, again = sized(name, part, seed=1), sized(name, part, seed=1)
+    assert first.arrays.limits.tobytes() == again.arrays.limits.tobytes()
+
+
+@every_policy
+def test_only_the_oracle_knows_what_comes(name: str) -> None:
+    """Limits until a period are the same whatever the needs from then on."""
+    part, now = random_set(5, periods=200), 148
+    changed = dataclasses.replace(part, need=part.need.copy())
+    changed.need[:, now:] = 4.0 - changed.need[:, now:]
+    before, after = (sized(name, one).arrays.limits[:, :now] for one in (part, changed))
+    same = before.tobytes() == after.tobytes()
+    # a cycle that spans the change differs for the oracle, if only in its last decision
+    assert same == (name != "oracle")
+
+
+def test_a_policy_that_peeks_is_stopped() -> None:
+    with pytest.raises(PermissionError, match="may see the coming cycle"):
+        View(Simulation(random_set(1), SETTINGS)).ahead()
+
+
+def test_an_unknown_name() -> None:
+    with pytest.raises(TracekitError, match="no sizing policy named 'orcale'") as caught:
+        parse_sizing_policy("orcale")
+    assert "did you mean 'oracle'" in str(caught.value.hint)

@@ -1,0 +1,187 @@
+"""The recommender against one written sample by sample, and its released defaults."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import settings as runs
+from hypothesis import strategies as some
+from sizing_support import PERIOD_MS, set_of
+
+from tracekit.sizing.policies import Given
+from tracekit.sizing.policies._histogram import Buckets
+from tracekit.sizing.policies.vertical_pod_autoscaler import (
+    CPU_BUCKETS,
+    MEMORY_BUCKETS,
+    Recommender,
+    VerticalPodAutoscaler,
+)
+from tracekit.sizing.settings import Settings
+from tracekit.sizing.simulate import simulate
+from tracekit.sizing.simulation import Simulation
+from tracekit.units import BYTES_PER_GIB
+
+
+class PlainHistogram:
+    """Weights in buckets, one sample at a time."""
+
+    def __init__(self, first: float, largest: float) -> None:
+        self.first, self.weights = first, {}  # type: ignore[var-annotated]
+        self.count = math.ceil(math.log(largest * 0.05 / first + 1) / math.log(1.05)) + 1
+
+    def bucket(self, value: float) -> int:
+        if value < self.first:
+            return 0
+        return min(int(math.log(value * 0.05 / self.first + 1) / math.log(1.05)), self.count - 1)
+
+    def start(self, bucket: int) -> float:
+        return self.first * (1.05**bucket - 1) / 0.05
+
+    def add(self, value: float, weight: float) -> None:
+        at = self.bucket(value)
+        self.weights[at] = self.weights.get(at, 0.0) + weight
+
+    def subtract(self, value: float, weight: float) -> None:
+        at = self.bucket(value)
+        left = self.weights[at] - weight
+        self.weights[at] = 0.0 if left < 1e-4 else left
+
+    def percentile(self, share: float) -> float:
+        filled = sorted(at for at, weight in self.weights.items() if weight >= 1e-4)
+        if not filled:
+            return 0.0
+        total, running = sum(self.weights.values()), 0.0
+        for at in filled:
+            running += self.weights[at]
+            if running >= share * total:
+                break
+        return self.start(min(at + 1, self.count - 1))
+
+
+def plain_target(
+    cpu: list[float], memory: list[float], request: list[float]
+) -> tuple[float, float]:
+    """Target of one container from its samples, days of 24 hours, no out-of-memory kill."""
+    cores, peaks = PlainHistogram(0.01, 1000.0), PlainHistogram(1e7, 1e12)
+    day_ends, peak = 0.0, 0.0
+    day = 24 * 3600_000
+    for at, (c, m, r) in enumerate(zip(cpu, memory, request, strict=True)):
+        now = at * PERIOD_MS
+        cores.add(c, max(r, 0.1) * 2 ** (now / day))
+        value = m * BYTES_PER_GIB
+        if now >= day_ends:
+            day_ends += (now - day_ends) // day * day + day
+            peak = value
+            peaks.add(value, 2 ** (day_ends / day))
+        elif value > peak:
+            if peak:
+                peaks.subtract(peak, 2 ** (day_ends / day))
+            peak = value
+            peaks.add(value, 2 ** (day_ends / day))
+    return (
+        max(cores.percentile(0.9) * 1.15, 0.025),
+        max(peaks.percentile(0.9) * 1.15 / BYTES_PER_GIB, 250 / 1024),
+    )
+
+
+@given(some.integers(0, 10_000), some.integers(1, 60))
+@runs(max_examples=25)
+def test_equals_the_one_written_sample_by_sample(seed: int, periods: int) -> None:
+    rng = np.random.default_rng(seed)
+    use = rng.uniform(0.0, 4.0, (3, periods, 2)) ** 2 / 4
+    request = rng.integers(1, 5, (3, periods)).astype(float)
+    recommender = made(3)
+    for at in range(periods):
+        recommender._add(use[:, at], request[:, at])
+    target = recommender.estimate(np.arange(3), 0.9)
+    for one in range(3):
+        plain = plain_target(
+            use[one, :, 0].tolist(), use[one, :, 1].tolist(), request[one].tolist()
+        )
+        assert target[one] == pytest.approx(plain)
+
+
+def made(containers: int, **changed: Any) -> Recommender:
+    given_to = Given(
+        containers=containers,
+        period_ms=PERIOD_MS,
+        settings=Settings(),
+        rng=np.random.default_rng(0),
+    )
+    return VerticalPodAutoscaler(**changed).start(given_to)
+
+
+def test_released_defaults() -> None:
+    policy = VerticalPodAutoscaler()
+    assert (policy.target, policy.lower, policy.upper) == (0.9, 0.5, 0.95)
+    assert (policy.margin, policy.half_life_hours) == (0.15, 24.0)
+    assert (policy.least_cores, policy.least_mib) == (0.025, 250.0)
+    # bucket counts of histogram_options.go for (1000, 0.01) and (1e12, 1e7) at ratio 1.05
+    assert (CPU_BUCKETS.count, MEMORY_BUCKETS.count) == (176, 176)
+
+
+def test_buckets_grow_by_five_percent() -> None:
+    buckets = Buckets(0.01, 1000.0)
+    assert buckets.starts[:3] == pytest.approx([0.0, 0.01, 0.0205])
+    assert np.diff(buckets.starts[1:])[1:] / np.diff(buckets.starts[1:])[:-1] == pytest.approx(1.05)
+    assert buckets.starts[-1] >= 1000.0
+    assert buckets.find(np.array([0.0, 0.0099, 0.0101, 5000.0])).tolist() == [0, 0, 1, 175]
+
+
+def test_memory_is_the_days_peak() -> None:
+    recommender = made(1)
+    for memory in (0.5, 2.0, 0.4, 1.0):
+        recommender._add(np.array([[0.1, memory]]), np.ones(1))
+    found = recommender.estimate(np.array([0]), 0.5)[0, 1]
+    end = MEMORY_BUCKETS.starts[MEMORY_BUCKETS.find(np.array([2.0 * BYTES_PER_GIB]))[0] + 1]
+    assert found == pytest.approx(end * 1.15 / BYTES_PER_GIB)
+
+
+def test_a_new_day_has_a_peak_of_its_own() -> None:
+    recommender = made(1)
+    day = round(24 * 3600_000 / PERIOD_MS)
+    for at in range(2 * day):
+        recommender._add(np.array([[0.1, 3.0 if at < day else 1.0]]), np.ones(1))
+    # yesterday's peak weighs half of today's: the median is today's, the 90th percentile is not
+    assert recommender.estimate(np.array([0]), 0.5)[0, 1] < 1.3
+    assert recommender.estimate(np.array([0]), 0.9)[0, 1] > 3.0
+
+
+def test_running_out_of_memory_raises_the_peak() -> None:
+    need = np.full((1, 3, 2), 0.3)
+    need[0, :, 1] = 2.5
+    simulation = Simulation(set_of(need), Settings(cycle_periods=1))
+    simulate(simulation, VerticalPodAutoscaler(), rng=np.random.default_rng(0))
+    # killed at 1 GB: 1.2 GB, and 15 % more, is two sizes' worth; killed at 2 GB: three
+    assert simulation.arrays.limits[0, :, 1].tolist() == [1, 2, 3]
+
+
+def test_bounds_are_wide_while_the_history_is_short() -> None:
+    recommender = made(1)
+    spans = []
+    for _ in range(200):
+        recommender._add(np.array([[1.0, 1.0]]), np.ones(1))
+        low, high = recommender.bounds(np.array([0]))
+        spans.append((float(low[0, 0]), float(high[0, 0])))
+    target = float(recommender.estimate(np.array([0]), 0.9)[0, 0])
+    assert all(low <= target <= high for low, high in spans)
+    assert spans[10][0] < spans[199][0]
+    assert spans[10][1] > spans[199][1]
+    # recommender.go: after an hour the lower bound is at 0.95 of what it will be
+    assert spans[120][0] / target == pytest.approx(0.95, abs=0.01)
+
+
+def test_bounds_change_less_often_than_the_target() -> None:
+    rng = np.random.default_rng(3)
+    need = np.clip(rng.normal(1.4, 0.4, (6, 300, 2)), 0, 4)
+    changed = []
+    for apply in ("target", "bounds"):
+        simulation = Simulation(set_of(need), Settings(nodes=6))
+        policy = VerticalPodAutoscaler(apply=apply)
+        simulate(simulation, policy, rng=np.random.default_rng(0))
+        changed.append(int(simulation.changed_cycles.sum()))
+    assert changed[1] <= changed[0]

@@ -1,0 +1,127 @@
+"""Simulation sets from the study's tables and from a store."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from sizing_support import random_set
+
+from tracekit.callgraph.export import export
+from tracekit.errors import TracekitError
+from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
+from tracekit.sizing.simset import split
+from tracekit.store import ingest, open_store
+from tracekit.synth import write
+
+
+def states(rows: list[tuple[int, str, float, float]]) -> pl.DataFrame:
+    names = ["timestamp", "containerID", "cpuNeed", "memNeed"]
+    return pl.DataFrame(rows, schema=names, orient="row")
+
+
+def calls(rows: list[tuple[int, str, str, int]]) -> pl.DataFrame:
+    return pl.DataFrame(rows, schema=["timestamp", "UM", "DM", "calls"], orient="row")
+
+
+STEP = 30_000
+
+
+def test_missing_periods_have_the_need_before_or_the_first() -> None:
+    frames = {
+        STATES: states(
+            [(0, "a", 1, 2), (STEP, "a", 2, 2), (3 * STEP, "a", 3, 1), (2 * STEP, "b", 4, 4)]
+        ),
+        CALLS: calls([]).cast({"UM": pl.String, "DM": pl.String, "timestamp": pl.Int64}),
+    }
+    made = set_from_frames("x", frames)
+    assert made.containers == ("a", "b")
+    assert made.need[0].tolist() == [[1, 2], [2, 2], [2, 2], [3, 1]]
+    assert made.need[1].tolist() == [[4, 4]] * 4
+    assert made.facts["samples_filled"] == 1 + 3
+    assert made.facts["containers_without_upstream"] == 2
+
+
+def test_calls_stand_under_their_periods_end() -> None:
+    frames = {
+        STATES: states([(t * STEP, c, 1, 1) for t in range(3) for c in "abc"]),
+        CALLS: calls(
+            [
+                (1, "a", "b", 5),
+                (STEP, "a", "b", 2),
+                (STEP + 1, "a", "b", 1),
+                (0, "b", "c", 7),
+                (0, "c", "c", 9),
+                (0, "a", "z", 3),
+            ]
+        ),
+    }
+    made = set_from_frames("x", frames)
+    assert made.edges.tolist() == [[0, 1], [1, 2]]
+    assert made.calls.tolist() == [[0, 7, 1], [7, 0, 0]]
+    assert made.facts["calls_of_others"] == 1
+    # without a table of chains, those that call each other are one
+    assert len(set(made.chain.tolist())) == 1
+
+
+BAD = {
+    "no column": (
+        {STATES: states([]).rename({"cpuNeed": "cpu"}), CALLS: calls([])},
+        "has no column cpuNeed; it has timestamp, containerID, cpu",
+    ),
+    "no rows": ({STATES: states([]), CALLS: calls([])}, "has no rows"),
+    "one period": ({STATES: states([(0, "a", 1, 1)]), CALLS: calls([])}, "has 1 period"),
+    "on no chain": (
+        {
+            STATES: states([(0, "a", 1, 1), (STEP, "b", 1, 1)]),
+            CALLS: calls([(0, "a", "b", 1)]),
+            MEMBERS: pl.DataFrame({"chain": [0], "containerID": ["a"]}),
+        },
+        "1 containers of containerState.csv are on no chain",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_tables_that_will_not_do(case: str) -> None:
+    frames, words = BAD[case]
+    with pytest.raises(TracekitError, match=words):
+        set_from_frames("x", frames)
+
+
+def test_a_folder_that_is_neither(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no such store"):
+        load_set(tmp_path / "none")
+    states([(0, "a", 1, 1)]).write_csv(tmp_path / STATES)
+    with pytest.raises(TracekitError, match=r"but no calltable\.csv"):
+        load_set(tmp_path)
+
+
+def test_a_store_and_its_export_are_the_same_set(tmp_path: Path) -> None:
+    write(tmp_path / "trace", preset="tiny")
+    ingest(tmp_path / "trace", tmp_path / "store")
+    export(open_store(tmp_path / "store"), tmp_path / "set", chains=9)
+    direct, files = load_set(tmp_path / "store", chains=9), load_set(tmp_path / "set")
+    assert direct.containers == files.containers
+    assert direct.need == pytest.approx(files.need)
+    assert direct.calls.tolist() == files.calls.tolist()
+    assert direct.chain.tolist() == files.chain.tolist()
+    assert direct.facts == files.facts
+
+
+def test_no_chain_is_in_both_parts() -> None:
+    whole = random_set(1, containers=60)
+    parts = split(whole, np.random.default_rng(0))
+    assert set(parts.training.containers) | set(parts.test.containers) == set(whole.containers)
+    assert not set(parts.training.chain) & set(parts.test.chain)
+    assert 18 <= parts.test.size <= 21
+    again = split(whole, np.random.default_rng(0))
+    assert again.test.containers == parts.test.containers
+    assert split(whole, np.random.default_rng(1)).test.containers != parts.test.containers
+
+
+def test_a_single_chain_cannot_be_split() -> None:
+    with pytest.raises(TracekitError, match="has 1 call chains"):
+        split(random_set(1, containers=3), np.random.default_rng(0))

@@ -1,0 +1,210 @@
+"""The study from the command line to its report."""
+
+from __future__ import annotations
+
+import builtins
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from sizing_support import random_set
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.report import render
+from tracekit.sizing.command import left_out, run_size
+from tracekit.sizing.measures import MEASURES
+from tracekit.sizing.read import CALLS, MEMBERS, STATES
+
+BASELINES = ["minimum_selection", "random_selection", "percentile_request", "oracle"]
+TORCH = importlib.util.find_spec("torch") is not None
+needs_torch = pytest.mark.skipif(not TORCH, reason="the extra rl is not installed")
+AGENT = "ddqn[steps=4,start_after=32,batch=8,buffer=128,validate_every=1,epoch_containers=6]"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A simulation set of 30 containers on ten chains, as files."""
+    out, made = tmp_path_factory.mktemp("set"), random_set(11, containers=30, periods=80)
+    ids = np.array(made.containers)
+    times, containers = np.meshgrid(made.times_ms, np.arange(30), indexing="ij")
+    pl.DataFrame(
+        {
+            "timestamp": times.ravel(),
+            "containerID": ids[containers.ravel()],
+            "cpuNeed": made.need[:, :, 0].T.ravel(),
+            "memNeed": made.need[:, :, 1].T.ravel(),
+        }
+    ).write_csv(out / STATES)
+    edge, period = np.nonzero(made.calls)
+    pl.DataFrame(
+        {
+            "timestamp": made.times_ms[period],
+            "UM": ids[made.edges[edge, 0]],
+            "DM": ids[made.edges[edge, 1]],
+            "calls": made.calls[edge, period].astype(np.int64),
+        }
+    ).write_csv(out / CALLS)
+    pl.DataFrame({"chain": made.chain, "containerID": ids}).write_csv(out / MEMBERS)
+    return out
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    files = sorted(path for path in folder.rglob("*") if path.is_file())
+    return {str(path.relative_to(folder)): path.read_bytes() for path in files}
+
+
+def test_baselines_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = ["size", str(folder), "--out", str(tmp_path / "run"), "--seeds", "3"]
+    assert run([*arguments, *(word for name in BASELINES for word in ("--policy", name))]) == 0
+    shown = capsys.readouterr().out
+    assert all(name in shown for name in BASELINES)
+    table = pl.read_parquet(tmp_path / "run" / "table.parquet")
+    assert table.height == 3 * len(BASELINES)
+    assert set(MEASURES) < set(table.columns)
+    summary = pl.read_parquet(tmp_path / "run" / "summary.parquet")
+    qos = summary.filter(policy="percentile_request", measure="qos").row(0, named=True)
+    values = table.filter(policy="percentile_request")["qos"].to_numpy()
+    assert qos["mean"] == pytest.approx(values.mean())
+    # Student's t for three seeds
+    half = 4.302653 * values.std(ddof=1) / np.sqrt(3)
+    assert qos["high"] - qos["mean"] == pytest.approx(half, rel=1e-5)
+    assert not (tmp_path / "run" / "training.parquet").exists()
+    document = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert document["verdict"] == []
+    assert {one["name"] for one in document["settings"]} >= {"alpha0", "inertia_weight", "reward"}
+
+
+def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
+    policies = ["random_selection", *([AGENT] if TORCH else [])]
+    for name in ("one", "two"):
+        run_size(folder, policies, out=tmp_path / name / "run", epochs=2)
+    assert contents(tmp_path / "one") == contents(tmp_path / "two")
+
+
+@needs_torch
+def test_the_agent_is_trained_compared_and_used_again(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "run"
+    policies = [word for name in (AGENT, *BASELINES) for word in ("--policy", name)]
+    arguments = ["size", str(folder), "--out", str(out), "--epochs", "2", "--sensitivity", "1"]
+    assert run([*arguments, *policies]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "The agent" in shown
+    assert "percentile_request: QoS" in shown
+    assert not (tmp_path / ".run.training").exists()
+    training = pl.read_parquet(out / "training.parquet")
+    assert training["epoch"].to_list() == [1, 2]
+    moved = pl.read_parquet(out / "sensitivity.parquet")
+    assert {"as chosen", "alpha0=0.25", "reward=printed"} <= set(moved["variant"])
+    claims = pl.read_parquet(out / "claims.parquet")
+    assert claims.height == 6
+    closely = pl.read_parquet(out / "containers.parquet")
+    assert closely["container"].n_unique() == 3
+    html = tmp_path / "report.html"
+    render(out, html)
+    text = html.read_text()
+    assert "Does the study&#39;s order hold?" in text or "Does the study's order hold?" in text
+    assert "What moves the result" in text
+    head = text[text.index('id="sizing"') :]
+    assert head.index("The agent") < head.index("The policies side by side")
+
+    again = tmp_path / "again"
+    model = str(out / "models" / next(iter(sorted(p.name for p in (out / "models").iterdir()))))
+    assert run(["size", str(folder), "--out", str(again), "--model", model, *policies[:2]]) == 0
+    tables = [pl.read_parquet(one / "table.parquet") for one in (out, again)]
+    agents = [one.filter(pl.col("policy").str.starts_with("ddqn")) for one in tables]
+    # the model is tried on the chains it was not trained on: those of the first run's test
+    assert agents[1].height == 1
+    document = json.loads((again / "manifest.json").read_text())
+    assert (
+        document["set"]["facts"]["test_containers"]
+        == json.loads((out / "manifest.json").read_text())["set"]["facts"]["test_containers"]
+    )
+    assert not (again / "models").exists()
+
+
+@needs_torch
+def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
+    run_size(folder, [AGENT], out=tmp_path / "run", epochs=1)
+    model = next((tmp_path / "run" / "models").iterdir())
+    seen = json.loads(str(np.load(model)["head"]))["about"]["trained_on"]
+    small = tmp_path / "small"
+    small.mkdir()
+    for name, column in ((STATES, "containerID"), (MEMBERS, "containerID"), (CALLS, "UM")):
+        frame = pl.read_csv(folder / name)
+        frame.filter(pl.col(column).is_in(seen)).write_csv(small / name)
+    with pytest.raises(TracekitError, match="was trained on every chain of small"):
+        run_size(small, [AGENT], out=tmp_path / "again", model=model)
+
+
+def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    real_find, real_import = importlib.util.find_spec, builtins.__import__
+
+    def find(name: str, package: str | None = None) -> Any:
+        return None if name == "torch" else real_find(name, package)
+
+    def refuse(name: str, *rest: Any, **more: Any) -> Any:
+        if name == "torch":
+            raise ImportError(name)
+        return real_import(name, *rest, **more)
+
+    def missing(name: str) -> Any:
+        raise ImportError(name)
+
+    monkeypatch.setattr(importlib.util, "find_spec", find)
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    monkeypatch.setattr("tracekit.sizing.agent.need_torch.importlib.import_module", missing)
+
+
+def test_without_torch_the_others_work_and_the_message_says_what_to_install(
+    folder: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    without_torch(monkeypatch)
+    study = run_size(folder, ["all"], out=tmp_path / "run")
+    assert "ddqn" not in {policy.name() for policy in study.policies}
+    assert len(study.policies) >= 6
+    with pytest.raises(TracekitError, match="needs torch, which is not installed") as caught:
+        run_size(folder, ["ddqn"], out=tmp_path / "other")
+    assert "tracekit[rl]" in str(caught.value.hint)
+    assert "needs torch" in str(left_out(study.policies))
+    capsys.readouterr()
+
+
+BAD = {
+    "setting": (["--assume", "alpha=1"], "the sizing settings has no parameter 'alpha'"),
+    "range": (["--assume", "cycle_periods=0"], "must be at least 1"),
+    "policy": (["--policy", "vpa2"], "no sizing policy named 'vpa2'"),
+    "model": (["--model", "none.npz"], "no such model file"),
+    "nodes": (["--policy", "oracle", "--assume", "containers_per_node=2000"], None),
+}
+
+
+@pytest.mark.parametrize("case", BAD)
+def test_bad_input(
+    case: str, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments, words = BAD[case]
+    code = run(["size", str(folder), "--out", str(tmp_path / "run"), *arguments])
+    said = capsys.readouterr().err
+    if words is None:
+        assert code == 0
+        return
+    assert code == 2
+    assert words in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_another_folder_is_left_alone(folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "note.txt").write_text("mine")
+    with pytest.raises(TracekitError, match="exists and is not a sizing run"):
+        run_size(folder, ["oracle"], out=tmp_path)
+    assert (tmp_path / "note.txt").read_text() == "mine"

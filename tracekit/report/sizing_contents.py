@@ -1,0 +1,167 @@
+"""What the sizing page says beside its figures: the verdict, table 7, claims, values chosen."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import polars as pl
+
+from tracekit.report.cells import Cell, Column, Table, cell, table
+from tracekit.report.data import Data
+from tracekit.report.sizing_run import SizingRun
+from tracekit.report.words import NBSP, count
+from tracekit.sizing.measures import MEASURES
+
+#: Measures of the sensitivity table.
+_MOVED = ("qos", "container_cpu_fraction", "container_memory_fraction", "node_g", "change_share")
+#: Names that hint at no unit in a table's own rule.
+_SHARES = {name for name, measure in MEASURES.items() if measure.unit == "0..1"}
+
+
+def verdict(data: Data) -> list[str]:
+    """Sentences on whom the agent beats, worst news first; one on what was compared without it."""
+    if data.sizing is None:
+        return []
+    said = [f"{sentence}." for sentence in data.sizing.manifest["verdict"]]
+    return said or ["The agent was not among the policies, so nothing is said of it."]
+
+
+def compared(data: Data) -> str:
+    """How much was compared."""
+    if data.sizing is None:
+        return ""
+    manifest = data.sizing.manifest
+    facts = manifest["set"]["facts"]
+    seeds = len(manifest["seeds"])
+    times = "once" if seeds == 1 else f"{seeds} times, each with its own split and training"
+    return (
+        f"{count(facts['test_containers'], 'container')} on call chains held back for the test,"
+        f" {count(facts['training_containers'], 'container')} to learn from,"
+        f" {count(facts['periods'], 'period')}; compared {times}."
+    )
+
+
+def headline(run: SizingRun) -> list[tuple[str, str]]:
+    """The numbers under the title of a report of a sizing run alone."""
+    found = run.manifest["set"]["facts"]
+    policies = run.frames["summary"]["policy"].n_unique()
+    return [
+        (f"{policies:,}", "policies"),
+        (f"{found['test_containers']:,}", "test containers"),
+        (f"{found['periods']:,}", "periods"),
+    ]
+
+
+def measures_table(data: Data) -> Table:
+    """Every measure by policy: the mean over seeds, and the half-width of its interval."""
+    summary = data.size("summary")
+    columns = [
+        Column(name="policy", label="Policy", kind="text"),
+        *(
+            Column(
+                name=name,
+                label=measure.title[0].upper() + measure.title[1:],
+                kind="percent" if name in _SHARES else "number",
+                meaning=f"{measure.about} [{measure.unit or 'reward'}]; {measure.better} is better",
+            )
+            for name, measure in MEASURES.items()
+        ),
+    ]
+    rows = [
+        _row(str(key[0]), frame, columns)
+        for key, frame in summary.group_by("policy", maintain_order=True)
+    ] if summary.height else []  # fmt: skip
+    return Table(caption="Sizing policies on the same test chains", columns=columns, rows=rows)
+
+
+def _row(policy: str, frame: pl.DataFrame, columns: list[Column]) -> list[Cell]:
+    found = {row["measure"]: row for row in frame.to_dicts()}
+    shown = [Cell(text=policy, sort=policy)]
+    for column in columns[1:]:
+        row = found[column.name]
+        plain = cell(row["mean"], column)
+        half = None if row["high"] is None else row["high"] - row["mean"]
+        text = plain.text if half is None else f"{plain.text} \u00b1{NBSP}{_half(half, column)}"
+        shown.append(Cell(text=text, sort=plain.sort))
+    return shown
+
+
+def _half(half: float, column: Column) -> str:
+    return f"{100 * half:.1f}" if column.kind == "percent" else f"{half:.2f}"
+
+
+def claims_table(data: Data) -> Table:
+    """The order the study reports, claim by claim."""
+    claims = data.size("claims")
+    if claims.is_empty():
+        return Table(caption="Claims", columns=[], rows=[])
+    told = claims.with_columns(
+        pl.when("holds").then(pl.lit("holds")).otherwise(pl.lit("does not hold")).alias("holds")
+    )
+    return table(
+        told.rename({"here": "here: agent / minimum / random", "holds": "verdict"}),
+        "What the study reports, and what is so here",
+    )
+
+
+def chosen_values(data: Data) -> Table:
+    """Every value that the study leaves open, as it was set."""
+    rows: list[dict[str, str]] = []
+    for owner, given in _owners(data):
+        rows += [
+            {
+                "of": owner,
+                "name": one["name"],
+                "value": one["value"],
+                "origin": "default, ours or the study's: see meaning"
+                if one["value"] == one["default"]
+                else f"set; default {one['default']}",
+                "meaning": one["description"],
+            }
+            for one in given
+        ]
+    schema = dict.fromkeys(("of", "name", "value", "origin", "meaning"), pl.String)
+    return table(pl.DataFrame(rows, schema=schema), "Values chosen")
+
+
+def _owners(data: Data) -> list[tuple[str, list[dict[str, Any]]]]:
+    if data.sizing is None:
+        return []
+    manifest = data.sizing.manifest
+    policies = [(one["policy"], one["parameters"]) for one in manifest["policies"]]
+    return [("environment", manifest["settings"]), *policies]
+
+
+def sensitivity_table(data: Data) -> Table | None:
+    """How the agent's result moves with the most sensitive values; None when it was not asked."""
+    frame = data.size("sensitivity")
+    if frame.is_empty():
+        return None
+    epochs = int(frame["epochs"][0])
+    shown = frame.select(
+        "variant",
+        "policy",
+        *(pl.col(name).alias(_share_name(name)) for name in _MOVED),
+    )
+    caption = f"One value changed at a time; the agent trained anew for {count(epochs, 'epoch')}"
+    return table(shown, caption)
+
+
+def _share_name(measure: str) -> str:
+    """A name whose ending tells the table that it is a share."""
+    return measure if measure.endswith(("_fraction", "_share")) else f"{measure}_share"
+
+
+def facts(data: Data) -> list[str]:
+    """What was mended or lacking in the set, only what there was."""
+    if data.sizing is None:
+        return []
+    known = data.sizing.manifest["set"]["facts"]
+    said = {
+        "containers_without_upstream": "without a caller in the set; their upstream state is 0",
+        "containers_above_largest": "that at times need more than the largest size",
+    }
+    told = [f"{count(known[k], 'container')} {v}" for k, v in said.items() if known.get(k)]
+    if known.get("samples_filled"):
+        told.append(f"{count(known['samples_filled'], 'sample')} missing, filled from before")
+    return told

@@ -1,0 +1,53 @@
+"""Which size is tried: eq 10 of the study as printed, which is not UCB1: it has no logarithm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.replay.fast.jit import compiled
+from tracekit.sizing.agent.weights import Float32Array
+from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
+
+
+@compiled
+def bounds(q: FloatArray, taken: IntArray, weight: float) -> FloatArray:
+    """``q_a + c sqrt(n) / n_a``, infinite for a size never taken; n is the sum of n_a."""
+    out = np.empty(len(q))
+    root = np.sqrt(float(taken.sum()))
+    for action in range(len(q)):
+        out[action] = q[action] + weight * root / taken[action] if taken[action] else np.inf
+    return out
+
+
+@compiled
+def explore(q: Float32Array, allowed: BoolArray, taken: IntArray, weight: float) -> IntArray:
+    """A size for each row, one after another, each counted before the next; ties to the lowest.
+
+    Parameters
+    ----------
+    q : float32, shape (decisions, actions)
+    allowed : bool, shape (decisions, actions)
+    taken : int64, shape (actions,), changed
+        How often each size was taken by this agent, wherever.
+    """
+    chosen = np.zeros(len(q), dtype=np.int64)
+    for row in range(len(q)):
+        upper = bounds(q[row].astype(np.float64), taken, weight)
+        best = -1
+        for action in range(len(upper)):
+            if allowed[row, action] and (best < 0 or upper[action] > upper[best]):
+                best = action
+        chosen[row] = best
+        taken[best] += 1
+    return chosen
+
+
+def greedy(q: Float32Array, allowed: BoolArray) -> IntArray:
+    """The allowed size of the largest q of each row; ties to the lowest."""
+    return np.asarray(np.argmax(np.where(allowed, q, -np.inf), axis=1), dtype=np.int64)
+
+
+def one_step(allowed: BoolArray, limit: FloatArray, sizes: FloatArray) -> BoolArray:
+    """Of the allowed sizes those at most one core and one GB from the present limit."""
+    near = (np.abs(sizes[None] - limit[:, None]) <= 1).all(axis=2)
+    return allowed & near

@@ -1,0 +1,97 @@
+"""The study's agent: a double deep Q-network over absolute sizes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+from tracekit.replay.parameters import About
+from tracekit.sizing.agent.explore import greedy, one_step
+from tracekit.sizing.agent.forward import values
+from tracekit.sizing.agent.weights import Model
+from tracekit.sizing.kernels import FloatArray
+from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.settings import Settings
+from tracekit.sizing.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ddqn(SizingPolicy):
+    """Take the size of the largest q in the state of the container, its upstreams and its node.
+
+    Training: UCB choice as printed (eq 10), double target (eq 4), rewards handed back (eq 14),
+    proportional prioritised replay, Adam on the Huber loss.
+    """
+
+    source: ClassVar[str] = (
+        "Yao et al., C.S.A. 2023 32(4), section 3: eqs 4-14; values not given there are ours"
+    )
+    reads: ClassVar[frozenset[Reads]] = frozenset({"state", "model"})
+
+    mask: Annotated[
+        Literal["fits", "step"],
+        About("fits: any size with room; step: one core and one GB from the present at most."),
+    ] = "fits"
+    gamma: Annotated[float, About("Discount of the next state's value.", minimum=0, maximum=1)] = (
+        0.95
+    )
+    exploration: Annotated[
+        float,
+        About(
+            "c of the UCB choice. With 1, as one would read eq 10, the agent all but stops trying"
+            " other sizes within an epoch, since n grows to millions; 10 is ours.",
+            minimum=0,
+        ),
+    ] = 10.0
+    counts: Annotated[
+        Literal["agent", "epoch"],
+        About("What n and n_a of the UCB choice count: all of training, or the epoch."),
+    ] = "agent"
+    backprop: Annotated[
+        Literal["root", "gamma", "off"],
+        About("How a reward is handed back: eq 14 (root), by gamma, or not."),
+    ] = "root"
+    backprop_steps: Annotated[int, About("Decisions it is handed back to.", minimum=1)] = 3
+    learning_rate: Annotated[float, About("Adam's step.", minimum=1e-9)] = 1e-3
+    batch: Annotated[int, About("Transitions of an update.", minimum=1)] = 64
+    buffer: Annotated[int, About("Transitions remembered.", minimum=64)] = 50_000
+    start_after: Annotated[int, About("Transitions before the first update.", minimum=1)] = 1_000
+    sync: Annotated[int, About("Updates between copies to the target network.", minimum=1)] = 200
+    steps: Annotated[int, About("Cycles of a container in an epoch, at most.", minimum=1)] = 64
+    epoch_containers: Annotated[
+        int, About("Chains join an epoch while it has no more containers.", minimum=1)
+    ] = 40
+    pretraining: Annotated[
+        int, About("Epochs on a small set of chains before the others.", minimum=0)
+    ] = 100
+    pretraining_chains: Annotated[int, About("Chains of the small set.", minimum=1)] = 30
+    epochs: Annotated[int, About("Epochs on all training chains.", minimum=0)] = 1_000
+    validate_every: Annotated[
+        int,
+        About(
+            "Epochs between trials without exploration on the small set; the network that did best"
+            " in one is the result. 0: the last one is.",
+            minimum=0,
+        ),
+    ] = 25
+
+    def start(self, given: Given) -> Choosing:
+        """The trained network at work; it does not explore."""
+        if given.model is None:
+            raise TypeError("ddqn reads 'model'")
+        return Choosing(self, given.model, given.settings)
+
+
+class Choosing:
+    """Chooses greedily among the sizes that fit."""
+
+    def __init__(self, policy: Ddqn, model: Model, settings: Settings) -> None:
+        self._policy, self._model = policy, model
+        self._sizes = settings.sizes()
+
+    def size(self, view: View) -> FloatArray:
+        """The size of the largest q."""
+        allowed = view.possible()
+        if self._policy.mask == "step":
+            allowed = one_step(allowed, view.limit, self._sizes)
+        return self._sizes[greedy(values(self._model, view.state()), allowed)]

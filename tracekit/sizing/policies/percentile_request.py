@@ -1,0 +1,52 @@
+"""Percentile request: one size for good, from a recorded hour."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar
+
+import numpy as np
+
+from tracekit.replay.parameters import About
+from tracekit.sizing.kernels import FloatArray
+from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.view import View
+
+
+@dataclass(frozen=True, kw_only=True)
+class PercentileRequest(SizingPolicy):
+    """A static request as a team sets it: a percentile of a recorded profile, with a margin.
+
+    The profile are the container's own needs in the first periods, known before they come: this
+    policy has an hour's head start on all others but the oracle.
+    """
+
+    source: ClassVar[str] = "common practice; percentile, margin and length of the profile are ours"
+    reads: ClassVar[frozenset[Reads]] = frozenset({"profile"})
+
+    percentile: Annotated[
+        float, About("Percentile of the profile, 0..1.", minimum=0, maximum=1)
+    ] = 0.95
+    margin: Annotated[float, About("Share added to it.", minimum=0)] = 0.15
+    periods: Annotated[int, About("Length of the profile in periods.", minimum=1)] = 120
+
+    def profile_periods(self) -> int:
+        """The first hour at 30 s a period."""
+        return self.periods
+
+    def start(self, given: Given) -> Fixed:
+        """Every container's size, decided once."""
+        if given.profile is None:
+            raise TypeError("percentile_request reads 'profile'")
+        return Fixed(np.quantile(given.profile, self.percentile, axis=1) * (1 + self.margin))
+
+
+class Fixed:
+    """The same size at every decision."""
+
+    def __init__(self, wanted: FloatArray) -> None:
+        self._wanted = wanted
+
+    def size(self, view: View) -> FloatArray:
+        """What was decided at the start."""
+        return self._wanted[view.due]

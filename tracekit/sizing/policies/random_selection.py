@@ -1,0 +1,40 @@
+"""Random selection (MN): a first size drawn as often as minimum selection ends with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from tracekit.sizing.kernels import FloatArray, IntArray
+from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.policies.minimum_selection import Growing, MinimumSelection
+from tracekit.sizing.simulate import simulate
+from tracekit.sizing.simulation import Simulation
+
+
+@dataclass(frozen=True, kw_only=True)
+class RandomSelection(SizingPolicy):
+    """Draw the first size from the final sizes of minimum selection on the training chains."""
+
+    source: ClassVar[str] = "MN of the CTM21 analysis (Yao et al. 2023), section 3.2"
+    reads: ClassVar[frozenset[Reads]] = frozenset({"served", "training"})
+
+    def start(self, given: Given) -> Growing:
+        """Minimum selection is run on the training chains first."""
+        if given.training is None:
+            raise TypeError("random selection reads 'training'")
+        largest = int(given.settings.largest.min())
+        finals = Simulation(given.training, given.settings)
+        simulate(finals, MinimumSelection(), rng=given.rng)
+        sizes = finals.arrays.limit[:, 0].astype(np.int64)
+        chances = shares(np.bincount(sizes, minlength=largest + 1)[1:])
+        drawn = given.rng.choice(np.arange(1, largest + 1), size=given.containers, p=chances)
+        return Growing(drawn.astype(np.float64), float(largest))
+
+
+def shares(counts: IntArray) -> FloatArray:
+    """How often each size was final, as chances that sum to 1."""
+    total = np.sum(counts)
+    return np.asarray(counts / total)

@@ -1,0 +1,149 @@
+"""The Kubernetes Vertical Pod Autoscaler's recommender, with the defaults it is released with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+
+from tracekit.replay.parameters import About
+from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
+from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.policies._histogram import Buckets, Histograms
+from tracekit.sizing.view import View
+from tracekit.units import BYTES_PER_GIB, MS_PER_HOUR
+
+MS_PER_DAY = 24.0 * MS_PER_HOUR
+CPU_BUCKETS = Buckets(0.01, 1000.0)
+MEMORY_BUCKETS = Buckets(1e7, 1e12)
+#: A CPU sample weighs as many as the cores requested, but this at least.
+LEAST_WEIGHT = 0.1
+#: After a container ran out of memory it is taken to need this much more, whichever is larger.
+BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
+#: Confidence multipliers of the bounds: (multiplier, exponent).
+LOWER, UPPER = (0.001, -2.0), (1.0, 1.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VerticalPodAutoscaler(SizingPolicy):
+    """Percentiles of decaying histograms of use, with a margin, as limits.
+
+    CPU: every sample; memory: the peak of each day, an out-of-memory kill counting as a peak of a
+    fifth (or 100 MiB) more. GB are taken as GiB. A container's limit is its request.
+    """
+
+    source: ClassVar[str] = (
+        "kubernetes/autoscaler, vertical-pod-autoscaler/pkg/recommender: logic/recommender.go,"
+        " logic/estimator.go, model/aggregations_config.go, model/container.go, util/histogram.go"
+    )
+    reads: ClassVar[frozenset[Reads]] = frozenset({"served"})
+
+    target: Annotated[
+        float, About("Percentile of the target, CPU and memory.", minimum=0, maximum=1)
+    ] = 0.9
+    lower: Annotated[float, About("Percentile of the lower bound.", minimum=0, maximum=1)] = 0.5
+    upper: Annotated[float, About("Percentile of the upper bound.", minimum=0, maximum=1)] = 0.95
+    margin: Annotated[float, About("Safety margin, a share of use.", minimum=0)] = 0.15
+    least_cores: Annotated[float, About("Smallest CPU recommendation.", minimum=0)] = 0.025
+    least_mib: Annotated[float, About("Smallest memory recommendation.", minimum=0)] = 250.0
+    half_life_hours: Annotated[float, About("A sample's weight halves in it.", minimum=0.01)] = 24.0
+    apply: Annotated[
+        Literal["target", "bounds"],
+        About(
+            "target: at every decision; bounds: when the limit leaves the lower or upper bound or"
+            " memory ran out, as the updater acts."
+        ),
+    ] = "target"
+
+    def start(self, given: Given) -> Recommender:
+        """A recommender without history."""
+        return Recommender(self, given)
+
+
+class Recommender:
+    """The state of all containers: histograms, the day's memory peak, when the day ends."""
+
+    def __init__(self, policy: VerticalPodAutoscaler, given: Given) -> None:
+        self._policy = policy
+        self._period_ms = float(given.period_ms)
+        half_life = policy.half_life_hours * MS_PER_HOUR
+        self._cpu = Histograms(given.containers, CPU_BUCKETS, half_life)
+        self._memory = Histograms(given.containers, MEMORY_BUCKETS, half_life)
+        self._peak = np.zeros(given.containers)
+        self._day_ends = np.zeros(given.containers)
+        self._seen = 0
+
+    def size(self, view: View) -> FloatArray:
+        """The target of each container due, or its present limit while that is within bounds."""
+        requests = view.limits(self._seen)[:, :, 0].T
+        for use, cores in zip(view.served(self._seen).swapaxes(0, 1), requests, strict=True):
+            self._add(use, cores)
+        self._killed(view.due[view.overflowed[:, 1]], view.limit[view.overflowed[:, 1], 1])
+        if not self._seen:
+            return view.limit
+        target = self.estimate(view.due, self._policy.target)
+        return target if self._policy.apply == "target" else self._outside(view, target)
+
+    def _outside(self, view: View, target: FloatArray) -> FloatArray:
+        low, high = self.bounds(view.due)
+        outside = np.any((view.limit < low) | (view.limit > high), axis=1) | view.overflowed[:, 1]
+        return np.where(outside[:, None], target, view.limit)
+
+    def bounds(self, containers: IntArray) -> tuple[FloatArray, FloatArray]:
+        """Lower and upper bound, wider the shorter the history."""
+        days = max((self._seen - 1) * self._period_ms / MS_PER_DAY, 1e-12)
+        low, high = (
+            self.estimate(containers, share, scale=(1 + by / days) ** exponent)
+            for share, (by, exponent) in (
+                (self._policy.lower, LOWER),
+                (self._policy.upper, UPPER),
+            )
+        )
+        return low, high
+
+    def estimate(self, containers: IntArray, share: float, *, scale: float = 1.0) -> FloatArray:
+        """A percentile with margin, scaled, not below the smallest recommendation; cores and GB."""
+        found = np.stack(
+            [
+                self._cpu.percentile(containers, share),
+                self._memory.percentile(containers, share) / BYTES_PER_GIB,
+            ],
+            axis=1,
+        )
+        least = [self._policy.least_cores, self._policy.least_mib * 2**20 / BYTES_PER_GIB]
+        return np.maximum(found * (1 + self._policy.margin) * scale, least)
+
+    def _add(self, use: FloatArray, request_cores: FloatArray) -> None:
+        """One period's use of every container, under its request."""
+        now = self._seen * self._period_ms
+        everyone = np.arange(len(use))
+        weights = np.maximum(request_cores, LEAST_WEIGHT)
+        self._cpu.add(everyone, use[:, 0], np.full(len(use), now), weights)
+        self._add_peaks(everyone, use[:, 1] * BYTES_PER_GIB, now)
+        self._seen += 1
+
+    def _killed(self, containers: IntArray, limit_gb: FloatArray) -> None:
+        """Out of memory at this limit: a peak above it."""
+        used = np.maximum(limit_gb * BYTES_PER_GIB, self._peak[containers])
+        needed = np.maximum(used + BUMP_BYTES, used * BUMP_RATIO)
+        self._add_peaks(containers, needed, max(self._seen - 1, 0) * self._period_ms)
+
+    def _add_peaks(self, containers: IntArray, memory_bytes: FloatArray, now: float) -> None:
+        """A new day begins with this peak; within a day a higher one takes the old one's place."""
+        new_day = np.asarray(now >= self._day_ends[containers])
+        begin = containers[new_day]
+        behind = np.floor((now - self._day_ends[begin]) / MS_PER_DAY) * MS_PER_DAY
+        self._day_ends[begin] += behind + MS_PER_DAY
+        higher = ~new_day & (memory_bytes > self._peak[containers])
+        self._replace(containers[higher])
+        self._store(containers, memory_bytes, new_day | higher)
+
+    def _replace(self, containers: IntArray) -> None:
+        there = containers[self._peak[containers] > 0]
+        self._memory.subtract(there, self._peak[there], self._day_ends[there])
+
+    def _store(self, containers: IntArray, memory_bytes: FloatArray, chosen: BoolArray) -> None:
+        added = containers[chosen]
+        self._peak[added] = memory_bytes[chosen]
+        self._memory.add(added, memory_bytes[chosen], self._day_ends[added], np.ones(len(added)))

@@ -1,0 +1,168 @@
+"""Reading a simulation set: the study's tables from a folder, or made from a store's trace."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+from scipy.sparse import csr_matrix
+from scipy.sparse.csgraph import connected_components
+
+from tracekit.callgraph.export import CHAINS, simulation_frames
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.sizing.kernels import FloatArray, IntArray
+from tracekit.sizing.simset import SimulationSet
+from tracekit.store.folder import open_store
+
+CALLS, STATES, MEMBERS = "calltable.csv", "containerState.csv", "chains.csv"
+COLUMNS = {
+    CALLS: ("timestamp", "UM", "DM", "calls"),
+    STATES: ("timestamp", "containerID", "cpuNeed", "memNeed"),
+    MEMBERS: ("chain", "containerID"),
+}
+
+
+def load_set(
+    path: str | Path, *, chains: int = CHAINS, progress: Progress = SILENT
+) -> SimulationSet:
+    """The simulation set of a store, or of a folder with the study's tables.
+
+    Parameters
+    ----------
+    path : path
+        A store with calls and container usage; or a folder with ``calltable.csv`` and
+        ``containerState.csv``, and ``chains.csv`` as ``tracekit callgraph --export`` writes it.
+        Without the latter, containers that call each other are one chain.
+    chains : int
+        Chains to choose from a store.
+
+    Raises TracekitError for a folder that is neither, or tables that lack a column or rows.
+    """
+    folder = Path(path)
+    if (folder / STATES).is_file():
+        return set_from_frames(folder.name, _read(folder))
+    frames = simulation_frames(open_store(folder), chains=chains, progress=progress)
+    return set_from_frames(folder.name, frames)
+
+
+def _read(folder: Path) -> dict[str, pl.DataFrame]:
+    if not (folder / CALLS).is_file():
+        raise TracekitError(
+            f"{folder} has {STATES} but no {CALLS}",
+            hint="write both: tracekit callgraph STORE --export FOLDER",
+        )
+    return {name: pl.read_csv(folder / name) for name in COLUMNS if (folder / name).is_file()}
+
+
+def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> SimulationSet:
+    """The simulation set of the study's tables, by file name.
+
+    Periods without a sample of a container have the need of the one before, those before its
+    first sample that of the first; ``facts`` counts them.
+    """
+    for file, frame in frames.items():
+        _check(file, frame)
+    states = frames[STATES].drop_nulls(list(COLUMNS[STATES]))
+    ids = states["containerID"].unique().sort()
+    calls = frames[CALLS].filter(pl.col("UM").is_in(ids) & pl.col("DM").is_in(ids))
+    times = _periods(states["timestamp"])
+    need, filled = _needs(states, ids, times)
+    edges, per_period = _calls(calls, ids, times)
+    chain = _chains(frames.get(MEMBERS), ids, edges)
+    callers = np.zeros(len(ids), dtype=np.bool_)
+    callers[edges[:, 1]] = True
+    return SimulationSet(
+        name=name,
+        containers=tuple(ids.to_list()),
+        chain=chain,
+        need=need,
+        times_ms=times,
+        edges=edges,
+        calls=per_period,
+        facts={
+            "chains": len(np.unique(chain)),
+            "containers": len(ids),
+            "periods": len(times),
+            "containers_without_upstream": int((~callers).sum()),
+            "samples_filled": filled,
+            "samples_dropped": frames[STATES].height - states.height,
+            "calls_of_others": frames[CALLS].height - calls.height,
+        },
+    )
+
+
+def _check(file: str, frame: pl.DataFrame) -> None:
+    missing = [column for column in COLUMNS[file] if column not in frame.columns]
+    if missing:
+        raise TracekitError(
+            f"{file} has no column {', '.join(missing)}; it has {', '.join(frame.columns)}",
+            hint=f"its columns are {', '.join(COLUMNS[file])}",
+        )
+    if file == STATES and not frame.height:
+        raise TracekitError(f"{file} has no rows", hint="export the set of a longer trace")
+
+
+def _periods(timestamps: pl.Series) -> IntArray:
+    """Every period from the first sample to the last, by the most common distance of times."""
+    times = timestamps.unique().sort().to_numpy().astype(np.int64)
+    if len(times) < 2:
+        raise TracekitError(
+            f"{STATES} has {len(times)} period, a simulation needs more", hint="export a longer set"
+        )
+    steps, counts = np.unique(np.diff(times), return_counts=True)
+    return np.arange(times[0], times[-1] + 1, steps[np.argmax(counts)], dtype=np.int64)
+
+
+def _needs(states: pl.DataFrame, ids: pl.Series, times: IntArray) -> tuple[FloatArray, int]:
+    """Needs, shape (containers, periods, 2), and how many samples were filled in."""
+    step = times[1] - times[0]
+    period = np.rint((states["timestamp"].to_numpy() - times[0]) / step).astype(np.int64)
+    container = _positions(states["containerID"], ids)
+    need = np.full((len(ids), len(times), 2), np.nan)
+    for resource, column in enumerate(("cpuNeed", "memNeed")):
+        need[container, period, resource] = np.maximum(states[column].to_numpy(), 0.0)
+    there = ~np.isnan(need[:, :, 0])
+    latest = np.maximum.accumulate(np.where(there, np.arange(len(times)), -1), axis=1)
+    source = np.where(latest < 0, np.argmax(there, axis=1)[:, None], latest)
+    return need[np.arange(len(ids))[:, None], source], int((~there).sum())
+
+
+def _positions(names: pl.Series, ids: pl.Series) -> IntArray:
+    places = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
+    found = pl.DataFrame({"id": names}).join(places, on="id", how="left", maintain_order="left")
+    return found["at"].to_numpy().astype(np.int64)
+
+
+def _calls(calls: pl.DataFrame, ids: pl.Series, times: IntArray) -> tuple[IntArray, FloatArray]:
+    """Edges, shape (edges, 2), sorted; and calls along each per period. Self-calls are none."""
+    ends = np.stack([_positions(calls["UM"], ids), _positions(calls["DM"], ids)], axis=1)
+    other = ends[:, 0] != ends[:, 1]
+    edges, edge = np.unique(ends[other], axis=0, return_inverse=True)
+    # a row stands under its period's end
+    late = np.ceil((calls["timestamp"].to_numpy()[other] - times[0]) / (times[1] - times[0]))
+    period = np.clip(late, 0, len(times) - 1).astype(np.int64)
+    counted = np.zeros((len(edges), len(times)))
+    np.add.at(counted, (edge.reshape(-1), period), calls["calls"].to_numpy()[other])
+    return edges.reshape(-1, 2).astype(np.int64), counted
+
+
+def _chains(members: pl.DataFrame | None, ids: pl.Series, edges: IntArray) -> IntArray:
+    if members is None:
+        links = csr_matrix(
+            (np.ones(len(edges)), (edges[:, 0], edges[:, 1])), shape=(len(ids), len(ids))
+        )
+        return np.asarray(connected_components(links, directed=False)[1], dtype=np.int64)
+    known = members.unique("containerID", keep="first", maintain_order=True)
+    joined = pl.DataFrame({"containerID": ids}).join(
+        known.select("containerID", "chain"), on="containerID", how="left", maintain_order="left"
+    )
+    lost = joined["chain"].null_count()
+    if lost:
+        raise TracekitError(
+            f"{lost} containers of {STATES} are on no chain of {MEMBERS}",
+            hint=f"remove {MEMBERS}: containers that call each other are one chain then",
+        )
+    return joined["chain"].to_numpy().astype(np.int64)

@@ -1,0 +1,176 @@
+"""The comparison: every policy on the same test chains, once per seed, the agent trained first."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay import parameters
+from tracekit.sizing.agent.session import Trained, train
+from tracekit.sizing.agent.train import Epoch
+from tracekit.sizing.agent.weights import Model
+from tracekit.sizing.chosen import chosen_containers, series_of
+from tracekit.sizing.intervals import differences, summary
+from tracekit.sizing.kernels import BoolArray
+from tracekit.sizing.measures import measures_of
+from tracekit.sizing.moving import training_frame
+from tracekit.sizing.policies import SizingPolicy
+from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.settings import Settings
+from tracekit.sizing.simset import SimulationSet, Split, split
+from tracekit.sizing.simulate import simulate
+from tracekit.sizing.simulation import Simulation
+
+
+@dataclass(frozen=True, kw_only=True)
+class Study:
+    """What a comparison came to; frames are described in ``run_folder``."""
+
+    whole: SimulationSet
+    settings: Settings
+    policies: tuple[SizingPolicy, ...]
+    seeds: tuple[int, ...]
+    table: pl.DataFrame
+    summary: pl.DataFrame
+    differences: pl.DataFrame
+    containers: pl.DataFrame
+    training: pl.DataFrame | None
+    models: Mapping[str, Model] = field(default_factory=dict)
+    facts: Mapping[str, int] = field(default_factory=dict)
+    sensitivity: pl.DataFrame | None = None
+
+
+def run_study(
+    whole: SimulationSet,
+    policies: Sequence[SizingPolicy],
+    *,
+    settings: Settings,
+    seeds: Sequence[int],
+    model: Model | None = None,
+    checkpoints: Path | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Put every policy through the test chains of every seed.
+
+    A seed stands for a split of the chains, an order in which containers are placed, and the
+    chances of training and of random selection. With a model given none is trained; its
+    test chains are then those it was not trained on, whatever the seed.
+
+    Parameters
+    ----------
+    checkpoints : path, optional
+        Folder in which trainings are kept while they last.
+    """
+    rows: list[dict[str, object]] = []
+    shown: list[pl.DataFrame] = []
+    logs: dict[tuple[str, int], tuple[Epoch, ...]] = {}
+    models: dict[str, Model] = {}
+    facts: dict[str, int] = {}
+    for seed in seeds:
+        parts = _parts(whole, model, seed)
+        for policy in policies:
+            name, used = str(policy), model
+            if isinstance(policy, Ddqn) and model is None:
+                trained = _train(
+                    parts, settings, policy, seed=seed, checkpoints=checkpoints, progress=progress
+                )
+                used = models[model_name(policy, seed)] = trained.model
+                logs[name, seed] = trained.log
+            simulation, row = _evaluate(parts, settings, policy, used, seed)
+            rows.append({"seed": seed, "policy": name, **row})
+            if seed == seeds[0]:
+                shown.append(series_of(simulation, name, chosen_containers(parts.test)))
+        facts = facts or _facts(whole, parts, settings)
+    table = pl.DataFrame(rows)
+    return Study(
+        whole=whole,
+        settings=settings,
+        policies=tuple(policies),
+        seeds=tuple(seeds),
+        table=table,
+        summary=summary(table),
+        differences=differences(table),
+        containers=pl.concat(shown),
+        training=training_frame(logs) if logs else None,
+        models=models,
+        facts=facts,
+    )
+
+
+def _parts(whole: SimulationSet, model: Model | None, seed: int) -> Split:
+    """Training and test chains of a seed; test containers in the order they are placed in."""
+    rng = np.random.default_rng([seed, 0])
+    known = set() if model is None else set(model.about.get("trained_on", ()))
+    seen = np.array([container in known for container in whole.containers])
+    parts = _unseen(whole, seen) if seen.any() else split(whole, rng)
+    return Split(parts.training, parts.test.take(rng.permutation(parts.test.size)))
+
+
+def _unseen(whole: SimulationSet, seen: BoolArray) -> Split:
+    """Chains the model was trained on, and the others."""
+    trained = np.unique(whole.chain[seen])
+    others = np.setdiff1d(whole.chains(), trained)
+    if not len(others):
+        raise TracekitError(
+            f"the model was trained on every chain of {whole.name}, none is left to test it on",
+            hint="train with tracekit size, which holds chains back, or test on another trace",
+        )
+    return Split(whole.of_chains(trained), whole.of_chains(others))
+
+
+def _train(
+    parts: Split,
+    settings: Settings,
+    policy: Ddqn,
+    *,
+    seed: int,
+    checkpoints: Path | None,
+    progress: Progress,
+) -> Trained:
+    kept = None if checkpoints is None else checkpoints / f"{model_name(policy, seed)}.pt"
+    return train(parts.training, settings, policy, seed=seed, checkpoint=kept, progress=progress)
+
+
+def model_name(policy: Ddqn, seed: int) -> str:
+    """What a trained model's file is called: ``seed-0``, and the parameters that are not default.
+
+    ``epochs`` and ``pretraining`` are left out of the name; they are in the file.
+    """
+    plain = dataclasses.replace(policy, epochs=Ddqn.epochs, pretraining=Ddqn.pretraining)
+    given = parameters.spell_all(plain, defaults=False)
+    return f"seed-{seed}" + (f"-{given.replace(',', '-')}" if given else "")
+
+
+def _evaluate(
+    parts: Split, settings: Settings, policy: SizingPolicy, model: Model | None, seed: int
+) -> tuple[Simulation, dict[str, float]]:
+    simulation = Simulation(parts.test, settings)
+    rng = np.random.default_rng([seed, 2])
+    reward = simulate(simulation, policy, rng=rng, training=parts.training, model=model)
+    return simulation, measures_of(simulation, reward=reward)
+
+
+def _facts(whole: SimulationSet, parts: Split, settings: Settings) -> dict[str, int]:
+    above = (whole.need > settings.largest).any(axis=(1, 2))
+    return {
+        **whole.facts,
+        "training_containers": parts.training.size,
+        "test_containers": parts.test.size,
+        "test_nodes": len(Simulation(parts.test, settings).world.total),
+        "containers_above_largest": int(above.sum()),
+    }
+
+
+def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
+    """The agent with so many epochs; pretraining shrinks with them. Others as they are."""
+    if epochs is None or not isinstance(policy, Ddqn):
+        return policy
+    pretraining = min(policy.pretraining, epochs // 10)
+    return dataclasses.replace(policy, epochs=epochs, pretraining=pretraining)
