@@ -9,6 +9,8 @@ in for how such libraries work: see ``_one_by_one``. Times are CPU seconds of th
 from __future__ import annotations
 
 import argparse
+import importlib
+import importlib.util
 import time
 from collections.abc import Callable
 from typing import Any
@@ -20,7 +22,8 @@ from tracekit.replay.engine import Engine
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.placement import parse_policy
 from tracekit.replay.placement._batch import Batch
-from tracekit.replay.placement._searching import SearchingPolicy, decode
+from tracekit.replay.placement._fitness import FitnessPolicy
+from tracekit.replay.placement._searching import decode
 from tracekit.replay.seeds import stream
 from tracekit.replay.state import ReplayState
 from tracekit.replay.workload import Workload
@@ -64,7 +67,6 @@ def _replay(load: Workload) -> float:
 def _beside(load: Workload, repeats: int) -> None:
     """One batch by tracekit, and the same number of iterations of the same search elsewhere."""
     policy: Any = parse_policy(POLICY)
-    assert isinstance(policy, SearchingPolicy)
     state = ReplayState(load, policy)
     batch = Batch(containers=tuple(state.container(at) for at in range(BATCH)))
     snapshot = state.snapshot(0)
@@ -102,7 +104,7 @@ def _timed(way: Callable[[], Any], repeats: int) -> float:
 
 
 def _one_by_one(
-    policy: SearchingPolicy, snapshot: Any, batch: Batch
+    policy: FitnessPolicy, snapshot: Any, batch: Batch
 ) -> Callable[[NDArray[np.float64]], float]:
     """The fitness of one candidate, container by container, as an objective is usually written."""
     ground = policy.ground(snapshot, np.arange(len(snapshot.capacity)))
@@ -130,19 +132,18 @@ def _one_by_one(
 def _library(
     fitness: Callable[[NDArray[np.float64]], float], nodes: int
 ) -> Callable[[], Any] | None:
-    try:
-        from mealpy import BES, FloatVar  # noqa: PLC0415 - only here, if at all
-    except ImportError:
+    if importlib.util.find_spec("mealpy") is None:
         return None
+    mealpy: Any = importlib.import_module("mealpy")
 
     def solve() -> Any:
         problem = {
             "obj_func": lambda row: -fitness(row),
-            "bounds": FloatVar(lb=[0.0] * BATCH, ub=[float(nodes)] * BATCH),
+            "bounds": mealpy.FloatVar(lb=[0.0] * BATCH, ub=[float(nodes)] * BATCH),
             "minmax": "min",
             "log_to": None,
         }
-        return BES.OriginalBES(epoch=ITERATIONS, pop_size=EAGLES).solve(problem, seed=1)
+        return mealpy.BES.OriginalBES(epoch=ITERATIONS, pop_size=EAGLES).solve(problem, seed=1)
 
     return solve
 
