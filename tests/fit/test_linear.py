@@ -8,7 +8,8 @@ from sklearn.linear_model import HuberRegressor, LinearRegression
 from vcpu_support import GOLDEN
 
 from tracekit.errors import TracekitError
-from tracekit.fit.linear import How, Loss, condition, fit_linear, solve
+from tracekit.fit.how import How, Loss
+from tracekit.fit.linear import condition, fit_linear, solve
 
 CASE = GOLDEN["patent.regression"]
 COLUMNS = np.array(CASE["input"]["rows(cpu_sc,cpu_ss)"])

@@ -7,7 +7,7 @@ from fit_support import planted
 from scipy import stats
 
 from tracekit.errors import TracekitError
-from tracekit.fit.linear import How
+from tracekit.fit.how import How
 from tracekit.fit.run import Options, fit_rows
 from tracekit.fit.services import SCHEMA, fit_services, predictions
 from tracekit.fit.table import make_table

@@ -7,17 +7,16 @@ must not be negative are options. The intercept is never shrunk, weighed down or
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import optimize, stats
 
-from tracekit.errors import TracekitError
+from tracekit.fit.how import How
+from tracekit.fit.uncertainty import standard_errors, wald_p_value
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
-Loss = Literal["squared", "huber"]
 
 #: Huber's constant: 95 % efficient where errors are normal (Huber 1981).
 HUBER = 1.345
@@ -27,30 +26,6 @@ _ROUNDS = 50
 _CLOSE = 1e-10
 #: Columns whose scaled singular values are below this share of the largest are dependent.
 RANK = 1e-8
-
-
-@dataclass(frozen=True, kw_only=True)
-class How:
-    """How coefficients are found.
-
-    Parameters
-    ----------
-    ridge : float
-        Penalty on the squares of the coefficients of regressors scaled to unit variance, in rows.
-    nonneg : bool
-        Whether coefficients, but for the intercept, may not be negative.
-    """
-
-    loss: Loss = "squared"
-    ridge: float = 0.0
-    nonneg: bool = False
-    level: float = 0.95
-
-    def __post_init__(self) -> None:
-        if not self.ridge >= 0:
-            raise TracekitError(f"ridge is {self.ridge}, expected 0 or more")
-        if not 0 < self.level < 1:
-            raise TracekitError(f"the level is {self.level}, expected a share between 0 and 1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -135,7 +110,7 @@ def fit_linear(
     residual = target - columns @ found
     used = columns.shape[1] + (absorbed or 0)
     freedom = len(target) - used if groups is None else len(np.unique(groups)) - 1
-    errors, covariance = _errors(columns, residual, weight, how, used, groups)
+    errors, covariance = standard_errors(columns, residual, weight, how, used, groups)
     if not intercept:
         errors = np.concatenate([[np.nan], errors])
     reach = stats.t.ppf(0.5 + how.level / 2, freedom) * errors if freedom > 0 else errors * np.nan
@@ -152,7 +127,7 @@ def fit_linear(
         rmse=float(np.sqrt((residual**2).mean())),
         rows=len(target),
         condition=condition(columns),
-        p_value=_p_value(found[slopes], covariance[slopes, slopes], freedom),
+        p_value=wald_p_value(found[slopes], covariance[slopes, slopes], freedom),
     )
 
 
@@ -190,63 +165,3 @@ def _weighted(
         right = np.concatenate([right, np.zeros(left.shape[1])])
     slopes = optimize.nnls(left, right)[0] if how.nonneg else np.linalg.lstsq(left, right)[0]
     return np.concatenate([[middle - centre @ slopes if intercept else 0.0], slopes])
-
-
-def _errors(  # noqa: PLR0917 - what one fit knows of itself
-    columns: FloatArray,
-    residual: FloatArray,
-    weight: FloatArray,
-    how: How,
-    used: int,
-    groups: IntArray | None,
-) -> tuple[FloatArray, FloatArray]:
-    """Standard errors and the covariance."""
-    rows = len(residual)
-    pull = weight * residual
-    # the share of rows on which Huber's loss is still a square; 1 for squares
-    square = max(float((weight == 1).mean()), 1 / rows) if how.loss == "huber" else 1.0
-    normal = square * columns.T @ columns + _penalty(columns, how)
-    bread = np.asarray(np.linalg.pinv(normal), dtype=np.float64)
-    if groups is not None:
-        covariance = _clustered(columns, pull, square, bread, groups)
-    elif rows <= used:
-        covariance = np.full((columns.shape[1],) * 2, np.nan)
-    else:
-        # Huber 1981, section 7.6; for squares it is the textbook's
-        correction = 1 + used / rows * (1 - square) / square
-        noise = correction**2 * float((pull**2).sum()) / (rows - used)
-        covariance = noise * bread @ (columns.T @ columns) @ bread
-    return np.sqrt(np.clip(np.diag(covariance), 0, None)), covariance
-
-
-def _clustered(
-    columns: FloatArray, pull: FloatArray, square: float, bread: FloatArray, groups: IntArray
-) -> FloatArray:
-    """The covariance where rows of one group err together: a jackknife over groups.
-
-    Each group's residuals are those it would have if it had been left out (CR3 of Bell &
-    McCaffrey 2002); the groups' own sums are small matrices, solved all at once.
-    """
-    order = np.argsort(groups, kind="stable")
-    starts = np.flatnonzero(np.diff(groups[order], prepend=-1))
-    sorted_columns = columns[order]
-    scores = np.add.reduceat(sorted_columns * pull[order][:, None], starts, axis=0)
-    products = sorted_columns[:, :, None] * sorted_columns[:, None, :]
-    own = square * np.add.reduceat(products, starts, axis=0) @ bread
-    without = np.linalg.pinv(np.eye(columns.shape[1]) - own)
-    alone = (without @ scores[:, :, None])[:, :, 0]
-    many = len(starts)
-    return np.asarray(bread @ (alone.T @ alone) @ bread * ((many - 1) / many))
-
-
-def _penalty(columns: FloatArray, how: How) -> FloatArray:
-    """What ridge adds to the normal equations; constant columns have no variance, so nothing."""
-    return np.diag(how.ridge * columns.var(axis=0))
-
-
-def _p_value(slopes: FloatArray, covariance: FloatArray, freedom: int) -> float:
-    """Wald's test of all slopes at once, by the F distribution."""
-    if freedom <= 0 or not np.isfinite(covariance).all() or not len(slopes):
-        return float("nan")
-    statistic = float(slopes @ np.linalg.pinv(covariance, hermitian=True) @ slopes) / len(slopes)
-    return float(stats.f.sf(statistic, len(slopes), freedom))

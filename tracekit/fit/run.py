@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.compare import SCHEMA as COMPARED
 from tracekit.fit.compare import compare_models, estimators
-from tracekit.fit.linear import How, Loss
+from tracekit.fit.how import How, Loss
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.fit.linear import How, Linear, fit_linear
+from tracekit.fit.how import How
+from tracekit.fit.linear import Linear, fit_linear
 from tracekit.fit.table import COEFFICIENTS, Table
 from tracekit.fit.validation import (
     FOLDS,

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.fit.linear import How, fit_linear
+from tracekit.fit.how import How
+from tracekit.fit.linear import fit_linear
 from tracekit.fit.table import Table, service_means
 from tracekit.fit.validation import Held, folds_of, validate
 from tracekit.fit.verdict import LEAST_ROWS, judge

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.fit.linear import How, solve
+from tracekit.fit.how import How
+from tracekit.fit.linear import solve
 from tracekit.fit.table import Table, service_means
 
 IntArray = NDArray[np.int64]

@@ -10,9 +10,10 @@ from replay_support import Row, workload
 
 from tracekit.errors import TracekitError
 from tracekit.replay.vcpus.choosers import NAMED, HostThenBind, Interference, parse_chooser
+from tracekit.replay.vcpus.hosts import room_of, room_of_file
 from tracekit.replay.vcpus.loop import VcpuOutcome, VcpuReplay, risen
 from tracekit.replay.vcpus.model import InterferenceModel
-from tracekit.replay.vcpus.run import replay_vcpus, room_of, room_of_file
+from tracekit.replay.vcpus.run import replay_vcpus
 from tracekit.replay.workload import Workload
 
 MODEL = InterferenceModel(

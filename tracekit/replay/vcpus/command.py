@@ -8,8 +8,9 @@ from pathlib import Path
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.command import load_workload
 from tracekit.replay.vcpus.folder import write_vcpus
+from tracekit.replay.vcpus.hosts import room_of, room_of_file
 from tracekit.replay.vcpus.model import model_of_fit, model_of_truth
-from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus, room_of, room_of_file
+from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus
 
 
 def run_vcpus(

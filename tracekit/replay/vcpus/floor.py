@@ -2,23 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.fast.jit import Direct
-from tracekit.replay.fast.seats import (
-    MEAN,
-    OCCUPANCY,
-    SUM,
-    Seats,
-    best_window,
-    decide,
-    leave,
-    seat,
-)
+from tracekit.replay.fast.seats import MEAN, OCCUPANCY, SUM, leave, seat
+from tracekit.replay.fast.vacancy import best_window, decide
+from tracekit.replay.vcpus.known import Kept
 from tracekit.replay.vcpus.model import InterferenceModel
+from tracekit.replay.vcpus.seating import make_seats
 from tracekit.replay.vcpus.windows import STEP
 from tracekit.vcpu.room import Room
 
@@ -26,8 +18,6 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
-#: Scores that are kept per kind of container, at most this many in all: 10 bytes each.
-MOST_KEPT = 32_000_000
 
 
 class Floor:
@@ -50,7 +40,7 @@ class Floor:
         self._change = 0
         widest = int(room.socket_vcpus.max(initial=0))
         self._work = np.empty(max(widest, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
-        self._kept = _Kept(len(room.socket_vcpus))
+        self._kept = Kept(len(room.socket_vcpus))
         self._decide, self._seat, self._leave = Direct(decide), Direct(seat), Direct(leave)
 
     @property
@@ -146,86 +136,3 @@ class Floor:
         places = self.seats.places[instance, : self.seats.size[instance]]
         ids: list[int] = (places - self.room.offset[self.seats.host[socket]]).tolist()
         return ids
-
-
-class _Row:
-    """What is known of every socket for one kind of container."""
-
-    def __init__(self, sockets: int) -> None:
-        self.known = -1
-        self.scores = np.full(sockets, np.inf)
-        self.starts = np.full(sockets, -1, dtype=np.int64)
-
-
-class _Kept:
-    """Rows by kind of container; the one longest unused goes when there are too many."""
-
-    def __init__(self, sockets: int) -> None:
-        self._sockets = sockets
-        self._most = max(MOST_KEPT // max(sockets, 1), 8)
-        self._rows: dict[tuple[int, int, bool, int], _Row] = {}
-
-    def row(self, kind: tuple[int, int, bool, int]) -> _Row:
-        """The kind's row, new if it was not kept."""
-        found = self._rows.pop(kind, None) or _Row(self._sockets)
-        self._rows[kind] = found
-        if len(self._rows) > self._most:
-            del self._rows[next(iter(self._rows))]
-        return found
-
-
-def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: IntArray) -> Seats:
-    """Empty seats for the hosts of a room."""
-    sockets, instances = len(room.socket_vcpus), len(service)
-    there = np.flatnonzero(room.socket >= 0)
-    order = np.argsort(room.socket[there], kind="stable")
-    most = int(room.socket_vcpus.max(initial=1))
-    fitting = size[size <= most]
-
-    def ints(*shape: int) -> IntArray:
-        return np.zeros(shape, dtype=np.int64)
-
-    def floats(*shape: int) -> FloatArray:
-        return np.zeros(shape, dtype=np.float64)
-
-    return Seats(
-        mates=np.ascontiguousarray(room.mates),
-        first=np.concatenate([[0], np.cumsum(room.socket_vcpus)]).astype(np.int64),
-        ids=there[order].astype(np.int64),
-        host=room.socket_host.copy(),
-        holder=np.full(room.places, -1, dtype=np.int64),
-        free=room.socket_vcpus.copy(),
-        seated=ints(sockets),
-        sitting=ints(sockets, most),
-        slot=ints(instances),
-        size=ints(instances),
-        service=service.astype(np.int64),
-        places=ints(instances, max(int(fitting.max(initial=1)), 1)),
-        core=floats(instances),
-        core_weight=floats(instances),
-        felt=floats(instances),
-        total=floats(sockets),
-        weight=floats(sockets),
-        now=floats(sockets),
-        touched=ints(sockets),
-        on_host=np.zeros((len(room.hosts), len(model.cpu)), dtype=np.int32),
-        cpu=model.cpu,
-        k1=model.k1,
-        k2=model.k2,
-        mark=ints(room.places),
-        met=ints(room.places),
-        hits=ints(most),
-        apart=floats(most),
-        together=floats(most),
-    )
-
-
-def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
-    """The vCPUs of each container: its CPU request, rounded up; none for a request of nothing.
-
-    Parameters
-    ----------
-    request : int64, shape (containers, resources)
-    """
-    milli = request[:, list(resources).index("cpu_milli")]
-    return np.asarray(-(-milli // 1000))

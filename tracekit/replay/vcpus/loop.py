@@ -16,8 +16,9 @@ from numpy.typing import NDArray
 
 from tracekit.replay.measures import StepState, measure
 from tracekit.replay.vcpus.choosers import Chooser
-from tracekit.replay.vcpus.floor import Floor, request_vcpus
+from tracekit.replay.vcpus.floor import Floor
 from tracekit.replay.vcpus.model import InterferenceModel
+from tracekit.replay.vcpus.seating import request_vcpus
 from tracekit.replay.vcpus.truth import Truth
 from tracekit.replay.workload import Workload
 from tracekit.units import MILLI_PER_CORE

@@ -1,0 +1,34 @@
+"""How the coefficients of a line are found."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+from tracekit.errors import TracekitError
+
+Loss = Literal["squared", "huber"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class How:
+    """How coefficients are found.
+
+    Parameters
+    ----------
+    ridge : float
+        Penalty on the squares of the coefficients of regressors scaled to unit variance, in rows.
+    nonneg : bool
+        Whether coefficients, but for the intercept, may not be negative.
+    """
+
+    loss: Loss = "squared"
+    ridge: float = 0.0
+    nonneg: bool = False
+    level: float = 0.95
+
+    def __post_init__(self) -> None:
+        if not self.ridge >= 0:
+            raise TracekitError(f"ridge is {self.ridge}, expected 0 or more")
+        if not 0 < self.level < 1:
+            raise TracekitError(f"the level is {self.level}, expected a share between 0 and 1")
