@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from sizing_support import GOLDEN, set_of
 
-from tracekit.sizing import kernels
+from tracekit.sizing import periods, room
+from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policies.random_selection import shares
@@ -46,7 +47,7 @@ def test_theta() -> None:
             state.share[at, :, resource] = peak, 2 * mean - peak
         through[at, 0] = case["throughput"][name]
     out = np.zeros(6)
-    kernels.upstream_use(world._replace(throughput=through), state, 3, 0, 2, out)
+    periods.upstream_use(world._replace(throughput=through), state, 3, 0, 2, out)
     expected = GOLDEN["ddqn.theta"]["expected"]["I_um"]
     assert out[[0, 1, 2, 3, 5]] == pytest.approx([expected[at] for at in (0, 1, 2, 3, 5)])
 
@@ -61,7 +62,7 @@ def test_theta_of_g() -> None:
     for at, name in enumerate(names):
         state.share[at, 0] = 0.5, 0.5 + case["G"][name]
     out = np.zeros(6)
-    kernels.upstream_use(world, state, 3, 0, 1, out)
+    periods.upstream_use(world, state, 3, 0, 1, out)
     assert out[4] == pytest.approx(GOLDEN["ddqn.theta"]["expected"]["I_um"][4])
 
 
@@ -74,11 +75,11 @@ def test_reward(form: str) -> None:
     for r_container, expected in zip(
         case["r_container"], GOLDEN["ddqn.reward"]["expected"][form], strict=True
     ):
-        rows = np.zeros((1, kernels.CHANNELS))
+        rows = np.zeros((1, CHANNELS))
         rows[0, 6:10], rows[0, 10] = 0.2 * r_container, 0.2
         rows[0, 18], rows[0, 19] = 0.06, case["r_node"] - 0.06
         out = np.zeros(1)
-        kernels.rewards(state, np.array([0]), rows, settings.coefficients(), out)
+        periods.rewards(state, np.array([0]), rows, settings.coefficients(), out)
         assert out[0] == pytest.approx(expected, abs=1e-6)
 
 
@@ -108,7 +109,7 @@ def test_first_fit_and_lowest_debris() -> None:
             allocated=np.array([node["used"] for node in nodes.values()], dtype=np.float64),
             by_first_fit=np.full(2, first_fit),
         )
-        found = kernels.room_elsewhere(world, state, 0, cores, gb)
+        found = room.room_elsewhere(world, state, 0, cores, gb)
         assert list(nodes)[found] == case["expected"][policy]
 
 

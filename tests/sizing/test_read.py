@@ -26,6 +26,10 @@ def calls(rows: list[tuple[int, str, str, int]]) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=["timestamp", "UM", "DM", "calls"], orient="row")
 
 
+def no_calls() -> pl.DataFrame:
+    return calls([]).cast({"UM": pl.String, "DM": pl.String, "timestamp": pl.Int64})
+
+
 STEP = 30_000
 
 
@@ -34,7 +38,7 @@ def test_missing_periods_have_the_need_before_or_the_first() -> None:
         STATES: states(
             [(0, "a", 1, 2), (STEP, "a", 2, 2), (3 * STEP, "a", 3, 1), (2 * STEP, "b", 4, 4)]
         ),
-        CALLS: calls([]).cast({"UM": pl.String, "DM": pl.String, "timestamp": pl.Int64}),
+        CALLS: no_calls(),
     }
     made = set_from_frames("x", frames)
     assert made.containers == ("a", "b")
@@ -42,6 +46,14 @@ def test_missing_periods_have_the_need_before_or_the_first() -> None:
     assert made.need[1].tolist() == [[4, 4]] * 4
     assert made.facts["samples_filled"] == 1 + 3
     assert made.facts["containers_without_upstream"] == 2
+
+
+def test_rows_without_a_need_are_dropped_and_filled() -> None:
+    rows = [(t * STEP, "a", 1.0, 2.0) for t in range(4)]
+    rows[2] = (2 * STEP, "a", 3.0, float("nan"))
+    made = set_from_frames("x", {STATES: states(rows), CALLS: no_calls()})
+    assert made.need[0].tolist() == [[1, 2]] * 4
+    assert made.facts["samples_dropped"] == made.facts["samples_filled"] == 1
 
 
 def test_calls_stand_under_their_periods_end() -> None:

@@ -13,7 +13,7 @@ from plain_sizing import PlainSimulation
 from sizing_support import random_set, set_of
 
 from tracekit.errors import TracekitError
-from tracekit.sizing.kernels import INFEASIBLE, KEPT, MOVED, RESIZED
+from tracekit.sizing.room import INFEASIBLE, KEPT, MOVED, RESIZED
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulation import Simulation

@@ -16,8 +16,9 @@ from tracekit.sizing.agent.network import act, layers_of, make_network
 from tracekit.sizing.agent.session import train
 from tracekit.sizing.agent.train import Trainer
 from tracekit.sizing.agent.weights import Model, layer_shapes
-from tracekit.sizing.kernels import FloatArray, put
+from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.room import put
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulate import simulate

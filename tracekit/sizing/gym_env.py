@@ -15,9 +15,10 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tracekit.sizing.kernels import CHANNELS, INFEASIBLE, BoolArray, FloatArray, IntArray
+from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
 from tracekit.sizing.policies import Given, SizingPolicy
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
+from tracekit.sizing.room import INFEASIBLE
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulation import Simulation

@@ -65,7 +65,7 @@ def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> Simulation
     """
     for file, frame in frames.items():
         _check(file, frame)
-    states = frames[STATES].drop_nulls(list(COLUMNS[STATES]))
+    states = _whole_rows(frames[STATES])
     ids = states["containerID"].unique().sort()
     calls = frames[CALLS].filter(pl.col("UM").is_in(ids) & pl.col("DM").is_in(ids))
     times = _periods(states["timestamp"])
@@ -92,6 +92,13 @@ def set_from_frames(name: str, frames: Mapping[str, pl.DataFrame]) -> Simulation
             "calls_of_others": frames[CALLS].height - calls.height,
         },
     )
+
+
+def _whole_rows(states: pl.DataFrame) -> pl.DataFrame:
+    """The rows with a time, a container and two finite needs."""
+    given = states.with_columns(pl.col("cpuNeed", "memNeed").cast(pl.Float64))
+    there = given.drop_nulls(list(COLUMNS[STATES]))
+    return there.filter(pl.all_horizontal(pl.col("cpuNeed", "memNeed").is_finite()))
 
 
 def _check(file: str, frame: pl.DataFrame) -> None:

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
-from tracekit.sizing import kernels
-from tracekit.sizing.kernels import INFEASIBLE, KEPT, BoolArray, FloatArray, IntArray
+from tracekit.sizing import periods, room
+from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
+from tracekit.sizing.room import INFEASIBLE, KEPT, MOVED
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.world import build_world, check_room, fresh_state
@@ -68,16 +69,16 @@ class Simulation:
     def _place_all(self) -> None:
         """Each container at the smallest size on its half of the nodes, else on the other."""
         for at in range(self.part.size):
-            node = kernels.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+            node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
             if node < 0:
                 self.arrays.by_first_fit[at] ^= True
-                node = kernels.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+                node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
             if node < 0:
                 raise TracekitError(
                     f"no node has room for container {self.part.containers[at]} at one core, 1 GB",
                     hint="set more nodes: --assume nodes=N",
                 )
-            kernels.put(self.arrays, at, node, 1.0, 1.0)
+            room.put(self.arrays, at, node, 1.0, 1.0)
 
     def state(self, containers: IntArray) -> NDArray[np.float32]:
         """What the agent sees of these containers, shape (containers, 20, 8): eqs 5-8."""
@@ -86,11 +87,11 @@ class Simulation:
     def possible(self, containers: IntArray) -> BoolArray:
         """Which sizes these containers could have now, shape (containers, actions)."""
         out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
-        kernels.possible(self.world, self.arrays, containers, self._sizes, out)
+        room.possible(self.world, self.arrays, containers, self._sizes, out)
         return out
 
     def apply(self, wanted: FloatArray) -> IntArray:
-        """Set limits, shape (due, 2), rounded up to sizes; what came of each (``kernels.KEPT``...).
+        """Set limits, shape (due, 2), rounded up to sizes; what came of each (``room.KEPT``...).
 
         Without room on its node a container moves to another of its half; without any it keeps its
         limits, which counts as infeasible.
@@ -98,20 +99,20 @@ class Simulation:
         arrays, due = self.arrays, self.due
         fitted = self.settings.fitted(wanted)
         outcome = np.empty(len(due), dtype=np.int64)
-        kernels.resize(self.world, arrays, due, fitted, outcome)
+        room.resize(self.world, arrays, due, fitted, outcome)
         changed = (outcome != KEPT) & (outcome != INFEASIBLE)
         first = self.cycles[due] == 0
         over = arrays.overflowed[due].any(axis=1)
         arrays.kept[due] = np.where(changed | first | over, 0, arrays.kept[due] + 1)
         arrays.changed[due] = changed & ~first
         self.infeasible[due] += outcome == INFEASIBLE
-        self.moves[due] += outcome == kernels.MOVED
+        self.moves[due] += outcome == MOVED
         arrays.began[due] = self.now
         return outcome
 
     def advance(self) -> None:
         """Run until a container's cycle ends; ``due`` are those whose did, ``rewards`` theirs."""
-        self.now = kernels.run(
+        self.now = periods.run(
             self.world,
             self.arrays,
             self.now,
@@ -136,10 +137,10 @@ class Simulation:
     def _close(self) -> None:
         """Channels of the cycles that ended into the history, and their rewards."""
         arrays, due = self.arrays, self.ended
-        rows = np.zeros((len(due), kernels.CHANNELS))
-        kernels.close_cycles(self.world, arrays, due, self.now, self.settings.largest, rows)
+        rows = np.zeros((len(due), CHANNELS))
+        periods.close_cycles(self.world, arrays, due, self.now, self.settings.largest, rows)
         fresh = (self.cycles[due] <= 1)[:, None, None]
         shifted = np.concatenate([arrays.history[due, :, 1:], rows[:, :, None]], axis=2)
         arrays.history[due] = np.where(fresh, rows[:, :, None], shifted)
         self.rewards = np.zeros(len(due))
-        kernels.rewards(arrays, due, rows, self._coefficients, self.rewards)
+        periods.rewards(arrays, due, rows, self._coefficients, self.rewards)

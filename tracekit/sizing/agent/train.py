@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.sizing.agent.backdate import Backdater
+from tracekit.sizing.agent.episode import Running
 from tracekit.sizing.agent.explore import explore, one_step
 from tracekit.sizing.agent.learn import Learner
 from tracekit.sizing.agent.memory import Memory
@@ -46,10 +46,10 @@ class Trainer:
     def __init__(
         self, chains: SimulationSet, settings: Settings, policy: Ddqn, *, seed: int
     ) -> None:
-        self._chains, self._settings, self.policy, self.seed = chains, settings, policy, seed
+        self._chains, self.settings, self.policy, self.seed = chains, settings, policy, seed
         self.rng = np.random.default_rng([seed, 1])
         shape, actions = (CHANNELS, CYCLES_SEEN), settings.actions
-        self._sizes = settings.sizes()
+        self.sizes = settings.sizes()
         self.memory = Memory(policy.buffer, shape, actions)
         self.learner = Learner(
             make_network(*shape, actions, seed),
@@ -78,15 +78,15 @@ class Trainer:
             "epochs": self.done,
         }
         layers = layers_of(self.learner.network) if self.best is None else self.best[1]
-        return Model(layers, CHANNELS, CYCLES_SEEN, self._settings.actions, about=about)
+        return Model(layers, CHANNELS, CYCLES_SEEN, self.settings.actions, about=about)
 
     def _try(self) -> None:
         """Put the network of now through the small set; keep it if none did better."""
         layers = layers_of(self.learner.network)
-        model = Model(layers, CHANNELS, CYCLES_SEEN, self._settings.actions)
+        model = Model(layers, CHANNELS, CYCLES_SEEN, self.settings.actions)
         # the policy draws nothing when it does not explore
         unused = np.random.default_rng(0)
-        trial = Simulation(self._small, self._settings)
+        trial = Simulation(self._small, self.settings)
         reward = simulate(trial, self.policy, rng=unused, model=model)
         if self.best is None or reward > self.best[0]:
             self.best = reward, layers
@@ -95,13 +95,13 @@ class Trainer:
         """One epoch of at most ``steps`` cycles a container."""
         pretraining = self.done < self.policy.pretraining
         part = self._small if pretraining else self._drawn()
-        simulation = Simulation(part, self._settings)
-        longest = self.policy.steps * self._settings.cycle_periods
+        simulation = Simulation(part, self.settings)
+        longest = self.policy.steps * self.settings.cycle_periods
         latest = max(part.periods - longest, 0)
         simulation.reset(start=int(self.rng.integers(latest + 1)), steps=self.policy.steps)
         if self.policy.counts == "epoch":
             self.taken[:] = 0
-        epoch = _Running(self, simulation)
+        epoch = Running(self, simulation)
         epoch.run()
         self.done += 1
         every = self.policy.validate_every
@@ -128,7 +128,7 @@ class Trainer:
         """The sizes containers could have now."""
         could = simulation.possible(containers)
         if self.policy.mask == "step":
-            could = one_step(could, simulation.arrays.limit[containers], self._sizes)
+            could = one_step(could, simulation.arrays.limit[containers], self.sizes)
         return could
 
     def choose(self, simulation: Simulation) -> IntArray:
@@ -150,56 +150,3 @@ class Trainer:
         if self.updates % self.policy.sync == 0:
             self.learner.sync()
         return loss
-
-
-class _Running:
-    """One epoch as it runs: what each container saw and did last, until its cycle ends."""
-
-    def __init__(self, trainer: Trainer, simulation: Simulation) -> None:
-        self._trainer, self._simulation = trainer, simulation
-        policy, size = trainer.policy, simulation.part.size
-        self._states = np.zeros((size, CHANNELS, CYCLES_SEEN), dtype=np.float32)
-        self._actions = np.zeros(size, dtype=np.int64)
-        self._back = Backdater(size, policy.backprop, policy.gamma, policy.backprop_steps)
-        self._owed = 0.0
-        self.reward = 0.0
-        self.losses: list[float] = []
-
-    def run(self) -> None:
-        """Decide, run, remember, learn, until every container had its cycles."""
-        simulation = self._simulation
-        while not simulation.done:
-            if len(simulation.due):
-                self._decide()
-            simulation.advance()
-            if len(simulation.ended):
-                self._remember()
-
-    def _decide(self) -> None:
-        simulation = self._simulation
-        due = simulation.due
-        chosen = self._trainer.choose(simulation)
-        self._states[due] = simulation.state(due)
-        simulation.apply(self._trainer._sizes[chosen])  # noqa: SLF001 - one module, two halves
-        # where there was no room after all, what was done is to keep
-        self._actions[due] = self._trainer._settings.index_of(simulation.arrays.limit[due])  # noqa: SLF001
-
-    def _remember(self) -> None:
-        simulation, trainer = self._simulation, self._trainer
-        ended, rewards = simulation.ended, simulation.rewards
-        self.reward += float(rewards.sum())
-        slots = trainer.memory.add(
-            self._states[ended],
-            self._actions[ended],
-            rewards,
-            simulation.state(ended),
-            trainer.allowed(simulation, ended),
-        )
-        self._back.add(trainer.memory, ended, slots, rewards)
-        # an update per step: a step is a cycle of all containers, and some cycles ended just now
-        self._owed += len(ended) / simulation.part.size
-        while self._owed >= 1:
-            self._owed -= 1
-            loss = trainer.learn()
-            if loss is not None:
-                self.losses.append(loss)
