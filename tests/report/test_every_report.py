@@ -20,7 +20,7 @@ from tracekit.report import all_pages, render
 from tracekit.report.data import Data
 from tracekit.report.render import render_data
 
-BUDGET_BYTES = 6_000_000
+BUDGET_BYTES = 8_000_000
 _VOID = {"meta", "link", "br", "img", "input", "hr"}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.compare import MEASURES
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -46,7 +47,7 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(140 + 24 * max(frame.height, 4))
+    figure = blank(140 + 34 * max(frame.height, 4))
     for verdict, name in {**_COLORS, "same": "other"}.items():
         part = frame.filter(pl.col("verdict") == verdict)
         if part.is_empty():
@@ -56,7 +57,9 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         low = (middle - part["low_fraction"]).fill_null(0.0)
         figure.add_scatter(
             x=percents(middle),
-            y=[f"{row['policy']}, {row['measure']}" for row in part.iter_rows(named=True)],
+            y=[
+                f"{row['policy']}<br>{_words(row['measure'])}" for row in part.iter_rows(named=True)
+            ],
             mode="markers",
             name=verdict,
             marker={"color": color(name), "size": 9},
@@ -74,6 +77,10 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         yaxis=axis("Policy and measure [name]", type="category"),
     )
     return figure
+
+
+def _words(measure: str) -> str:
+    return MEASURES[measure].words if measure in MEASURES else measure
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
