@@ -26,7 +26,7 @@ Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
 RUN_FRAMES = ("summary", "steps")
 #: Frames that a run folder may lack.
-MORE_FRAMES = ("placements", "differences")
+MORE_FRAMES = ("placements", "differences", "repeats")
 
 
 class Data:

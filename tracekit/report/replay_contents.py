@@ -8,6 +8,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.assumptions import Assumptions
+from tracekit.replay.compare import sentences
 from tracekit.replay.parameters import about
 from tracekit.replay.run import BOUND, OBSERVED
 from tracekit.report.cells import Cell, Column, Table, size_text, table
@@ -17,6 +18,8 @@ from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import NBSP, count, listed, percent
 from tracekit.units import MS_PER_MINUTE, duration
 
+#: Measures of which it is said who is best beyond chance.
+_SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
 _BEST = "\u2605 best"
 
 
@@ -73,7 +76,41 @@ def verdicts(data: Data) -> list[str]:
             f"{listed(waiting)} left containers waiting for room. They carry less load than the"
             " others, so they take no part in the comparison and have no gap to the bound."
         )
-    return said
+    return [*said, *_beyond_chance(data), *_left_out(data), *_moved(summary)]
+
+
+def _left_out(data: Data) -> list[str]:
+    """Who looks at resources that the workload says nothing of."""
+    policies = [one for one in (data.run or {}).get("policies", []) if one.get("left_out")]
+    if not policies:
+        return []
+    names = list(dict.fromkeys(name for one in policies for name in one["left_out"]))
+    return [
+        f"This workload says nothing of {listed(names)}, at which"
+        f" {listed([one['policy'] for one in policies])} would look as well: what they would make"
+        " of it is not to be seen here."
+    ]
+
+
+def _beyond_chance(data: Data) -> list[str]:
+    """Who is best over several orders of arrival, and who cannot be told apart from it."""
+    repeats, found = data.replay("repeats"), data.replay("differences")
+    if repeats.is_empty() or found.is_empty():
+        return []
+    said = sentences(repeats, found, _SPOKEN, ours=tested(data.replay("summary")))
+    return [f"{one[0].upper()}{one[1:]}." for one in said]
+
+
+def _moved(summary: pl.DataFrame) -> list[str]:
+    """What rebalancers did."""
+    if "moves" not in summary.columns or "move_downtime_ms" not in summary.columns:
+        return []
+    moved = summary.filter(pl.col("moves") > 0)
+    return [
+        f"{row['policy']} made {count(row['moves'], 'move')}, which cost"
+        f" {duration(row['move_downtime_ms']) or 'no time'} of service."
+        for row in moved.iter_rows(named=True)
+    ]
 
 
 def gap_table(data: Data) -> Table | None:
