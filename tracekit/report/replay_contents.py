@@ -85,11 +85,12 @@ def _left_out(data: Data) -> list[str]:
     if not policies:
         return []
     names = list(dict.fromkeys(name for one in policies for name in one["left_out"]))
-    return [
+    said = (
         f"This workload says nothing of {listed(names)}, at which"
         f" {listed([one['policy'] for one in policies])} would look as well: what they would make"
         " of it is not to be seen here."
-    ]
+    )
+    return [said]
 
 
 def _beyond_chance(data: Data) -> list[str]:
