@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-callgraph docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -46,6 +46,12 @@ bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plai
 
 bench-search: $(VENV)/.dev ## batch search, beside the same through a general library
 	$(BIN)/python tests/bench/bench_search.py
+
+bench-interference: $(VENV)/.dev ## fit and placement down to the vCPU, beside plain forms
+	$(BIN)/python -m tests.bench.bench_interference
+
+bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies but the agent
+	$(BIN)/python tests/bench/bench_size.py
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 	$(BIN)/python tests/bench/bench_callgraph.py 50
