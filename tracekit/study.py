@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import shutil
-import tempfile
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +12,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
+from tracekit.whole_folder import written_whole
 
 SCHEMA = "tracekit/study/1"
 DOCUMENT = "study.json"
@@ -56,11 +54,9 @@ def check_study_folder(out: Path) -> None:
 def write_study(study: Study, out: Path) -> None:
     """Write a study folder, whole or not at all; one that is there is replaced."""
     check_study_folder(out)
-    out.parent.mkdir(parents=True, exist_ok=True)
-    staged = Path(tempfile.mkdtemp(prefix=f".{out.name}.", dir=out.parent))
-    try:
+    with written_whole(out) as made:
         for name, frame in study.frames.items():
-            frame.write_parquet(staged / f"{name}.parquet")
+            frame.write_parquet(made / f"{name}.parquet")
         document = {
             "schema": SCHEMA,
             "tool_version": VERSION,
@@ -69,13 +65,7 @@ def write_study(study: Study, out: Path) -> None:
             "frames": sorted(study.frames),
         }
         text = json.dumps(document, indent=2, ensure_ascii=False)
-        (staged / DOCUMENT).write_text(f"{text}\n", encoding="utf-8")
-        staged.chmod(0o777 & ~_umask())
-        if out.exists():
-            shutil.rmtree(out)
-        staged.rename(out)
-    finally:
-        shutil.rmtree(staged, ignore_errors=True)
+        (made / DOCUMENT).write_text(f"{text}\n", encoding="utf-8")
 
 
 def read_study(folder: Path) -> Study:
@@ -90,9 +80,3 @@ def read_study(folder: Path) -> Study:
             hint="run the study again with --out",
         ) from error
     return Study(name=document["study"], about=document["about"], frames=frames)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

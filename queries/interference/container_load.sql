@@ -50,7 +50,7 @@ SELECT
     container_id.container,
     rates.window_start_ms,
     rates.samples,
-    round(rates.rate, 12) AS rate_mean
+    round(rates.rate, 9) AS rate_mean
 FROM rates
 INNER JOIN container_id ON rates.container_key = container_id.container_key
 ORDER BY container_id.container, rates.window_start_ms;

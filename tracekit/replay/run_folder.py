@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.demand_bound import demand_bound
 from tracekit.replay.entrant import spelled
 from tracekit.replay.run import Run
+from tracekit.whole_folder import written_whole
 
 SCHEMA = "tracekit/replay/1"
 MANIFEST = "manifest.json"
@@ -74,9 +73,7 @@ def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
     """
     folder = Path(folder)
     check_replaceable(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with written_whole(folder) as made:
         for name in FRAMES:
             frame: pl.DataFrame | None = getattr(run, name)
             if frame is not None:
@@ -86,13 +83,6 @@ def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
             document["workload"]["store"] = os.path.relpath(store, folder)
         text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
         (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
-        made.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
 
 
 def is_run_folder(folder: Path) -> bool:

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -30,6 +28,7 @@ from tracekit.replay.values import spell
 from tracekit.sizing.agent.weights import save_model
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import claims, sentences
+from tracekit.whole_folder import written_whole
 
 SCHEMA = "tracekit/size/1"
 MANIFEST = "manifest.json"
@@ -80,17 +79,8 @@ def write_study(study: Study, folder: Path, *, store: Path | None = None) -> Non
     """
     folder = Path(folder)
     check_replaceable(folder)
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
+    with written_whole(folder) as made:
         _fill(study, made, None if store is None else os.path.relpath(store, folder))
-        made.chmod(0o755)
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
-    except BaseException:
-        shutil.rmtree(made, ignore_errors=True)
-        raise
 
 
 def _fill(study: Study, made: Path, store: str | None) -> None:
