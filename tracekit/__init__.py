@@ -59,6 +59,7 @@ __all__ = [
     "report",
     "run",
     "synth",
+    "vary",
 ]
 
 
@@ -412,6 +413,32 @@ def run(
         policies=policies,
         seed=seed,
         memory_limit_bytes=memory_limit_bytes,
+        progress=progress,
+    )
+
+
+def vary(
+    store: str | Path,
+    *,
+    policies: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    measure: str = "imbalance_mean",
+    seed: int = 0,
+    jobs: int = 1,
+    out: str | Path | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Policies under changed assumptions; see ``tracekit.replay.vary``."""
+    from tracekit.replay.vary import vary_assumptions
+
+    return vary_assumptions(
+        Path(store),
+        policies=policies,
+        changes=changes,
+        measure=measure,
+        seed=seed,
+        jobs=jobs,
+        out=None if out is None else Path(out),
         progress=progress,
     )
 

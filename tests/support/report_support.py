@@ -366,7 +366,35 @@ def studies() -> Mapping[str, Study]:
             frames={**placed.frames, **solved.frames},
         ),
     )
-    return {study.name: study for study in (*found, comparison())}
+    return {study.name: study for study in (*found, comparison(), varied())}
+
+
+def varied() -> Study:
+    """Policies under two changed assumptions, as ``tracekit vary`` leaves them."""
+    ranks = pl.DataFrame(
+        {
+            "change": ["as assumed"] * 2 + ["node_cpu_cores=52"] * 2 + ["arrival=trace"] * 2,
+            "policy": ["lra", "bra"] * 3,
+            "value": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2],
+            "pending": [0] * 6,
+            "rank": [1.0, 2.0, 2.0, 1.0, 1.0, 2.0],
+        }
+    )
+    changes = pl.DataFrame(
+        {
+            "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
+            "agreement": [-1.0, 1.0, None],
+            "first": ["bra", "lra", None],
+            "most_moved": ["lra", "lra", None],
+            "places": [1.0, 0.0, None],
+            "problem": [None, None, "nothing fits"],
+        }
+    )
+    return Study(
+        name="assumptions",
+        about={"measure": "imbalance_mean", "policies": ["lra", "bra"]},
+        frames={"ranks": ranks, "changes": changes},
+    )
 
 
 def comparison() -> Study:

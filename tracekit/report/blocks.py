@@ -22,6 +22,7 @@ _RUN_PREFIX = "replay/"
 COMMANDS = {
     ANALYSIS: "tracekit analyze --out",
     CALLGRAPH: "tracekit callgraph --out",
+    "assumptions": "tracekit vary --out",
     "comparison": "tracekit compare --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",

@@ -14,6 +14,7 @@ from tracekit.report import policies_contents as policies
 from tracekit.report import replay_contents as replay
 from tracekit.report import search_contents as search
 from tracekit.report import sizing_contents as sizing
+from tracekit.report import vary_contents as vary
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count
@@ -34,6 +35,7 @@ __all__ = [
     "sizing",
     "source_files",
     "title",
+    "vary",
     "zone_table",
     "zones",
 ]
