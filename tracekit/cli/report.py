@@ -26,7 +26,7 @@ def command(
 
     A store gives its quality, zones and utilization; a run folder gives the
     comparison of its policies too, and the store's pages when it is there.
-    Studies that lie beside it get their pages as well.
+    Studies in the folder 'studies' beside it get their pages as well.
 
     Example: tracekit report mystore --out report.html
     """

@@ -57,7 +57,8 @@ def render(
     Parameters
     ----------
     studies : sequence of path
-        Study folders to show as well; those beside the store or the run are shown anyway.
+        Study folders to show as well; those in the folder ``studies`` beside the store or the run
+        are shown anyway.
 
     Raises
     ------

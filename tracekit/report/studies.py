@@ -1,4 +1,4 @@
-"""The studies that a report shows: those it is given, and those that lie beside its source."""
+"""The studies that a report shows: those given, and those in the folder ``studies`` beside it."""
 
 from __future__ import annotations
 
@@ -8,6 +8,9 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.study import Study, is_study_folder, read_study
+
+#: Studies in a folder of this name belong to the store or run that lies beside it.
+BESIDE = "studies"
 
 
 def read_studies(source: Path, given: Sequence[Path]) -> Mapping[str, Study]:
@@ -30,5 +33,7 @@ def read_studies(source: Path, given: Sequence[Path]) -> Mapping[str, Study]:
 
 
 def _beside(source: Path) -> list[Path]:
-    parent = source.resolve().parent
-    return sorted(path for path in parent.iterdir() if path.is_dir() and is_study_folder(path))
+    folder = source.resolve().parent / BESIDE
+    if not folder.is_dir():
+        return []
+    return sorted(path for path in folder.iterdir() if is_study_folder(path))
