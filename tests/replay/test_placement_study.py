@@ -8,13 +8,12 @@ import pytest
 from tracekit.errors import TracekitError
 from tracekit.replay.engine import Engine
 from tracekit.replay.placement import parse_policy
+from tracekit.replay.placement_frames import counts, verdict
 from tracekit.replay.placement_study import (
     PlacementStudy,
-    counts,
     imbalance_by_count,
     study_placement,
     study_policies,
-    verdict,
 )
 from tracekit.replay.workloads.paper000 import Paper000
 from tracekit.study import Study

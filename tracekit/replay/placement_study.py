@@ -9,23 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Annotated, Any
+from typing import Annotated
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.metrics.imbalance import imbalance
 from tracekit.progress import SILENT, Progress
 from tracekit.replay import parameters
-from tracekit.replay.bootstrap import mean_interval
-from tracekit.replay.claims import IMBALANCE, RANGES
 from tracekit.replay.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.parameters import About
 from tracekit.replay.placement import all_policies, parse_policy
 from tracekit.replay.placement._fitness import FOUR
+from tracekit.replay.placement_frames import (
+    Placed,
+    claims_frame,
+    counts,
+    imbalance_frame,
+    ranges_frame,
+    summary_frame,
+    timing_frame,
+    use_frame,
+)
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads.paper000 import Paper000
@@ -35,11 +42,6 @@ from tracekit.study import Study
 
 FloatArray = NDArray[np.float64]
 NAME = "search_placement"
-OWN = "tbesk"
-
-#: Imbalance is noted each time so many more containers have come.
-EVERY = 100
-
 _RESOURCES = {column: name for name, column in FOUR.items()}
 
 
@@ -57,24 +59,6 @@ class PlacementStudy:
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Placed:
-    """What one policy made of one set.
-
-    Parameters
-    ----------
-    imbalance : float64, shape (checkpoints,)
-    use : float64, shape (nodes, resources)
-        Requests over capacity when all have come.
-    """
-
-    imbalance: FloatArray
-    use: FloatArray
-    resources: tuple[str, ...]
-    pending: int
-    spent_s: float
 
 
 @dataclass(frozen=True)
@@ -104,11 +88,6 @@ class _Replay:
             pending=int((outcome.node < 0).sum()),
             spent_s=float(sum(outcome.latencies_s)),
         )
-
-
-def counts(containers: int) -> list[int]:
-    """Numbers of containers at which imbalance is noted; the last is all of them."""
-    return [*range(EVERY, containers, EVERY), containers]
 
 
 def imbalance_by_count(load: Workload, node: NDArray[np.int64]) -> FloatArray:
@@ -171,139 +150,11 @@ def study_placement(
         name=NAME,
         about={**asdict(study), "policies": names},
         frames={
-            "imbalance": _imbalance(by_policy, study, rng),
-            "use": _use_frame(by_policy),
-            "summary": _summary(by_policy, rng),
-            "claims": _claims(by_policy, rng),
-            "ranges": _ranges(by_policy),
-            "timing": _timing(by_policy, study),
+            "imbalance": imbalance_frame(by_policy, study.containers, rng),
+            "use": use_frame(by_policy),
+            "summary": summary_frame(by_policy, rng),
+            "claims": claims_frame(by_policy, rng),
+            "ranges": ranges_frame(by_policy),
+            "timing": timing_frame(by_policy, study.containers),
         },
-    )
-
-
-_Results = dict[str, list[Placed]]
-
-
-def _imbalance(results: _Results, study: PlacementStudy, rng: np.random.Generator) -> pl.DataFrame:
-    frames = []
-    for name, placed in results.items():
-        found = mean_interval(np.stack([one.imbalance for one in placed]), rng)
-        frames.append(
-            pl.DataFrame(
-                {
-                    "policy": [name] * len(found.mean),
-                    "containers": counts(study.containers),
-                    "imbalance": found.mean,
-                    "imbalance_low": found.low,
-                    "imbalance_high": found.high,
-                }
-            )
-        )
-    return pl.concat(frames)
-
-
-def _use_frame(results: _Results) -> pl.DataFrame:
-    rows = [
-        {
-            "policy": name,
-            "resource": resource,
-            "low_fraction": float(np.mean([one.use[:, at].min() for one in placed])),
-            "mean_fraction": float(np.mean([one.use[:, at].mean() for one in placed])),
-            "high_fraction": float(np.mean([one.use[:, at].max() for one in placed])),
-            "overfull_nodes": float(np.mean([(one.use[:, at] > 1).sum() for one in placed])),
-        }
-        for name, placed in results.items()
-        for at, resource in enumerate(placed[0].resources)
-    ]
-    return pl.DataFrame(rows)
-
-
-def _summary(results: _Results, rng: np.random.Generator) -> pl.DataFrame:
-    rows = []
-    for name, placed in results.items():
-        last = np.array([[one.imbalance[-1], one.imbalance.mean()] for one in placed])
-        found = mean_interval(last, rng)
-        rows.append(
-            {
-                "policy": name,
-                "imbalance": float(found.mean[0]),
-                "imbalance_low": float(found.low[0]),
-                "imbalance_high": float(found.high[0]),
-                "imbalance_over_all_counts": float(found.mean[1]),
-                "pending": float(np.mean([one.pending for one in placed])),
-            }
-        )
-    return pl.DataFrame(rows).sort("imbalance", "policy")
-
-
-def _claims(results: _Results, rng: np.random.Generator) -> pl.DataFrame:
-    """Relative change from the other policy to TBESK when all have come, paired by set."""
-    rows: list[dict[str, Any]] = []
-    for claim in IMBALANCE:
-        if OWN not in results or claim.against not in results:
-            continue
-        own, other = (
-            np.array([one.imbalance[-1] for one in results[name]]) for name in (OWN, claim.against)
-        )
-        found = mean_interval((own / other - 1.0)[:, None], rng)
-        rows.append(
-            {
-                "against": claim.against,
-                "reported_change": claim.change,
-                "change": float(found.mean[0]),
-                "change_low": float(found.low[0]),
-                "change_high": float(found.high[0]),
-                "verdict": verdict(float(found.low[0]), float(found.high[0])),
-            }
-        )
-    schema = {
-        "against": pl.String,
-        "reported_change": pl.Float64,
-        "change": pl.Float64,
-        "change_low": pl.Float64,
-        "change_high": pl.Float64,
-        "verdict": pl.String,
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
-def verdict(low: float, high: float) -> str:
-    """What an interval says of a claim that TBESK is less imbalanced."""
-    if high < 0:
-        return "direction agrees"
-    return "direction is the opposite" if low > 0 else "no difference seen"
-
-
-def _ranges(results: _Results) -> pl.DataFrame:
-    rows: list[dict[str, Any]] = []
-    for claim in RANGES:
-        if claim.policy in results:
-            use = [one.use[:, one.resources.index(claim.resource)] for one in results[claim.policy]]
-            rows.append(
-                {
-                    "policy": claim.policy,
-                    "resource": claim.resource,
-                    "reported_difference": claim.width,
-                    "difference": float(np.mean([np.ptp(one) for one in use])),
-                }
-            )
-    schema = {
-        "policy": pl.String,
-        "resource": pl.String,
-        "reported_difference": pl.Float64,
-        "difference": pl.Float64,
-    }
-    return pl.DataFrame(rows, schema=schema)
-
-
-def _timing(results: _Results, study: PlacementStudy) -> pl.DataFrame:
-    """Decision time; wall clock, so that it differs from run to run."""
-    return pl.DataFrame(
-        {
-            "policy": list(results),
-            "decision_ms": [
-                1000 * float(np.mean([one.spent_s for one in placed])) / study.containers
-                for placed in results.values()
-            ],
-        }
     )
