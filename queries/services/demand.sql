@@ -18,34 +18,38 @@
 -- column: r_squared DOUBLE Share of the variance of CPU over minutes explained by calls [0..1].
 -- order: service
 -- run: duckdb catalog.duckdb -f queries/services/demand.sql
-WITH rates AS (
+WITH ranked AS (
     SELECT
         service_key,
-        metric,
+        time_ms,
+        value,
+        CASE metric
+            WHEN 'providerRPC_MCR' THEN 1
+            WHEN 'HTTP_MCR' THEN 2
+            WHEN 'consumerMQ_MCR' THEN 3
+            WHEN 'consumerRPC_MCR' THEN 4
+        END AS place
+    FROM service_rate_keyed
+),
+
+rates AS (
+    SELECT
+        service_key,
+        place,
         time_ms,
         sum(value) AS rate,
         count(*) AS containers
-    FROM service_rate_keyed
-    WHERE metric IN ('providerRPC_MCR', 'HTTP_MCR', 'consumerMQ_MCR', 'consumerRPC_MCR')
-    GROUP BY service_key, metric, time_ms
+    FROM ranked
+    WHERE place IS NOT NULL
+    GROUP BY service_key, place, time_ms
 ),
 
 choices AS (
     SELECT
         service_key,
-        metric,
-        row_number() OVER (
-            PARTITION BY service_key
-            ORDER BY
-                CASE metric
-                    WHEN 'providerRPC_MCR' THEN 1
-                    WHEN 'HTTP_MCR' THEN 2
-                    WHEN 'consumerMQ_MCR' THEN 3
-                    ELSE 4
-                END
-        ) AS place
+        min(place) AS place
     FROM rates
-    GROUP BY service_key, metric
+    GROUP BY service_key
 ),
 
 minutes AS (
@@ -60,7 +64,12 @@ minutes AS (
 joined AS (
     SELECT
         rates.service_key,
-        rates.metric,
+        CASE rates.place
+            WHEN 1 THEN 'providerRPC_MCR'
+            WHEN 2 THEN 'HTTP_MCR'
+            WHEN 3 THEN 'consumerMQ_MCR'
+            ELSE 'consumerRPC_MCR'
+        END AS metric,
         rates.containers,
         rates.rate,
         rates.rate / rates.containers AS container_rate,
@@ -69,8 +78,7 @@ joined AS (
     INNER JOIN choices
         ON
             rates.service_key = choices.service_key
-            AND rates.metric = choices.metric
-            AND choices.place = 1
+            AND rates.place = choices.place
     LEFT JOIN minutes
         ON rates.service_key = minutes.service_key AND rates.time_ms = minutes.time_ms
 ),

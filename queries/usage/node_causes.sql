@@ -54,7 +54,8 @@ deployments AS (
     SELECT
         node_key,
         time_ms,
-        CASE WHEN sum(came) >= sum(went) THEN 'deploy+' ELSE 'deploy-' END AS cause
+        -- the causes are numbered until the steps are counted: grouping by text costs more
+        CASE WHEN sum(came) >= sum(went) THEN 1 ELSE 2 END AS cause
     FROM moves
     GROUP BY node_key, time_ms
 ),
@@ -69,8 +70,8 @@ labelled AS (
                 WHEN
                     abs(changes.cpu_change) + 1e-12
                     >= coalesce(getvariable('cpu_step')::DOUBLE, 0.05)
-                    THEN 'request'
-                ELSE 'quiet'
+                    THEN 3
+                ELSE 4
             END
         ) AS cause,
         changes.cpu_change,
@@ -85,7 +86,12 @@ labelled AS (
 per_cause AS (
     SELECT
         node_key,
-        cause,
+        CASE cause
+            WHEN 1 THEN 'deploy+'
+            WHEN 2 THEN 'deploy-'
+            WHEN 3 THEN 'request'
+            ELSE 'quiet'
+        END AS cause,
         count(*) AS events,
         avg(cpu_change) AS cpu_change_mean,
         avg(memory_change) AS memory_change_mean,

@@ -1,9 +1,9 @@
 """``make bench-analyze``: all analytics of a large store, as multiples of one scan of its columns.
 
-Everything of ``tracekit analyze`` but the call graphs and the sizes inferred by least squares runs
-on 13,000 nodes x 1,440 steps and 20 million container rows, in turns with a bare scan of the same
-Parquet columns; pandas does the heart of it (profiles of nodes and containers, causes) on the node
-and container tables. ``--quick`` uses a store too small to say anything.
+Everything of ``tracekit analyze`` but the sizes inferred by least squares and what the interference
+fit reads runs on 13,000 nodes x 1,440 steps and 20 million container rows, in turns with a bare
+scan of the same Parquet columns; pandas does the heart of it (profiles of nodes and containers,
+causes) on the node and container tables. ``--quick`` uses a store too small to say anything.
 """
 
 from __future__ import annotations
@@ -21,17 +21,22 @@ from pathlib import Path
 
 from bench_store import write_store
 
-from tracekit.analysis.needs import needs_a_choice
-from tracekit.analysis.results import Inputs, all_results
-from tracekit.analysis.run import Analysis, compute, run_query
+from tracekit.analysis import Analysis, analyze
+from tracekit.analysis.results import all_results
+from tracekit.analysis.work import Work
 from tracekit.query import Database
-from tracekit.sqlfiles import all_queries, in_reading_order
+from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, open_store
 
 FULL = {"nodes": 13_000, "containers": 13_900, "services": 1_300, "rounds": 3}
 QUICK = {"nodes": 20, "containers": 40, "services": 5, "rounds": 1}
 TARGET_SCANS = 5
-SIZES = "service_sizes"  # and what is told of its fit
+#: Sizes are a fit of their own, and the interference queries are what ``tracekit fit`` reads.
+LEFT_OUT = [
+    name
+    for name in (*all_queries(), *all_results())
+    if name.startswith(("service_sizes", "interference/"))
+]
 SCANS = {
     "node_usage_keyed": "max(node_key), max(time_ms), sum(cpu_fraction), sum(memory_fraction)",
     "container_usage_keyed": """max(container_key), max(node_key), max(service_key), max(time_ms),
@@ -60,10 +65,9 @@ def main() -> None:
 
 def measure(store: Store, rounds: int) -> None:
     """Scan, analytics and pandas in turns, and then what each part took."""
-    parts: dict[str, float] = {}
     ways: dict[str, Callable[[], object]] = {
         "one scan of the columns": lambda: scan(store),
-        "tracekit analyze, 1 to 4": lambda: analyze(store, parts),
+        "tracekit analyze, 1 to 4": lambda: analyze(store, without=LEFT_OUT),
     }
     if importlib.util.find_spec("pandas"):
         ways["pandas, the heart of it"] = lambda: with_pandas(store)
@@ -79,8 +83,8 @@ def measure(store: Store, rounds: int) -> None:
     for name, times in seconds.items():
         median = statistics.median(times)
         print(f"  {name:28s} {median:8.2f} s {median / unit:6.2f} x scan", flush=True)
-    print(f"  target: at most {TARGET_SCANS} x scan; where the time of the last round went:")
-    for name, took in sorted(parts.items(), key=lambda item: -item[1])[:10]:
+    print(f"  target: at most {TARGET_SCANS} x scan; what the parts take one by one:")
+    for name, took in sorted(parts_alone(store).items(), key=lambda item: -item[1])[:10]:
         print(f"    {name:34s} {took:8.2f} s {took / unit:6.2f} x scan")
 
 
@@ -91,21 +95,16 @@ def scan(store: Store) -> None:
             database.rows(f"SELECT {columns} FROM {table}")
 
 
-def analyze(store: Store, parts: dict[str, float]) -> None:
-    """Every query, then every result but the sizes; notes in ``parts`` what each took."""
-    done = Analysis()
+def parts_alone(store: Store) -> dict[str, float]:
+    """What each part takes when it is the only one under way, in seconds."""
     with Database(store) as database:
-        for query in in_reading_order(all_queries()):
-            if not needs_a_choice(query):
-                start = time.perf_counter()
-                run_query(store, query, database, done)
-                parts[query.name] = time.perf_counter() - start
-        inputs = Inputs(database=database, frames=done.frames, seed=0)
-        for name, result in all_results().items():
-            if not name.startswith(SIZES):
-                start = time.perf_counter()
-                compute(name, result, inputs, done, store)
-                parts[name] = time.perf_counter() - start
+        steps = Work(store, database, Analysis(), seed=0).without(LEFT_OUT)
+        seconds = {}
+        for name, step in steps.items():
+            start = time.perf_counter()
+            step()
+            seconds[name] = time.perf_counter() - start
+    return seconds
 
 
 def with_pandas(store: Store) -> None:

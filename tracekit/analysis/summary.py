@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
-from tracekit.analysis.run import Analysis
+from tracekit.analysis.work import Analysis
 from tracekit.units import percent
 
 

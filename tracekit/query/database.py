@@ -5,7 +5,8 @@ Only calls that DuckDB 1.x and 2.x share are used here, so that a new major vers
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
 from typing import Any, Self
 
@@ -31,6 +32,7 @@ class Database:
 
     def __init__(self, store: Store, *, threads: int | None = None) -> None:
         self._con = duckdb.connect()
+        self._under_way: set[duckdb.DuckDBPyConnection] = set()
         if threads is not None:
             self._con.execute(f"SET threads = {threads}")
         for statement in [*base_views(store, relative=False), *query_views()]:
@@ -40,6 +42,11 @@ class Database:
     def cores(self) -> int:
         """How many threads answer a query."""
         return int(self.scalar("SELECT current_setting('threads')"))
+
+    @property
+    def lanes(self) -> int:
+        """How many queries to have under way: parts of many keep one thread busy only."""
+        return min(2, self.cores)
 
     def __enter__(self) -> Self:
         return self
@@ -54,31 +61,30 @@ class Database:
 
     def frame(self, sql: str, variables: Mapping[str, Value] | None = None) -> pl.DataFrame:
         """Run one statement and return its rows; raises TracekitError when SQL is wrong."""
-        cursor = self._con.cursor()
-        try:
+        with self._cursor() as cursor:
             for name, value in (variables or {}).items():
                 cursor.execute(f"SET VARIABLE {name} = ?", [value])
             relation = cursor.sql(sql)
             if relation is None:
                 raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
             return pl.DataFrame(relation.to_arrow_table())
-        except duckdb.Error as error:
-            raise _as_error(error) from error
-        finally:
-            cursor.close()
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
         """Run a query and keep its rows in place of its view, for the queries that build on it."""
-        cursor = self._con.cursor()
-        try:
-            cursor.execute(f"CREATE TABLE kept AS {query.select}")
-            cursor.execute(f"DROP VIEW {query.view_name}")
-            cursor.execute(f"ALTER TABLE kept RENAME TO {query.view_name}")
-        except duckdb.Error as error:
-            raise _as_error(error) from error
-        finally:
-            cursor.close()
+        with self._cursor() as cursor:
+            _replace_view(cursor, query, query.select)
         return self.frame(f"SELECT * FROM {query.view_name}")
+
+    def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
+        """Put rows that are known already in place of the query's view."""
+        with self._cursor() as cursor:
+            cursor.register("given", rows.to_arrow())
+            _replace_view(cursor, query, "SELECT * FROM given")
+
+    def interrupt(self) -> None:
+        """Stop what is under way in other threads; it raises there."""
+        for cursor in list(self._under_way):
+            cursor.interrupt()
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
         """The rows of one statement as dictionaries."""
@@ -87,6 +93,25 @@ class Database:
     def scalar(self, sql: str, variables: Mapping[str, Value] | None = None) -> Any:
         """The one value of a statement with one row and one column."""
         return self.frame(sql, variables).item()
+
+    @contextmanager
+    def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
+        """A cursor of its own for one statement, so that several threads can ask."""
+        cursor = self._con.cursor()
+        self._under_way.add(cursor)
+        try:
+            yield cursor
+        except duckdb.Error as error:
+            raise _as_error(error) from error
+        finally:
+            self._under_way.discard(cursor)
+            cursor.close()
+
+
+def _replace_view(cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
+    cursor.execute(f"CREATE TABLE kept_{query.view_name} AS {select}")
+    cursor.execute(f"DROP VIEW {query.view_name}")
+    cursor.execute(f"ALTER TABLE kept_{query.view_name} RENAME TO {query.view_name}")
 
 
 def _as_error(error: duckdb.Error) -> TracekitError:

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.analysis.results import all_results
-from tracekit.analysis.run import Analysis
 from tracekit.analysis.summary import SummaryTable, summary, verdicts
+from tracekit.analysis.work import Analysis
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data

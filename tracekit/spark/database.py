@@ -46,6 +46,11 @@ class SparkDatabase:
         """How many tasks can run at once."""
         return int(self._session.sparkContext.defaultParallelism)
 
+    @property
+    def lanes(self) -> int:
+        """How many queries to have under way: one, as views are declared for each."""
+        return 1
+
     def __enter__(self) -> Self:
         return self
 
@@ -79,6 +84,9 @@ class SparkDatabase:
         kept.createOrReplaceTempView(query.view_name)
         order = ", ".join(f"{column} NULLS LAST" for column in query.order)
         return self.frame(f"SELECT * FROM {query.view_name} ORDER BY {order}")
+
+    def interrupt(self) -> None:
+        """Nothing is under way in other threads."""
 
     def rows(self, sql: str, variables: Mapping[str, Value] | None = None) -> list[dict[str, Any]]:
         """The rows of one statement as dictionaries."""

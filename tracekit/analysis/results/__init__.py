@@ -7,6 +7,7 @@ import sys
 import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from threading import RLock
 from typing import Any, TypeVar
 
 import numpy as np
@@ -29,6 +30,7 @@ class Inputs:
     frames: dict[str, pl.DataFrame]
     seed: int = 0
     _done: dict[Any, Any] = field(default_factory=dict)
+    _one_at_a_time: RLock = field(default_factory=RLock)
 
     def rng(self, label: str) -> np.random.Generator:
         """The random numbers of that label."""
@@ -36,8 +38,9 @@ class Inputs:
 
     def once(self, function: Callable[[Inputs], T]) -> T:
         """What the function makes of these inputs, computed once for all results that ask."""
-        if function not in self._done:
-            self._done[function] = function(self)
+        with self._one_at_a_time:
+            if function not in self._done:
+                self._done[function] = function(self)
         found: T = self._done[function]
         return found
 

@@ -1,0 +1,142 @@
+"""Quick forms of queries: the SQL says what is right."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from polars.testing import assert_frame_equal
+from usage_support import STEP_MS, random_usage, usage_store
+
+from tracekit.analysis import analyze
+from tracekit.analysis.quick import Quick, all_quick, quick_form, quick_rows
+from tracekit.query import Database
+from tracekit.sqlfiles import all_queries
+from tracekit.store import Store, ingest, open_store
+
+CORRELATED = pl.DataFrame({"cpu": [0.1, 0.2, 0.3, 0.4] * 5, "memory": [0.3, 0.4, 0.5, 0.6] * 5})
+#: Nodes that the definitions treat apart.
+APART = {
+    "constant": CORRELATED.with_columns(memory=0.5),
+    "short": CORRELATED.head(9),
+    "single": CORRELATED.head(1),
+    "C": CORRELATED,
+    "A": CORRELATED.with_columns(memory=1 - pl.col("memory")),
+    "overcommitted": CORRELATED.with_columns(cpu=pl.col("cpu") * 3),
+}
+
+
+def _apart() -> pl.DataFrame:
+    return pl.concat(
+        rows.with_columns(node=pl.lit(node), time_ms=pl.int_range(pl.len()) * STEP_MS)
+        for node, rows in APART.items()
+    )
+
+
+def _stray() -> pl.DataFrame:
+    """A sample a day after the others, and rows in an order in which no node stays together."""
+    late = pl.DataFrame({"cpu": [0.9], "memory": [0.1], "node": ["C"], "time_ms": [86_400_000]})
+    return pl.concat([_apart(), late.select(_apart().columns)]).sample(
+        fraction=1, shuffle=True, seed=1
+    )
+
+
+def _random(seed: int) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """Nodes and containers; every third container moves to another node half way."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    steps = int(rng.integers(1, 300))
+    nodes, containers = random_usage(rng, nodes=int(rng.integers(1, 40)), steps=steps)
+    moves = pl.col("container").str.slice(1).cast(pl.Int64) % 3 == 0
+    later = pl.col("time_ms") > steps * STEP_MS // 2
+    node = pl.when(moves & later).then(pl.lit("n_new")).otherwise("node")
+    return nodes, containers.with_columns(node=node)
+
+
+def _store(folder: Path, kind: str) -> Store:
+    if kind == "apart":
+        return usage_store(folder, nodes=_apart(), containers=_random(0)[1])
+    if kind == "stray":
+        return usage_store(folder, nodes=_stray(), containers=_random(0)[1])
+    nodes, containers = _random(int(kind.removeprefix("random ")))
+    return usage_store(folder, nodes=nodes, containers=containers)
+
+
+@pytest.fixture(params=["apart", "stray", *(f"random {n}" for n in range(1, 7))])
+def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
+    return _store(tmp_path, request.param)
+
+
+def _agrees(name: str, store: Store) -> pl.DataFrame:
+    """The rows of the quick form, once they are what the SQL gives."""
+    query, form = all_queries()[name], quick_form(all_queries()[name], store, from_rows=1)
+    assert form is all_quick()[name]
+    with Database(store) as database:
+        frames = {
+            other.name: database.frame(other.text)
+            for other in all_queries().values()
+            if other.view_name in query.reads
+        }
+        expected = database.frame(query.text)
+        found = quick_rows(form, store, database, frames)
+        assert expected.height
+        assert_frame_equal(found, expected, check_exact=False, rel_tol=0, abs_tol=2e-12)
+        database.put(query, found)
+        kept = database.frame(f"SELECT * FROM {query.view_name}")
+        assert_frame_equal(kept, found, check_exact=True)
+    return found
+
+
+@pytest.mark.parametrize("name", all_quick())
+def test_a_quick_form_gives_what_its_sql_gives(name: str, store: Store) -> None:
+    _agrees(name, store)
+
+
+def test_the_parts_of_a_stay_are_joined(tmp_path: Path) -> None:
+    _, containers = _random(3)
+    hour = pl.col("time_ms") // (90 * STEP_MS)
+    hours = containers.with_columns(hour=hour).partition_by("hour", include_key=False)
+    assert len(hours) > 1
+    for n, rows in enumerate(hours):
+        store = usage_store(tmp_path / str(n), containers=rows)
+        ingest(store.path.parent / "traces", tmp_path / "all")
+    joined = open_store(tmp_path / "all")
+    assert len(joined.table_files("container_usage")) == len(hours)
+    whole = usage_store(tmp_path / "whole", containers=containers)
+    found = _agrees("usage/container_profile", joined)
+    assert_frame_equal(found, _agrees("usage/container_profile", whole), abs_tol=2e-12, rel_tol=0)
+
+
+def test_few_rows_and_medians_over_parts_are_left_to_the_sql(tmp_path: Path) -> None:
+    query = all_queries()["usage/node_profile"]
+    store = usage_store(tmp_path, nodes=_apart())
+    assert quick_form(query, store) is None
+    assert quick_form(query, store, from_rows=_apart().height) is not None
+    assert quick_form(query, store, from_rows=_apart().height + 1) is None
+    usage_store(tmp_path / "more", nodes=_random(1)[0])
+    ingest(tmp_path / "more" / "traces", store.path)
+    assert quick_form(query, open_store(store.path), from_rows=1) is None
+    assert quick_form(all_queries()["usage/node_causes"], store, from_rows=1) is None
+
+
+def test_analyze_takes_the_quick_form_of_a_large_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = _store(tmp_path, "random 2")
+    expected = analyze(store).frames
+    taken: list[str] = []
+
+    def noted(form: Quick, *given: Any) -> pl.DataFrame:
+        taken.append(form.query)
+        return quick_rows(form, *given)
+
+    work = "tracekit.analysis.work"
+    monkeypatch.setattr(f"{work}.quick_form", lambda q, s: quick_form(q, s, from_rows=1))
+    monkeypatch.setattr(f"{work}.quick_rows", noted)
+    found = analyze(store).frames
+    assert sorted(taken) == sorted(all_quick())
+    assert list(found) == list(expected)
+    for name, frame in expected.items():
+        assert_frame_equal(found[name], frame, check_exact=False, rel_tol=1e-9, abs_tol=1e-11)

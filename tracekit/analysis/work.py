@@ -1,0 +1,94 @@
+"""What there is to analyse in a store: every query and every result, as steps."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import partial
+
+import polars as pl
+
+from tracekit.analysis.needs import needs_a_choice, tables_missing, tables_needed
+from tracekit.analysis.quick import quick_form, quick_rows
+from tracekit.analysis.results import Inputs, all_results
+from tracekit.query.database import Database
+from tracekit.query.engine import AnyDatabase
+from tracekit.sqlfiles import SqlFile, all_queries, in_reading_order
+from tracekit.store.folder import Store
+
+
+@dataclass(frozen=True)
+class Analysis:
+    """What the analytics of a store gave.
+
+    Parameters
+    ----------
+    frames : dict of str to DataFrame
+        Rows by name: queries as ``<subject>/<question>``, computed results by their own name.
+    missing : dict of str to tuple of str
+        Results that the store has no rows for, each with the base tables it lacks.
+    """
+
+    frames: dict[str, pl.DataFrame] = field(default_factory=dict)
+    missing: dict[str, tuple[str, ...]] = field(default_factory=dict)
+
+
+class Work:
+    """What there is to do for a store; what is done stands in ``analysis``."""
+
+    def __init__(self, store: Store, database: AnyDatabase, analysis: Analysis, seed: int) -> None:
+        self._store = store
+        self._database = database
+        self._analysis = analysis
+        self._inputs = Inputs(database=database, frames=analysis.frames, seed=seed)
+        self._queries = [q for q in in_reading_order(all_queries()) if not needs_a_choice(q)]
+
+    def steps(self) -> dict[str, Callable[[], None]]:
+        """Each query and each result, in an order in which they can be done."""
+        queries = {query.name: partial(self._query, query) for query in self._queries}
+        results = {name: partial(self._result, name) for name in all_results()}
+        return {**queries, **results}
+
+    def without(self, names: Collection[str]) -> dict[str, Callable[[], None]]:
+        """The steps but for these and those that build on them."""
+        left: dict[str, Callable[[], None]] = {}
+        after = self.after()
+        for name, step in self.steps().items():
+            builds_on = [other for other in after[name] if other in after]
+            if name not in names and all(other in left for other in builds_on):
+                left[name] = step
+        return left
+
+    def after(self) -> dict[str, Collection[str]]:
+        """For each the queries it builds on."""
+        names = {query.view_name: query.name for query in self._queries}
+        queries = {q.name: [names[r] for r in q.reads if r in names] for q in self._queries}
+        return {**queries, **{name: result.queries for name, result in all_results().items()}}
+
+    def _query(self, query: SqlFile) -> None:
+        """Add a query's rows, or what it lacks; kept for the queries that build on it."""
+        missing = tables_missing(self._store, tables_needed(query, all_queries()))
+        if missing:
+            self._analysis.missing[query.name] = missing
+            return
+        self._analysis.frames[query.name] = self._rows(query)
+
+    def _rows(self, query: SqlFile) -> pl.DataFrame:
+        read_again = any(query.view_name in other.reads for other in all_queries().values())
+        if isinstance(self._database, Database) and (form := quick_form(query, self._store)):
+            rows = quick_rows(form, self._store, self._database, self._analysis.frames)
+            if read_again:
+                self._database.put(query, rows)
+            return rows
+        return self._database.keep(query) if read_again else self._database.frame(query.text)
+
+    def _result(self, name: str) -> None:
+        """Add a computed result, or what it lacks."""
+        result, absent = all_results()[name], self._analysis.missing
+        lacking = [absent[query] for query in result.queries if query in absent]
+        own = tables_missing(self._store, result.tables)
+        missing = {*own, *(table for tables in lacking for table in tables)}
+        if missing:
+            absent[name] = tuple(sorted(missing))
+            return
+        self._analysis.frames[name] = result.function(self._inputs)
