@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 from tests_support import CALL_HEADER, csv_text, hex_id
 
-from tracekit.store import ingest, sort
+from tracekit.store import ingest, sort, walk
 from tracekit.store import words as words_module
 from tracekit.store.duplicates import find_duplicates
 from tracekit.store.words import order_of, pack, sorted_columns, words_of
@@ -58,7 +58,7 @@ def test_rows_are_in_the_order_of_their_columns_and_stay_in_file_order_else(
 def test_the_compiled_order_is_numpys(pairs: list[list[int]]) -> None:
     words = np.array(pairs, dtype=np.uint64).reshape(-1, 2).T.copy()
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(words_module, "_PLAIN_ROWS", -1)
+        patched.setattr(words_module, "PLAIN_ROWS", -1)
         compiled = order_of(words)
     assert compiled.tolist() == np.lexsort(words[::-1]).tolist()
 
@@ -87,7 +87,7 @@ def test_ranges_do_not_show(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> 
     path.write_text(csv_text(CALL_HEADER, lines))
     (whole,) = ingest(path, tmp_path / "whole").ingested
     monkeypatch.setattr(sort, "ROW_GROUP_ROWS", 1_000)
-    monkeypatch.setattr(sort, "_CHUNK_ROWS", 3_333)
+    monkeypatch.setattr(walk, "_CHUNK_ROWS", 3_333)
     ingest(path, tmp_path / "groups")
     (ranged,) = ingest(path, tmp_path / "ranges", memory_limit_bytes=0).ingested
     assert whole.duplicates_dropped > 10_000

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tracekit.ingest.gunzip import Readable
 
-BLOCK_BYTES = 2 << 20
+BLOCK_BYTES = 1 << 20
 #: Bytes behind a block, so that the compiled walk may read whole words.
 PADDING = 8
 _BOM = b"\xef\xbb\xbf"

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from isal import igzip_lib
 
-_RAW_BYTES = 4 << 20
+_RAW_BYTES = 1 << 20
 
 
 class Readable(Protocol):

@@ -15,8 +15,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sqlfiles import SqlFile
-from tracekit.store.catalog import base_views, query_views
 from tracekit.store.folder import Store
+from tracekit.store.views import base_views, query_views
 
 Value = str | int | float | bool
 

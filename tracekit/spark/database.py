@@ -13,8 +13,8 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.spark.session import open_session
 from tracekit.sqlfiles import SqlFile
-from tracekit.store.catalog import base_views, query_views
 from tracekit.store.folder import Store
+from tracekit.store.views import base_views, query_views
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

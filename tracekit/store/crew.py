@@ -18,12 +18,14 @@ R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
 
 #: One thread each: there are as many workers as there are cores to use. What a worker frees goes
-#: back to the system at once, so that its memory is what it needs and not what it once needed.
+#: back to the system, so that its memory is what it needs and not what it once needed; but for 64
+#: MB, as asking for the same pages again and again took a sixth of all time.
 _ENVIRONMENT = {
     "POLARS_MAX_THREADS": "1",
     "OMP_NUM_THREADS": "1",
     "MALLOC_ARENA_MAX": "2",
-    "MALLOC_MMAP_THRESHOLD_": str(4 << 20),
+    "MALLOC_MMAP_THRESHOLD_": str(32 << 20),
+    "MALLOC_TRIM_THRESHOLD_": str(64 << 20),
     "ARROW_DEFAULT_MEMORY_POOL": "system",
 }
 

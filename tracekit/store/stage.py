@@ -19,8 +19,9 @@ from tracekit.ingest.read import CodedFile, Reading, open_coded
 from tracekit.ingest.wide import table_of
 from tracekit.store.columns import Columns, ColumnsWriter
 from tracekit.store.manifest import Defect
+from tracekit.store.names import Names
 from tracekit.store.rejects import RejectsWriter
-from tracekit.store.sort import Names, Written, write_sorted
+from tracekit.store.sort import Written, write_sorted
 from tracekit.tables import all_tables
 
 #: Called with bytes read since the last call, and with rows and rejects so far.

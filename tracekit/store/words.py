@@ -4,25 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.store.names import Keys
 from tracekit.tables import Column, Table
 
 _SIGN = np.uint64(1 << 63)
 _WORD_BITS = 64
 #: Up to so many rows numpy's sort is quicker than loading the compiled one.
-_PLAIN_ROWS = 200_000
+PLAIN_ROWS = 200_000
 
 
 @dataclass(frozen=True)
 class Digit:
-    """One column within the words: which word, how far up, and what stands for zero."""
+    """One column within the words: which word, how far up, how wide, what stands for zero."""
 
     column: Column
     word: int
     shift: int
+    bits: int
     base: int
 
 
@@ -32,6 +35,16 @@ class Packing:
 
     digits: tuple[Digit, ...]
     words: int
+
+    @property
+    def first(self) -> tuple[Digit, ...]:
+        """The columns in the first word."""
+        return tuple(digit for digit in self.digits if digit.word == 0)
+
+    @property
+    def readable(self) -> dict[str, Digit]:
+        """The columns that the first word says all about: times and keys in it."""
+        return {d.column.name: d for d in self.first if d.column.kind != "number"}
 
 
 def sorted_columns(table: Table) -> tuple[Column, ...]:
@@ -56,7 +69,7 @@ def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Pa
         if bits > free:
             word, free = word + 1, _WORD_BITS
         free -= bits
-        digits.append(Digit(column, word, free, low))
+        digits.append(Digit(column, word, free, bits, low))
     return Packing(tuple(digits), word + 1)
 
 
@@ -75,6 +88,34 @@ def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> NDA
     return words
 
 
+def first_word(
+    packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys
+) -> NDArray[np.uint64]:
+    """The first word of rows, shape (rows,); ``values`` are the columns, with the file's keys.
+
+    A compiled loop for each column, but where a number stands in the word.
+    """
+    from tracekit.store.gather import add_keys, add_times  # noqa: PLC0415 - as in sorted_words
+
+    word = np.zeros(next(iter(values.values())).size, dtype=np.uint64)
+    for digit in packing.first:
+        column, shift = values[digit.column.name], np.uint64(digit.shift)
+        if digit.column.kind == "number":
+            word |= _float_order(column) << shift
+        elif (known := keys.of(digit.column)) is None:
+            add_times(word, column, digit.base, shift)
+        else:
+            add_keys(word, known, column, digit.base, shift)
+    return word
+
+
+def digit_of(word: NDArray[np.uint64], digit: Digit) -> NDArray[np.generic]:
+    """The column that was put into the first word: times as int64, keys as int32."""
+    mask = np.uint64((1 << digit.bits) - 1)
+    whole = ((word >> np.uint64(digit.shift)) & mask).astype(np.int64) + digit.base
+    return whole if digit.column.kind == "time" else whole.astype(np.int32)
+
+
 def _float_order(values: NDArray[np.generic]) -> NDArray[np.uint64]:
     """Integers in the order of the floats; NaN, which stands for NULL, first; -0 like 0."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
@@ -84,7 +125,7 @@ def _float_order(values: NDArray[np.generic]) -> NDArray[np.uint64]:
 
 def order_of(words: NDArray[np.uint64]) -> NDArray[np.int32]:
     """The places of rows in ascending order of their words, equal ones as they came; (rows,)."""
-    if words.shape[1] <= _PLAIN_ROWS:
+    if words.shape[1] <= PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
     from tracekit.store.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load
 
@@ -96,7 +137,7 @@ def order_of(words: NDArray[np.uint64]) -> NDArray[np.int32]:
 
 def sorted_words(word: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
     """Words in ascending order, and the places they were at, equal ones as they came."""
-    if word.size <= _PLAIN_ROWS:
+    if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)
         return word[order], order
     from tracekit.store.radix import sorted_by  # noqa: PLC0415 - numba takes its time to load

@@ -16,8 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import duckdb
-
 from tracekit._version import VERSION
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
@@ -148,16 +146,6 @@ def _disk_errors(folder: Path) -> Iterator[None]:
             raise TracekitError(
                 f"{folder} cannot be written: {error.strerror}",
                 hint="name a folder you may write to",
-            ) from error
-        raise
-    except duckdb.Error as error:
-        text = str(error)
-        if "No space left" in text or "could not write" in text.lower():
-            raise _disk_full(folder) from error
-        if isinstance(error, duckdb.OutOfMemoryException):
-            raise TracekitError(
-                f"the memory limit is too small to sort: {text.splitlines()[0]}",
-                hint="raise it: --memory-limit 2GB",
             ) from error
         raise
 

@@ -1,0 +1,61 @@
+"""The quality tables: the defects that ingest met, and the files that it took in."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracekit.store.arrow import arrow_table
+from tracekit.store.folder import Store
+from tracekit.store.manifest import SourceEntry
+
+DEFECTS = "quality/defects.parquet"
+SOURCES = "quality/sources.parquet"
+
+_DEFECTS_SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("table", pa.string()),
+        ("defect", pa.string()),
+        ("column", pa.string()),
+        ("rows", pa.int64()),
+        ("action", pa.string()),
+        ("example", pa.string()),
+    ]
+)
+_SOURCES_SCHEMA = pa.schema(
+    [
+        ("source_file", pa.string()),
+        ("table", pa.string()),
+        ("release", pa.string()),
+        ("size_bytes", pa.int64()),
+        ("sha256", pa.string()),
+        ("rows_read", pa.int64()),
+        ("rows", pa.int64()),
+        ("rejected", pa.int64()),
+        ("duplicates_dropped", pa.int64()),
+    ]
+)
+
+
+def write_quality(store: Store) -> None:
+    """Write what ingest met, and the files it took in, as Parquet."""
+    defects = [
+        {"source_file": entry.file, "table": entry.table, **vars(defect)}
+        for entry in store.manifest.sources
+        for defect in entry.defects
+    ]
+    sources = [_source_row(entry) for entry in store.manifest.sources]
+    (store.path / "quality").mkdir(exist_ok=True)
+    for path, rows, schema in (
+        (DEFECTS, defects, _DEFECTS_SCHEMA),
+        (SOURCES, sources, _SOURCES_SCHEMA),
+    ):
+        temporary = store.path / "quality" / ".new.parquet"
+        pq.write_table(arrow_table(rows, schema), temporary, compression="zstd")
+        temporary.replace(store.path / path)
+
+
+def _source_row(entry: SourceEntry) -> dict[str, object]:
+    row = {name: getattr(entry, name) for name in _SOURCES_SCHEMA.names if name != "source_file"}
+    return {"source_file": entry.file, **row}

@@ -1,0 +1,119 @@
+"""The views: base tables with their original ids, queries as views, the quality tables.
+
+The same statements serve two uses: ``catalog.duckdb`` inside the store, with paths relative to it,
+for the plain duckdb CLI; and a connection of tracekit's own, with absolute paths.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from tracekit.sqlfiles import all_queries, in_reading_order
+from tracekit.store.folder import Store
+from tracekit.store.quality import DEFECTS, SOURCES
+from tracekit.store.steps import steps_view
+from tracekit.tables import Column, Table, all_entities, all_tables
+
+Scan = Callable[[list[Path]], str]
+
+
+def query_views() -> Iterator[str]:
+    """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads."""
+    for query in in_reading_order(all_queries()):
+        yield f"CREATE VIEW {query.view_name} AS {query.select}"
+
+
+def base_views(store: Store, *, relative: bool, scan: Scan | None = None) -> Iterator[str]:
+    """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
+
+    ``scan`` turns Parquet files into something to select from; DuckDB's way if not given.
+    """
+    # the plain CLI may be told not to keep rows in order: only tracekit's connection relies on it
+    in_file_order = scan is None and not relative
+    scan = scan or _scan
+    root = Path() if relative else store.path.resolve()
+    for entity in all_entities():
+        yield _dimension_view(store, entity, root, scan)
+    for table in all_tables().values():
+        yield from _table_views(store, table, root, scan)
+    yield from steps_view(store, in_file_order=in_file_order)
+    yield _rejects_view(store, root, scan)
+    yield _file_view("source_defect", root / DEFECTS, scan)
+    yield _file_view("source_file", root / SOURCES, scan)
+
+
+def _dimension_view(store: Store, entity: str, root: Path, scan: Scan) -> str:
+    path = f"dimensions/{entity}.parquet"
+    ids = store.manifest.dimensions.get(entity, 0)
+    if not ids:
+        return (
+            f"CREATE VIEW {entity}_id AS SELECT CAST(NULL AS INTEGER) AS {entity}_key,"
+            f" CAST(NULL AS VARCHAR) AS {entity} WHERE false"
+        )
+    return (
+        f"CREATE VIEW {entity}_id AS SELECT key AS {entity}_key, id AS {entity}"
+        f" FROM {scan([root / path])} WHERE key < {ids}"
+    )
+
+
+def _table_views(store: Store, table: Table, root: Path, scan: Scan) -> Iterator[str]:
+    """The table with its original ids, and ``<table>_keyed``: as stored, quicker to aggregate."""
+    files = [root / file.relative_to(store.path) for file in store.table_files(table.name)]
+    if not files:
+        yield _empty_view(f"{table.name}_keyed", table, keyed=True)
+        yield _empty_view(table.name, table, keyed=False)
+        return
+    yield f"CREATE VIEW {table.name}_keyed AS SELECT * FROM {scan(files)}"
+    columns = ", ".join(_view_column(column) for column in table.columns)
+    joins = " ".join(
+        f"LEFT JOIN {column.entity}_id AS d_{column.name}"
+        f" ON d_{column.name}.{column.entity}_key = t.{column.stored_name}"
+        for column in table.ids
+    )
+    yield f"CREATE VIEW {table.name} AS SELECT {columns} FROM {table.name}_keyed AS t {joins}"
+
+
+def _empty_view(name: str, table: Table, *, keyed: bool) -> str:
+    columns = []
+    for column in table.columns:
+        if column.kind != "id" or not keyed:
+            columns.append(f"CAST(NULL AS {column.sql_type}) AS {column.name}")
+        if column.kind == "id":
+            columns.append(f"CAST(NULL AS INTEGER) AS {column.stored_name}")
+    return f"CREATE VIEW {name} AS SELECT {', '.join(columns)} WHERE false"
+
+
+def _view_column(column: Column) -> str:
+    if column.kind == "id":
+        return f"d_{column.name}.{column.entity} AS {column.name}, t.{column.stored_name}"
+    return f"t.{column.name}"
+
+
+def _rejects_view(store: Store, root: Path, scan: Scan) -> str:
+    parts = [
+        f"SELECT '{table}' AS \"table\", * FROM"
+        f" {scan([root / f.relative_to(store.path) for f in store.reject_files(table)])}"
+        for table in all_tables()
+        if store.reject_files(table)
+    ]
+    empty = (
+        'SELECT CAST(NULL AS VARCHAR) AS "table", CAST(NULL AS VARCHAR) AS source_file,'
+        ' CAST(NULL AS BIGINT) AS line, CAST(NULL AS VARCHAR) AS "column",'
+        " CAST(NULL AS VARCHAR) AS reason, CAST(NULL AS VARCHAR) AS text WHERE false"
+    )
+    return f"CREATE VIEW reject AS {' UNION ALL '.join([*parts, empty])}"
+
+
+def _file_view(name: str, path: Path, scan: Scan) -> str:
+    return f"CREATE VIEW {name} AS SELECT * FROM {scan([path])}"
+
+
+def _scan(files: list[Path]) -> str:
+    listed = ", ".join(f"'{quoted(file)}'" for file in files)
+    return f"read_parquet([{listed}])"
+
+
+def quoted(path: Path) -> str:
+    """A path as it stands between quotes in SQL."""
+    return path.as_posix().replace("'", "''")
