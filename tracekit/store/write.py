@@ -34,7 +34,7 @@ DEFAULT_MEMORY_BYTES = 2**30
 _PARALLEL_FROM_BYTES = 64 << 20
 #: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
 #: a worker needs in all to be worth having.
-_COORDINATOR_BYTES = 200 << 20
+_COORDINATOR_BYTES = 260 << 20
 _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
 

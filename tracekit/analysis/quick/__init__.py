@@ -30,11 +30,13 @@ class Sorted:
 
     Attributes
     ----------
+    store : where they come from
     parts : the keyed rows of the base table, lazily, each part in the order of entity and time
     database : for the ids of keys
     frames : the rows of the queries that this one reads
     """
 
+    store: Store
     parts: list[pl.LazyFrame]
     database: AnyDatabase
     frames: Mapping[str, pl.DataFrame]
@@ -79,4 +81,4 @@ def quick_rows(
 ) -> pl.DataFrame:
     """The rows of the query."""
     parts = [pl.scan_parquet(file) for file in store.table_files(form.table)]
-    return form.function(Sorted(parts=parts, database=database, frames=frames))
+    return form.function(Sorted(store=store, parts=parts, database=database, frames=frames))
