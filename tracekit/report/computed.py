@@ -19,8 +19,11 @@ from tracekit.fit.folder import frames as fit_frames
 from tracekit.fit.run import fit_store
 from tracekit.replay.vcpus.folder import FRAMES as BIND_FRAMES
 from tracekit.store.folder import Store
+from tracekit.store.manifest import NAME as MANIFEST
 
 ANALYSIS, CALLGRAPH, FIT, BIND = "analysis", "callgraph", "fit", "bind"
+#: The queries of this subject are about calls.
+CALLS = "calls"
 #: Folders that ``tracekit run`` makes, by what is in them.
 FOLDERS = {ANALYSIS: "analysis", CALLGRAPH: "calls", FIT: "fit", BIND: "bound"}
 #: About ten seconds of work.
@@ -43,6 +46,21 @@ class Computed:
             makers |= {FIT: self._fit, BIND: self._bind}
             self._frames[kind] = makers[kind]()
         return self._frames[kind].get(what, pl.DataFrame())
+
+    def query(self, name: str) -> pl.DataFrame | None:
+        """The rows of a query, its parameters at their defaults, where analysis has them already.
+
+        What stands in the folder counts only if the store has not been written since. Queries of
+        calls are never left to SQL: on many calls it takes more memory than there is.
+        """
+        file = self._beside(ANALYSIS) / f"{name}.parquet"
+        written = (self._store.path / MANIFEST).stat().st_mtime
+        if file.is_file() and file.stat().st_mtime >= written:
+            return pl.read_parquet(file)
+        if ANALYSIS in self._frames or name.startswith(f"{CALLS}/"):
+            found = self.frame(f"{ANALYSIS}/{name}")
+            return found if found.columns else None
+        return None
 
     def _beside(self, kind: str) -> Path:
         return self._store.path.resolve().parent / FOLDERS[kind]

@@ -173,11 +173,13 @@ def load(
     sizing: Path | None = None,
 ) -> Data:
     """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
+    computed = Computed(store) if store else None
 
     def fetch(name: str, params: Mapping[str, str]) -> pl.DataFrame:
         if database is None:
             return pl.DataFrame()
-        return database.frame(get_query(name).text, params)
+        known = computed.query(name) if computed and not params else None
+        return database.frame(get_query(name).text, params) if known is None else known
 
     files = {n: run / f"{n}.parquet" for n in (*RUN_FRAMES, *MORE_FRAMES)} if run else {}
     frames = {name: pl.read_parquet(path) for name, path in files.items() if path.is_file()}
@@ -186,7 +188,7 @@ def load(
         info=describe(store) if store else None,
         run=read_run(run) if run else None,
         run_frames=frames,
-        results=Computed(store).frame if store else None,
+        results=computed.frame if computed else None,
         studies=studies,
         sizing=read_sizing(sizing) if sizing else None,
     )
