@@ -121,8 +121,8 @@ def test_a_worker_that_dies_is_one_clear_error(
 ) -> None:
     real = crew.Workers.__init__
 
-    def lamed(self: crew.Workers, size: int) -> None:
-        real(self, size)
+    def lamed(self: crew.Workers, size: int, without: tuple[str, ...]) -> None:
+        real(self, size, without)
         for worker in self._all:
             os.kill(worker._process.pid, signal.SIGKILL)
 

@@ -68,12 +68,17 @@ class Alone:
 
 
 class Workers:
-    """Does up to ``size`` tasks at a time, each in a process of its own."""
+    """Does up to ``size`` tasks at a time, each in a process of its own.
 
-    def __init__(self, size: int) -> None:
+    Parameters
+    ----------
+    without : modules that the processes are told they have not, because the tasks need them not
+    """
+
+    def __init__(self, size: int, without: tuple[str, ...] = ()) -> None:
         self.size = size
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        self._all = [_Worker() for _ in range(size)]
+        self._all = [_Worker(without) for _ in range(size)]
         for worker in self._all:
             self._idle.put(worker)
         self._threads = ThreadPoolExecutor(size)
@@ -105,9 +110,9 @@ class Workers:
 class _Worker:
     """One worker process and the pipes to it."""
 
-    def __init__(self) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tracekit.store.worker"],
+    def __init__(self, without: tuple[str, ...]) -> None:
+        self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
+            [sys.executable, "-m", "tracekit.store.worker", *without],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={

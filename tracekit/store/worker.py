@@ -17,10 +17,9 @@ from typing import IO, Any
 
 
 def main() -> None:
-    """Answer tasks until the input ends."""
-    # numba looks for scipy's linear algebra, which takes as long to load as all else it needs; told
-    # that there is none it does without, and so does everything that is done here
-    sys.modules["scipy"] = None  # type: ignore[assignment]
+    """Answer tasks until the input ends; arguments are modules that these tasks do without."""
+    for name in sys.argv[1:]:
+        sys.modules[name] = None  # type: ignore[assignment]
     replies = os.fdopen(os.dup(sys.stdout.fileno()), "wb")
     # what a library may print must not get between the answers
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())

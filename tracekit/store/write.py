@@ -37,6 +37,8 @@ _PARALLEL_FROM_BYTES = 64 << 20
 _COORDINATOR_BYTES = 260 << 20
 _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
+#: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
+_NOT_NEEDED = ("scipy",)
 
 
 @dataclass
@@ -215,7 +217,7 @@ def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Cr
     total = sum(file.size_bytes for file in files)
     wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
     size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))
-    return Workers(size) if size > 1 else Alone()
+    return Workers(size, _NOT_NEEDED) if size > 1 else Alone()
 
 
 def _sort_memory(crew: Crew, memory_bytes: int) -> int:
