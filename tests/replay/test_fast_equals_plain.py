@@ -12,7 +12,7 @@ from replay_support import Row, workload
 
 from tracekit.replay.constraints import AntiAffinity
 from tracekit.replay.engine import Engine, Outcome
-from tracekit.replay.fast.choose import fast_placer, scan_placer
+from tracekit.replay.fast.choose import fast_placer, rows_placer, scan_placer
 from tracekit.replay.placement import all_policies, parse_policy
 from tracekit.replay.placer import MakePlacer, PlainPlacer
 from tracekit.replay.workload import Workload
@@ -63,6 +63,16 @@ def check_same(load: Workload, policy: str, placer: MakePlacer = fast_placer) ->
 @given(workloads())
 def test_fast_equals_plain(policy: str, tie: str, load: Workload) -> None:
     check_same(load, f"{policy}[tie={tie}]")
+
+
+def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -> None:
+    """By use, c0 fills n2: c1 finds n0; then n0 and n1 change, and n2 does not open for c3."""
+    used = np.array([[16.5, 16.5, 18.5], [20, 20, 0]], dtype=np.float32)
+    cpu_milli = (1, 1, 2, 1)
+    rows = [(3100 + at, 9000, cpu, 0) for at, cpu in enumerate(cpu_milli)]
+    load = workload([(20, 20)] * 3, rows, background=np.repeat(used[:, None, :], 4, axis=1))
+    for placer in (PlainPlacer, fast_placer, rows_placer):
+        assert run(load, "tbesk_exact[tie=first]", placer).node.tolist() == [2, 0, 1, 0]
 
 
 @settings(max_examples=25)

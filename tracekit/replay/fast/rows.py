@@ -149,8 +149,9 @@ class RowsPlacer:
         if not len(changed):
             return
         if 2 * len(changed) > len(row.room):
-            # looking at all of them in place is quicker than picking out most
-            row.room[:] = fits(snapshot, container)
+            # looking at all of them in place is quicker than picking out most; what the policy
+            # does not admit of the others stays closed
+            row.room[changed] = fits(snapshot, container)[changed]
         else:
             row.room[changed] = fits(snapshot, container, changed)
         if policy.filters():
