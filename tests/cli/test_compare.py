@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.cli import run
-from tracekit.replay.command import run_replay
+from tracekit.verbs.replay import replay
 
 
 @pytest.fixture(scope="module")
@@ -16,7 +16,7 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
     folder = tmp_path_factory.mktemp("two")
     for name, target in (("base", 0.5), ("new", 0.85)):
         text = f"paper000[containers=60,nodes=4,target_alloc_fraction={target}]"
-        run_replay(None, ["lra"], out=folder / name, workload=text)
+        replay(None, ["lra"], out=folder / name, workload=text)
     return str(folder / "base"), str(folder / "new")
 
 

@@ -14,7 +14,7 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.fit.folder import FRAMES, write_fit
 from tracekit.fit.run import Fit
-from tracekit.replay.vcpus.command import run_vcpus
+from tracekit.verbs.bind import bind
 
 
 @pytest.fixture(scope="module")
@@ -152,7 +152,7 @@ def test_one_file_without_the_other_is_told(folder: Path) -> None:
 def test_the_policy_loses_less_than_its_baselines(folder: Path, tmp_path: Path) -> None:
     """Decided by the fit, measured by what was planted."""
     bound(folder, tmp_path / "fit")
-    found = run_vcpus(
+    found = bind(
         folder / "store",
         ("interference", "lowest_free", "least_allocated"),
         fit=tmp_path / "fit",

@@ -10,10 +10,10 @@ from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.replay import replayer as replayers
-from tracekit.replay.command import run_replay
 from tracekit.replay.kept import Kept
 from tracekit.replay.one import Replayed, replay_one
 from tracekit.replay.placement import parse_policy
+from tracekit.verbs.replay import replay
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
 FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
@@ -27,7 +27,7 @@ def contents(folder: Path) -> list[bytes]:
 def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
     load = parquet_folder(tmp_path / "load")
     for jobs in (1, 2):
-        run_replay(None, POLICIES, out=tmp_path / f"run{jobs}", workload=load, jobs=jobs, repeats=2)
+        replay(None, POLICIES, out=tmp_path / f"run{jobs}", workload=load, jobs=jobs, repeats=2)
     assert contents(tmp_path / "run1") == contents(tmp_path / "run2")
     names = ("repeats.parquet", "differences.parquet")
     first, second = ([(tmp_path / f"run{n}" / one).read_bytes() for one in names] for n in (1, 2))
@@ -36,7 +36,7 @@ def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    run_replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
     done: list[str] = []
 
     def interrupted(*arguments: object) -> Replayed:
@@ -47,10 +47,10 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(replayers, "replay_one", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        run_replay(None, POLICIES, out=out, workload=load)
+        replay(None, POLICIES, out=out, workload=load)
     assert not out.exists()
     done.clear()
-    run_replay(None, POLICIES, out=out, workload=load)
+    replay(None, POLICIES, out=out, workload=load)
     assert len(done) == 2  # two of the four, observed included, were done before
     assert contents(out) == contents(tmp_path / "whole")
     assert not list(tmp_path.glob(".run*"))
@@ -81,4 +81,4 @@ def test_a_kept_replay_that_is_damaged_is_done_again(tmp_path: Path) -> None:
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
     load = parquet_folder(tmp_path / "load")
     with pytest.raises(TracekitError, match="no engine 'sprak'"):
-        run_replay(None, POLICIES, out=tmp_path / "run", workload=load, engine="sprak")
+        replay(None, POLICIES, out=tmp_path / "run", workload=load, engine="sprak")

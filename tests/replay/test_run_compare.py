@@ -8,17 +8,17 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.replay.command import run_replay
 from tracekit.replay.compare import MEASURES
 from tracekit.replay.run_compare import compare_runs
 from tracekit.replay.thresholds import parse_threshold
+from tracekit.verbs.replay import replay
 
 SMALL = "paper000[containers=60,nodes=4]"
 FULLER = "paper000[containers=60,nodes=4,target_alloc_fraction=0.85]"
 
 
 def made(out: Path, workload: str, repeats: int = 1, seed: int = 0) -> Path:
-    run_replay(None, ["lra", "worst_fit"], out=out, workload=workload, repeats=repeats, seed=seed)
+    replay(None, ["lra", "worst_fit"], out=out, workload=workload, repeats=repeats, seed=seed)
     return out
 
 
@@ -125,6 +125,6 @@ def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None
     with pytest.raises(TracekitError, match="is not a run folder"):
         compare_runs(runs["base"], tmp_path)
     other = tmp_path / "other"
-    run_replay(None, ["bra"], out=other, workload=SMALL)
+    replay(None, ["bra"], out=other, workload=SMALL)
     with pytest.raises(TracekitError, match="no policy in common"):
         compare_runs(runs["base"], other)

@@ -8,8 +8,8 @@ import pytest
 from report_support import HOSTILE, STEP_MS
 from tests_support import NODE_HEADER, TraceFolder
 
-from tracekit.replay.command import run_replay
 from tracekit.store import ingest
+from tracekit.verbs.replay import replay
 
 
 @pytest.fixture(scope="session")
@@ -30,5 +30,5 @@ def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run_folder(store: Path) -> Path:
     """A run of that store under two policies, beside it."""
     out = store.parent / "run"
-    run_replay(store, ["first_fit", "least_allocated"], out=out, seed=1)
+    replay(store, ["first_fit", "least_allocated"], out=out, seed=1)
     return out

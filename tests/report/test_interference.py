@@ -8,10 +8,10 @@ import polars as pl
 import pytest
 from report_support import made_up, results
 
-from tracekit.pipeline import run
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
 from tracekit.report.render import render_data
+from tracekit.verbs.run import run
 
 
 def page(html: str) -> str:

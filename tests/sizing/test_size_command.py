@@ -13,10 +13,11 @@ import polars as pl
 import pytest
 from sizing_support import random_set
 
+import tracekit
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.report import render
-from tracekit.sizing.command import left_out, run_size
+from tracekit.sizing.inputs import left_out
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.read import CALLS, MEMBERS, STATES
 
@@ -82,7 +83,7 @@ def test_baselines_alone(folder: Path, tmp_path: Path, capsys: pytest.CaptureFix
 def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> None:
     policies = ["random_selection", *([AGENT] if TORCH else [])]
     for name in ("one", "two"):
-        run_size(folder, policies, out=tmp_path / name / "run", epochs=2)
+        tracekit.size(folder, policies, out=tmp_path / name / "run", epochs=2)
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
@@ -131,7 +132,7 @@ def test_the_agent_is_trained_compared_and_used_again(
 
 @needs_torch
 def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
-    run_size(folder, [AGENT], out=tmp_path / "run", epochs=1)
+    tracekit.size(folder, [AGENT], out=tmp_path / "run", epochs=1)
     model = next((tmp_path / "run" / "models").iterdir())
     seen = json.loads(str(np.load(model)["head"]))["about"]["trained_on"]
     small = tmp_path / "small"
@@ -140,11 +141,12 @@ def test_a_model_that_has_seen_everything(folder: Path, tmp_path: Path) -> None:
         frame = pl.read_csv(folder / name)
         frame.filter(pl.col(column).is_in(seen)).write_csv(small / name)
     with pytest.raises(TracekitError, match="was trained on every chain of small"):
-        run_size(small, [AGENT], out=tmp_path / "again", model=model)
+        tracekit.size(small, [AGENT], out=tmp_path / "again", model=model)
 
 
 def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
     real_find, real_import = importlib.util.find_spec, builtins.__import__
+    real_module = importlib.import_module
 
     def find(name: str, package: str | None = None) -> Any:
         return None if name == "torch" else real_find(name, package)
@@ -154,8 +156,10 @@ def without_torch(monkeypatch: pytest.MonkeyPatch) -> None:
             raise ImportError(name)
         return real_import(name, *rest, **more)
 
-    def missing(name: str) -> Any:
-        raise ImportError(name)
+    def missing(name: str, package: str | None = None) -> Any:
+        if name == "torch":
+            raise ImportError(name)
+        return real_module(name, package)
 
     monkeypatch.setattr(importlib.util, "find_spec", find)
     monkeypatch.setattr(builtins, "__import__", refuse)
@@ -169,11 +173,11 @@ def test_without_torch_the_others_work_and_the_message_says_what_to_install(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     without_torch(monkeypatch)
-    study = run_size(folder, ["all"], out=tmp_path / "run")
+    study = tracekit.size(folder, ["all"], out=tmp_path / "run")
     assert "ddqn" not in {policy.name() for policy in study.policies}
     assert len(study.policies) >= 6
     with pytest.raises(TracekitError, match="needs torch, which is not installed") as caught:
-        run_size(folder, ["ddqn"], out=tmp_path / "other")
+        tracekit.size(folder, ["ddqn"], out=tmp_path / "other")
     assert "tracekit[rl]" in str(caught.value.hint)
     assert "needs torch" in str(left_out(study.policies))
     capsys.readouterr()
@@ -206,5 +210,5 @@ def test_bad_input(
 def test_another_folder_is_left_alone(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "note.txt").write_text("mine")
     with pytest.raises(TracekitError, match="exists and is not a sizing run"):
-        run_size(folder, ["oracle"], out=tmp_path)
+        tracekit.size(folder, ["oracle"], out=tmp_path)
     assert (tmp_path / "note.txt").read_text() == "mine"

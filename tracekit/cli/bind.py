@@ -58,12 +58,12 @@ def command(
 
     Example: tracekit bind mystore --fit fit --repeat 10 --out bound
     """
-    from tracekit.replay.vcpus.command import run_vcpus
+    import tracekit
     from tracekit.replay.vcpus.folder import document
     from tracekit.replay.vcpus.run import USUAL
 
     with progress() as shown:
-        run = run_vcpus(
+        run = tracekit.bind(
             store,
             policy or USUAL,
             fit=fit,

@@ -62,11 +62,11 @@ def command(
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.replay.command import run_replay
+    import tracekit
     from tracekit.replay.run_folder import manifest_of
 
     with progress() as shown:
-        run = run_replay(
+        run = tracekit.replay(
             store,
             policy or ["all"],
             out=out,
@@ -101,7 +101,7 @@ SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
 
 def _left_out(run: Any) -> list[str]:
     """What no policy can place."""
-    from tracekit.replay.command import too_large
+    from tracekit.replay.workload_checks import too_large
 
     clause = too_large(run.workload)
     count = len(run.workload.too_large())

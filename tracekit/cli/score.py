@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Mapping
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
@@ -49,12 +48,12 @@ def command(
 
     Example: tracekit score case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
-    from tracekit.replay.scoring import score_file
+    import tracekit
 
     if container is not None:
         _explain(case, policy, container, seed, as_json=as_json)
         return
-    scored = score_file(Path(case), policy)
+    scored = tracekit.score(case, policy)
     if as_json:
         print_json([one.document() for one in scored])
     else:
@@ -68,19 +67,12 @@ def _explain(what: str, policy: str | None, container: str, seed: int, *, as_jso
     """One decision of a replay."""
     import dataclasses
 
+    import tracekit
     from tracekit.errors import TracekitError
-    from tracekit.replay.command import load_workload
-    from tracekit.replay.entrant import parse_entrant
-    from tracekit.replay.explain import explain
 
     if policy is None:
         raise TracekitError("--container needs --policy", hint="for example --policy first_fit")
-    store = what if (Path(what) / "tables").is_dir() else None
-    entrant = parse_entrant(policy)
-    load = load_workload(
-        store, None if store else what, assume=[], seed=seed, calls="calls" in entrant.reads
-    )
-    found = explain(load, entrant, container, seed=seed)
+    found = tracekit.explain(what, policy, container, seed=seed)
     if as_json:
         print_json({"schema": "tracekit/explain/1", **dataclasses.asdict(found)})
         return

@@ -57,12 +57,13 @@ def command(
 
     Example: tracekit size mystore --policy all --out sized --seeds 3
     """
-    from tracekit.sizing.command import left_out, run_size
+    import tracekit
+    from tracekit.sizing.inputs import left_out
     from tracekit.sizing.run_folder import manifest_of
     from tracekit.sizing.verdict import sentences
 
     with progress() as shown:
-        study = run_size(
+        study = tracekit.size(
             store,
             policy or ["all"],
             out=out,

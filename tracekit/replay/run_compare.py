@@ -18,7 +18,7 @@ from tracekit.replay.run import BOUND
 from tracekit.replay.run_folder import MANIFEST, is_run_folder
 from tracekit.replay.seeds import stream
 from tracekit.replay.thresholds import Threshold, parse_threshold
-from tracekit.study import Study, check_study_folder, write_study
+from tracekit.study import Study
 
 NAME = "comparison"
 
@@ -63,17 +63,13 @@ class _Kept:
         return {name: row for name, row in rows.items() if name != BOUND}
 
 
-def compare_runs(
-    base: Path, new: Path, *, fail_if: Sequence[str] = (), out: Path | None = None
-) -> Study:
+def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
     """What changed from one run to another.
 
     Parameters
     ----------
     fail_if : sequence of str
         Thresholds: see ``tracekit.replay.thresholds``.
-    out : path, optional
-        A study folder to write, for the report.
 
     Returns
     -------
@@ -88,8 +84,6 @@ def compare_runs(
         For a folder that is no run, no policy in common, or a threshold that makes no sense.
     """
     thresholds = [parse_threshold(text) for text in fail_if]
-    if out is not None:
-        check_study_folder(out)
     before, after = _read(base), _read(new)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
@@ -100,7 +94,7 @@ def compare_runs(
         )
     for one in thresholds:
         _check_policy(one, common)
-    study = Study(
+    return Study(
         name=NAME,
         about={
             "base": before.folder.name,
@@ -115,9 +109,6 @@ def compare_runs(
             "thresholds": _outcomes(thresholds, before, after, common),
         },
     )
-    if out is not None:
-        write_study(study, out)
-    return study
 
 
 def _read(folder: Path) -> _Kept:

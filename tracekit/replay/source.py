@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -16,7 +17,7 @@ from tracekit.replay.seeds import stream
 from tracekit.replay.trace_calls import calls_of_store
 from tracekit.replay.trace_workload import workload_from_store
 from tracekit.replay.workload import Workload
-from tracekit.replay.workloads import load_workload
+from tracekit.replay.workloads import load_workload, resolved
 from tracekit.store import open_store
 
 
@@ -66,3 +67,23 @@ class WorkloadSource:
         if self.workload is not None:
             return load_workload(self.workload, rng, assume=self.assume)
         return workload_from_store(open_store(str(self.store)), parse_assumptions(self.assume), rng)
+
+
+def source_of(
+    store: Path | str | None,
+    workload: Path | str | None,
+    *,
+    assume: Sequence[str] = (),
+    seed: int = 0,
+    gangs: bool = False,
+    calls: bool = False,
+) -> WorkloadSource:
+    """Where a workload is to be read, with paths that hold in another process too."""
+    return WorkloadSource(
+        None if store is None else Path(store).resolve(),
+        None if workload is None else resolved(str(workload)),
+        tuple(assume),
+        seed,
+        gangs,
+        calls,
+    )

@@ -16,13 +16,12 @@ from scipy import stats
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.command import source_of
 from tracekit.replay.compare import MEASURES
 from tracekit.replay.entrant import parse_entrant
 from tracekit.replay.one import ReplayTask
-from tracekit.replay.source import WorkloadSource
-from tracekit.store.crew import Alone, Crew, Workers
-from tracekit.study import Study, check_study_folder, write_study
+from tracekit.replay.source import WorkloadSource, source_of
+from tracekit.store.crew import Alone, Crew
+from tracekit.study import Study
 
 NAME = "assumptions"
 BASE = "as assumed"
@@ -75,8 +74,7 @@ def vary_assumptions(
     changes: Sequence[str] = (),
     measure: str = "imbalance_mean",
     seed: int = 0,
-    jobs: int = 1,
-    out: Path | None = None,
+    crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
     """Replay policies under each change of one assumption.
@@ -110,28 +108,21 @@ def vary_assumptions(
     names = [str(parse_entrant(text)) for text in policies or POLICIES]
     if len(set(names)) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
-    if out is not None:
-        check_study_folder(out)
     cases = [
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
         for text in ("", *(changes or CHANGES))
     ]
-    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
-    try:
-        values, problems = _replayed(cases, names, measure, seed=seed, crew=crew, progress=progress)
-    finally:
-        crew.close()
+    values, problems = _replayed(
+        cases, names, measure, seed=seed, crew=crew or Alone(), progress=progress
+    )
     if BASE in problems:
         raise TracekitError(problems[BASE])
     ranks = _ranked(values, measure)
-    study = Study(
+    return Study(
         name=NAME,
         about={"measure": measure, "policies": names, "seed": seed, "store": store.name},
         frames={"ranks": ranks, "changes": _moves(ranks, problems)},
     )
-    if out is not None:
-        write_study(study, out)
-    return study
 
 
 def _replayed(

@@ -91,3 +91,30 @@ def _first_bad(there: NDArray[np.bool_], amounts: NDArray[np.float32]) -> int | 
     """Of what is there, the first with an amount that is no number of 0 or more."""
     bad = there & ~((amounts >= 0) & (amounts < np.inf)).all(axis=0)
     return int(np.argmax(bad)) if bad.any() else None
+
+
+def check_feasible(workload: Workload) -> None:
+    """Raise TracekitError when no container fits on any node, even an empty one.
+
+    Some that fit on none are no error: they wait to the end, and are counted.
+    """
+    large = workload.too_large()
+    if len(large) == workload.containers:
+        raise TracekitError(
+            f"no container of workload '{workload.name}' fits on any node: {too_large(workload)}",
+            hint="check the units: millicores and bytes",
+        )
+
+
+def too_large(workload: Workload) -> str | None:
+    """A clause about containers that fit on no node, None where there are none."""
+    large = workload.too_large()
+    if not len(large):
+        return None
+    asked = workload.request[large[0]]
+    column = int(np.argmax(asked / np.maximum(workload.capacity.max(axis=0), 1)))
+    name = workload.resources[column]
+    return (
+        f"'{workload.container_ids[large[0]]}' requests {asked[column]:,} {name},"
+        f" the largest node has {workload.capacity[:, column].max():,}"
+    )

@@ -1,4 +1,4 @@
-"""The replay down to the vCPU from start to end: workload, model, run, folder."""
+"""Replay placement down to the vCPU: workload, model, run, folder."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.command import load_workload
+from tracekit.replay.source import source_of
 from tracekit.replay.vcpus.folder import write_vcpus
 from tracekit.replay.vcpus.hosts import room_of, room_of_file
 from tracekit.replay.vcpus.model import model_of_fit, model_of_truth
 from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus
 
 
-def run_vcpus(
+def bind(
     store: Path | str | None,
     policies: Sequence[str] = USUAL,
     *,
@@ -49,7 +49,7 @@ def run_vcpus(
         For a workload, fit, truth or policy that cannot be used.
     """
     progress.stage("read")
-    load = load_workload(store, workload, assume=assume, seed=seed)
+    load = source_of(store, workload, assume=assume, seed=seed).load()
     services = tuple(sorted(set(load.services)))
     room = (
         room_of(load, sockets=sockets, threads_per_core=threads_per_core)

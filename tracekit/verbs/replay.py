@@ -1,31 +1,28 @@
-"""The replay from start to end: workload, policies, run, run folder."""
+"""Replay a trace under policies: workload, policies, run, run folder."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
 
-import numpy as np
-
-from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.kept import Kept
 from tracekit.replay.nearness import PARAMETER
 from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.repeat import repeat_replay
 from tracekit.replay.replayer import Replayer
-from tracekit.replay.run import Run, choose_policies, replay
+from tracekit.replay.run import Run, choose_policies
+from tracekit.replay.run import replay as replay_once
 from tracekit.replay.run_folder import check_replaceable, write_run
-from tracekit.replay.source import WorkloadSource
-from tracekit.replay.workload import Workload
-from tracekit.replay.workloads import resolved
+from tracekit.replay.source import source_of
+from tracekit.replay.workload_checks import check_feasible
 from tracekit.spark import crew_of
 from tracekit.store.crew import Crew, Workers
 
 
-def run_replay(
+def replay(
     store: Path | str | None,
-    policies: Sequence[str],
+    policies: Sequence[str] = ("all",),
     *,
     out: Path | str,
     seed: int = 0,
@@ -74,7 +71,7 @@ def run_replay(
     try:
         replayer = Replayer(kept=kept, crew=crew, source=source)
         run = (
-            replay(load, chosen, seed=seed, replayer=replayer, progress=progress)
+            replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
             if repeats == 1
             else repeat_replay(
                 load, chosen, seed=seed, repeats=repeats, replayer=replayer, progress=progress
@@ -90,65 +87,3 @@ def run_replay(
 
 def _crew(jobs: int, engine: str | None) -> Crew | None:
     return crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
-
-
-def source_of(
-    store: Path | str | None,
-    workload: Path | str | None,
-    *,
-    assume: Sequence[str],
-    seed: int,
-    gangs: bool = False,
-    calls: bool = False,
-) -> WorkloadSource:
-    """Where a workload is to be read, with paths that hold in another process too."""
-    return WorkloadSource(
-        None if store is None else Path(store).resolve(),
-        None if workload is None else resolved(str(workload)),
-        tuple(assume),
-        seed,
-        gangs,
-        calls,
-    )
-
-
-def load_workload(
-    store: Path | str | None,
-    workload: Path | str | None,
-    *,
-    assume: Sequence[str],
-    seed: int,
-    calls: bool = False,
-) -> Workload:
-    """The workload of a store, or of another source, under assumptions.
-
-    With ``calls`` it knows who calls whom, which ``near_weight`` needs.
-    """
-    return source_of(store, workload, assume=assume, seed=seed, calls=calls).load()
-
-
-def check_feasible(load: Workload) -> None:
-    """Raise TracekitError when no container fits on any node, even an empty one.
-
-    Some that fit on none are no error: they wait to the end, and are counted.
-    """
-    large = load.too_large()
-    if len(large) == load.containers:
-        raise TracekitError(
-            f"no container of workload '{load.name}' fits on any node: {too_large(load)}",
-            hint="check the units: millicores and bytes",
-        )
-
-
-def too_large(load: Workload) -> str | None:
-    """A clause about containers that fit on no node, None where there are none."""
-    large = load.too_large()
-    if not len(large):
-        return None
-    asked = load.request[large[0]]
-    column = int(np.argmax(asked / np.maximum(load.capacity.max(axis=0), 1)))
-    name = load.resources[column]
-    return (
-        f"'{load.container_ids[large[0]]}' requests {asked[column]:,} {name},"
-        f" the largest node has {load.capacity[:, column].max():,}"
-    )

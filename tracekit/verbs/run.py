@@ -13,11 +13,11 @@ from tracekit.fit.folder import write_fit
 from tracekit.fit.run import fit_store
 from tracekit.progress import SILENT, Progress
 from tracekit.query.run import run as run_query
-from tracekit.replay.command import run_replay
-from tracekit.replay.vcpus.command import run_vcpus
 from tracekit.report.render import render
 from tracekit.store import Store, ingest, open_store
 from tracekit.synth import write as synthesize
+from tracekit.verbs.bind import bind
+from tracekit.verbs.replay import replay
 
 SYNTH = "synth:"
 #: More containers than this are not bound one by one unasked: about a minute.
@@ -65,7 +65,7 @@ def run(
     Raises
     ------
     TracekitError
-        As its stages do: see ``tracekit.store.write.ingest`` and ``tracekit.replay.command``.
+        As its stages do: see ``tracekit.store.write.ingest`` and ``tracekit.verbs.replay``.
     """
     out = Path(out)
     _check_out(out)
@@ -81,7 +81,7 @@ def run(
     skipped = _nothing_to_replay(store)
     if not skipped:
         progress.stage("replay")
-        run_replay(store.path, policies, out=out / "replay", seed=seed, progress=progress)
+        replay(store.path, policies, out=out / "replay", seed=seed, progress=progress)
     progress.stage("report")
     shown = store.path if skipped else out / "replay"
     report = render(shown, out / "report.html", progress=progress)
@@ -116,7 +116,7 @@ def _fit(store: Store, traces: Path, out: Path, progress: Progress) -> None:
     if known and found.rows.height <= MOST_BOUND and found.fitted.pooled["k1"][0] is not None:
         progress.stage("bind")
         truth = traces / "truth" / "binding.parquet"
-        run_vcpus(store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress)
+        bind(store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress)
 
 
 def _check_out(out: Path) -> None:

@@ -1,0 +1,57 @@
+"""The command line and the library offer the same, and the front door shows all of it."""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import subprocess
+import sys
+import types
+from pathlib import Path
+
+import pytest
+
+import tracekit
+from tracekit import cli, registry, verbs
+
+VERBS = registry.module_names(verbs)
+#: Where the names differ: ``list`` is Python's own word, and ``explain`` is ``score --container``.
+SUBCOMMANDS = {"listing": "list", "explain": "score"}
+
+
+@pytest.mark.parametrize("name", VERBS)
+def test_a_verb_is_a_documented_function_of_its_name(name: str) -> None:
+    verb = getattr(tracekit, name)
+    assert isinstance(verb, types.FunctionType)
+    assert verb.__name__ == name
+    assert inspect.getdoc(verb)
+    assert name in dir(tracekit)
+
+
+def test_every_subcommand_has_a_verb_and_every_verb_a_subcommand() -> None:
+    subcommands = {file.rstrip("_") for file in registry.module_names(cli)}
+    assert {SUBCOMMANDS.get(name, name) for name in VERBS} == subcommands
+
+
+def test_type_checkers_are_shown_every_verb() -> None:
+    """What stands behind TYPE_CHECKING cannot be found by a registry."""
+    tree = ast.parse(Path(inspect.getfile(tracekit)).read_text(encoding="utf-8"))
+    shown = [
+        (node.module, alias.name, alias.asname)
+        for node in ast.walk(tree)
+        if isinstance(node, ast.ImportFrom) and (node.module or "").startswith("tracekit.verbs.")
+        for alias in node.names
+    ]
+    assert shown == [(f"tracekit.verbs.{name}", name, name) for name in VERBS]
+
+
+@pytest.mark.parametrize("package", ["fetch", "fit", "report", "synth"])
+def test_a_package_of_the_same_name_does_not_hide_a_verb(package: str) -> None:
+    code = f"import tracekit.{package}, tracekit; print(type(tracekit.{package}).__name__)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "function"
+
+
+def test_what_is_no_verb_is_an_attribute_error() -> None:
+    with pytest.raises(AttributeError, match="module 'tracekit' has no attribute 'ingst'"):
+        _ = tracekit.ingst  # type: ignore[attr-defined]

@@ -1,0 +1,67 @@
+"""What a sizing study is given: settings, a trained network, policies."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.replay import parameters
+from tracekit.sizing.agent.need_torch import require
+from tracekit.sizing.agent.weights import Model, load_model
+from tracekit.sizing.kernels import CHANNELS
+from tracekit.sizing.policies import SizingPolicy, all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.settings import Settings
+from tracekit.sizing.world import CYCLES_SEEN
+
+
+def read_settings(assume: Sequence[str]) -> Settings:
+    """Settings with some values given as ``name=value``."""
+    _, given = parameters.split(f"settings[{','.join(assume)}]" if assume else "settings")
+    made: Any = parameters.build(Settings, "the sizing settings", given)
+    if not isinstance(made, Settings):
+        raise TypeError(made)
+    return made
+
+
+def read_model(path: Path | str | None, settings: Settings) -> Model | None:
+    """The model of a file, of the shape these settings need; None without a path."""
+    if path is None:
+        return None
+    return load_model(Path(path), channels=CHANNELS, cycles=CYCLES_SEEN, actions=settings.actions)
+
+
+def choose(texts: Sequence[str], model: Model | None) -> list[SizingPolicy]:
+    """The policies of these texts, each once; 'all' are those that can run here."""
+    can_train = model is not None or importlib.util.find_spec("torch") is not None
+    found: dict[str, SizingPolicy] = {}
+    for text in texts:
+        if text == "all":
+            known = all_sizing_policies()
+            every = [known[name]() for name in known if can_train or name != Ddqn.name()]
+        else:
+            every = [parse_sizing_policy(text)]
+        found |= {str(policy): policy for policy in every}
+    if not found:
+        raise TracekitError(
+            "no policy given", hint="--policy all, or tracekit list sizing_policies"
+        )
+    if not can_train and any(isinstance(policy, Ddqn) for policy in found.values()):
+        require("torch", "training the ddqn policy")
+    return list(found.values())
+
+
+def left_out(policies: Sequence[SizingPolicy]) -> str | None:
+    """What to say when the agent was not among them for want of torch."""
+    if any(isinstance(policy, Ddqn) for policy in policies):
+        return None
+    if importlib.util.find_spec("torch") is not None:
+        return None
+    try:
+        require("torch", "training the ddqn policy")
+    except TracekitError as error:
+        return f"{error.what}: {error.hint}"
+    return None

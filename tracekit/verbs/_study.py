@@ -1,0 +1,26 @@
+"""Verbs that make a study: checked before it is computed, written once it is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from tracekit.store.crew import Alone, Crew, Workers
+from tracekit.study import Study, check_study_folder, write_study
+
+
+def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:
+    """The study, computed by so many processes; written to ``out`` if given.
+
+    Raises TracekitError as the study does, and for an ``out`` that holds anything but a study.
+    """
+    if out is not None:
+        check_study_folder(Path(out))
+    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
+    try:
+        found = study(crew)
+    finally:
+        crew.close()
+    if out is not None:
+        write_study(found, Path(out))
+    return found

@@ -1,0 +1,30 @@
+"""Explain one decision of a replay."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tracekit.replay import explain as explaining
+from tracekit.replay.entrant import parse_entrant
+from tracekit.replay.source import source_of
+
+
+def explain(
+    replayed: str | Path, policy: str, container: str, *, seed: int = 0
+) -> explaining.Decision:
+    """Replay up to a container's decision and take that apart; see ``tracekit.replay.explain``.
+
+    Parameters
+    ----------
+    replayed : path or str
+        A store, or what ``tracekit.replay.workloads.load_workload`` understands.
+    """
+    entrant = parse_entrant(policy)
+    is_store = (Path(replayed) / "tables").is_dir()
+    source = source_of(
+        replayed if is_store else None,
+        None if is_store else replayed,
+        seed=seed,
+        calls="calls" in entrant.reads,
+    )
+    return explaining.explain(source.load(), entrant, container, seed=seed)

@@ -1,0 +1,22 @@
+"""Run one query on a store."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.query import run
+from tracekit.store import open_store
+
+
+def query(
+    store: str | Path,
+    name: str,
+    params: Mapping[str, str | float | bool] | None = None,
+    *,
+    engine: str | None = None,
+) -> pl.DataFrame:
+    """The rows of one query on a store; see ``tracekit.query.run``."""
+    return run(open_store(store), name, params, engine=engine)

@@ -1,0 +1,12 @@
+"""Score recorded scheduling cases with the code that the replay runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tracekit.replay.scoring import Scored, score_file
+
+
+def score(case: str | Path, policy: str | None = None) -> list[Scored]:
+    """Answer every case of a file; see ``tracekit.replay.scoring.score_file``."""
+    return score_file(Path(case), policy)
