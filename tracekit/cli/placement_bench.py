@@ -72,7 +72,7 @@ def _show(found: Study) -> None:
     print_table(
         f"Imbalance of {about['containers']:,} containers on {about['nodes']} nodes,"
         f" {about['sets']} drawn sets",
-        ["policy", "imbalance", "95 % interval", "pending", "ms per decision"],
+        ["policy", "imbalance", "95 % interval", "pending", "ms"],
         [
             [
                 row["policy"],
@@ -83,6 +83,7 @@ def _show(found: Study) -> None:
             ]
             for row in frames["summary"].iter_rows(named=True)
         ],
+        note="ms: wall-clock time of a decision",
     )
     _show_claims(found)
     quality = frames["quality"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,21 +50,27 @@ Results = dict[str, list[Placed]]
 
 def imbalance_frame(results: Results, containers: int, rng: np.random.Generator) -> pl.DataFrame:
     """Imbalance by policy and number of containers, with 95 % intervals over sets."""
-    frames = []
-    for name, placed in results.items():
-        found = mean_interval(np.stack([one.imbalance for one in placed]), rng)
-        frames.append(
-            pl.DataFrame(
-                {
-                    "policy": [name] * len(found.mean),
-                    "containers": counts(containers),
-                    "imbalance": found.mean,
-                    "imbalance_low": found.low,
-                    "imbalance_high": found.high,
-                }
-            )
-        )
-    return pl.concat(frames)
+    found = mean_interval(_side_by_side([_imbalance(placed) for placed in results.values()]), rng)
+    at = counts(containers)
+    return pl.DataFrame(
+        {
+            "policy": np.repeat(list(results), len(at)).tolist(),
+            "containers": at * len(results),
+            "imbalance": found.mean,
+            "imbalance_low": found.low,
+            "imbalance_high": found.high,
+        }
+    )
+
+
+def _imbalance(placed: list[Placed]) -> FloatArray:
+    """Shape (sets, checkpoints)."""
+    return np.stack([one.imbalance for one in placed])
+
+
+def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
+    """One matrix, shape (sets, columns); drawn at once, an interval hangs on no other column."""
+    return np.concatenate(columns, axis=1)
 
 
 def use_frame(results: Results) -> pl.DataFrame:
@@ -85,43 +92,24 @@ def use_frame(results: Results) -> pl.DataFrame:
 
 def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
     """Imbalance by policy with all containers placed, the most even first."""
-    rows = []
-    for name, placed in results.items():
-        last = np.array([[one.imbalance[-1], one.imbalance.mean()] for one in placed])
-        found = mean_interval(last, rng)
-        rows.append(
-            {
-                "policy": name,
-                "imbalance": float(found.mean[0]),
-                "imbalance_low": float(found.low[0]),
-                "imbalance_high": float(found.high[0]),
-                "imbalance_over_all_counts": float(found.mean[1]),
-                "pending": float(np.mean([one.pending for one in placed])),
-            }
-        )
-    return pl.DataFrame(rows).sort("imbalance", "policy")
+    imbalance = [_imbalance(placed) for placed in results.values()]
+    found = mean_interval(_side_by_side([one[:, -1:] for one in imbalance]), rng)
+    return pl.DataFrame(
+        {
+            "policy": list(results),
+            "imbalance": found.mean,
+            "imbalance_low": found.low,
+            "imbalance_high": found.high,
+            "imbalance_over_all_counts": [float(one.mean()) for one in imbalance],
+            "pending": [
+                float(np.mean([one.pending for one in placed])) for placed in results.values()
+            ],
+        }
+    ).sort("imbalance", "policy")
 
 
 def claims_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
     """Relative change from the other policy to TBESK when all have come, paired by set."""
-    rows: list[dict[str, Any]] = []
-    for claim in IMBALANCE:
-        if OWN not in results or claim.against not in results:
-            continue
-        own, other = (
-            np.array([one.imbalance[-1] for one in results[name]]) for name in (OWN, claim.against)
-        )
-        found = mean_interval((own / other - 1.0)[:, None], rng)
-        rows.append(
-            {
-                "against": claim.against,
-                "reported_change": claim.change,
-                "change": float(found.mean[0]),
-                "change_low": float(found.low[0]),
-                "change_high": float(found.high[0]),
-                "verdict": verdict(float(found.low[0]), float(found.high[0])),
-            }
-        )
     schema = {
         "against": pl.String,
         "reported_change": pl.Float64,
@@ -130,7 +118,23 @@ def claims_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
         "change_high": pl.Float64,
         "verdict": pl.String,
     }
-    return pl.DataFrame(rows, schema=schema)
+    claims = [claim for claim in IMBALANCE if {OWN, claim.against} <= set(results)]
+    if not claims:
+        return pl.DataFrame(schema=schema)
+    last = {name: _imbalance(placed)[:, -1:] for name, placed in results.items()}
+    changes = [last[OWN] / last[claim.against] - 1.0 for claim in claims]
+    found = mean_interval(_side_by_side(changes), rng)
+    return pl.DataFrame(
+        {
+            "against": [claim.against for claim in claims],
+            "reported_change": [claim.change for claim in claims],
+            "change": found.mean,
+            "change_low": found.low,
+            "change_high": found.high,
+            "verdict": [verdict(*limits) for limits in zip(found.low, found.high, strict=True)],
+        },
+        schema=schema,
+    )
 
 
 def verdict(low: float, high: float) -> str:

@@ -173,6 +173,8 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
     again = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
     assert found.steps.equals(again.steps)
     assert found.containers.equals(again.containers)
+    fewer = replay_vcpus(given, room_of(given), MODEL, SERVICES, names[::2], seed=1, repeats=2)
+    assert fewer.differences.equals(found.differences.filter(pl.col("against") == names[2]))
     assert found.services.group_by("policy").agg(pl.col("containers").sum())[
         "containers"
     ].unique().to_list() == [given.containers]

@@ -7,12 +7,15 @@ from typing import Any
 
 import numpy as np
 import polars as pl
+from numpy.typing import NDArray
 
 from tracekit.replay.bootstrap import mean_interval
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.vcpus.loop import VcpuOutcome
 from tracekit.replay.workload import Workload
 from tracekit.vcpu.room import Room
+
+FloatArray = NDArray[np.float64]
 
 STEPS: dict[str, type[pl.DataType]] = {
     "policy": pl.String,
@@ -61,31 +64,37 @@ def differences_of(
     repeated: pl.DataFrame, names: Sequence[str], rng: np.random.Generator
 ) -> pl.DataFrame:
     """The first policy less each other one, over the repeats."""
-    rows = []
     many = repeated["repeat"].n_unique()
-    of = {name: repeated.filter(pl.col("policy") == name).sort("repeat") for name in names}
-    for other in names[1:]:
-        for measure in MEASURES:
-            ours, theirs = (
-                of[name][measure].cast(pl.Float64).fill_null(np.nan).to_numpy()
-                for name in (names[0], other)
-            )
-            found = mean_interval((ours - theirs)[:, None], rng)
-            base = float(theirs.mean())
-            rows.append(
-                {
-                    "policy": names[0],
-                    "against": other,
-                    "measure": measure,
-                    "repeats": many,
-                    "difference_mean": float(found.mean[0]),
-                    "difference_low": float(found.low[0]),
-                    "difference_high": float(found.high[0]),
-                    "share_mean": float(found.mean[0]) / base if base > 0 else None,
-                    "separated": bool(found.separated(many)[0]),
-                }
-            )
-    return pl.DataFrame(rows, schema=DIFFERENCE)
+    pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
+    if not pairs:
+        return pl.DataFrame(schema=DIFFERENCE)
+    of = {name: _values(repeated.filter(pl.col("policy") == name)) for name in names}
+    apart = [of[names[0]][measure] - of[other][measure] for other, measure in pairs]
+    found = mean_interval(np.stack(apart, axis=1), rng)
+    base = [float(of[other][measure].mean()) for other, measure in pairs]
+    return pl.DataFrame(
+        {
+            "policy": [names[0]] * len(pairs),
+            "against": [other for other, _ in pairs],
+            "measure": [measure for _, measure in pairs],
+            "repeats": [many] * len(pairs),
+            "difference_mean": found.mean,
+            "difference_low": found.low,
+            "difference_high": found.high,
+            "share_mean": [
+                float(mean) / one if one > 0 else None
+                for mean, one in zip(found.mean, base, strict=True)
+            ],
+            "separated": found.separated(many),
+        },
+        schema=DIFFERENCE,
+    )
+
+
+def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
+    """Each measure of one policy in the order of the repeats, shape (repeats,)."""
+    rows = repeated.sort("repeat")
+    return {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in MEASURES}
 
 
 def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
