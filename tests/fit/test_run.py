@@ -138,9 +138,10 @@ def test_a_fit_is_written_with_the_same_bytes(folder: Path, tmp_path: Path) -> N
         bound(folder, tmp_path / name, compare="ridge")
     for path in sorted((tmp_path / "one").iterdir()):
         assert path.read_bytes() == (tmp_path / "two" / path.name).read_bytes()
-    (tmp_path / "one" / "mine.txt").write_text("")
-    with pytest.raises(TracekitError, match="holds something else than a fit"):
-        write_fit(bound(folder), tmp_path / "one")
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "mine.txt").write_text("")
+    with pytest.raises(TracekitError, match="exists and is not a fit"):
+        write_fit(bound(folder), tmp_path / "mine")
 
 
 def test_one_file_without_the_other_is_told(folder: Path) -> None:

@@ -122,11 +122,13 @@ def test_the_manifest_spells_everything_out(tmp_path: Path) -> None:
 def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
     target = tmp_path / "run"
     write_run(run("first_fit"), target)
-    (target / "old").write_text("left over")
+    (target / "report.html").write_text("beside it")
     write_run(run("least_allocated"), target)
     assert sorted(path.name for path in target.iterdir()) == [
-        "manifest.json", "placements.parquet", "steps.parquet", "summary.parquet", "timing.parquet"
+        "manifest.json", "placements.parquet", "report.html", "steps.parquet", "summary.parquet",
+        "timing.parquet",
     ]  # fmt: skip
+    assert (target / "report.html").read_text() == "beside it"
     mine = tmp_path / "mine"
     mine.mkdir()
     (mine / "thesis.txt").write_text("years of work")

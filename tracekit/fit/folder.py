@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from pathlib import Path
 from typing import Any
 
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.errors import TracekitError
 from tracekit.fit.run import Fit
+from tracekit.result_folder import ResultFolder
 
 SCHEMA = "tracekit/fit/1"
-MANIFEST = "manifest.json"
+FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)
 FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects")
 
 
@@ -59,14 +58,6 @@ def write_fit(fit: Fit, out: Path) -> None:
     Raises
     ------
     TracekitError
-        When ``out`` is a file, or a folder with other things in it.
+        When ``out`` holds anything but a fit.
     """
-    ours = {MANIFEST, *(f"{name}.parquet" for name in FRAMES)}
-    if out.is_file() or (out.is_dir() and not {path.name for path in out.iterdir()} <= ours):
-        raise TracekitError(f"{out} holds something else than a fit", hint="name a new folder")
-    out.mkdir(parents=True, exist_ok=True)
-    (out / MANIFEST).unlink(missing_ok=True)
-    for name, frame in frames(fit).items():
-        frame.write_parquet(out / f"{name}.parquet", compression="zstd", statistics=False)
-    text = json.dumps(document(fit), indent=2, allow_nan=False, ensure_ascii=False)
-    (out / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    FIT_FOLDER.write(out, document(fit), frames(fit))

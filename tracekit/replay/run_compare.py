@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.bootstrap import mean_interval
 from tracekit.replay.compare import MEASURES
 from tracekit.replay.run import BOUND
-from tracekit.replay.run_folder import MANIFEST, is_run_folder
+from tracekit.replay.run_folder import RUN_FOLDER
 from tracekit.replay.seeds import stream
 from tracekit.replay.thresholds import Threshold, parse_threshold
 from tracekit.study import Study
@@ -112,14 +111,14 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
 
 
 def _read(folder: Path) -> _Kept:
-    if not is_run_folder(folder):
+    if not RUN_FOLDER.holds(folder):
         raise TracekitError(
             f"{folder} is not a run folder", hint="make one: tracekit replay STORE --out RUN"
         )
     repeats = folder / "repeats.parquet"
     return _Kept(
         folder=folder.resolve(),
-        manifest=json.loads((folder / MANIFEST).read_text(encoding="utf-8")),
+        manifest=RUN_FOLDER.read(folder),
         summary=pl.read_parquet(folder / "summary.parquet"),
         repeats=pl.read_parquet(repeats) if repeats.is_file() else None,
     )

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.errors import TracekitError
 from tracekit.replay.demand_bound import demand_bound
 from tracekit.replay.entrant import spelled
 from tracekit.replay.run import Run
-from tracekit.whole_folder import written_whole
+from tracekit.result_folder import ResultFolder
 
 SCHEMA = "tracekit/replay/1"
-MANIFEST = "manifest.json"
+RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
 FRAMES = ("summary", "steps", "placements", "timing", "repeats", "differences")
 
 
@@ -61,7 +58,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
 
 
 def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
-    """Write the run folder; an existing one is replaced, anything else is left alone.
+    """Write the run folder; an existing one is replaced but for what others put there.
 
     ``store`` is the store the trace came from; the manifest names it relative to the run, so that
     a report finds it and both can be moved together.
@@ -71,35 +68,7 @@ def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
     TracekitError
         When the path exists and is not a run folder.
     """
-    folder = Path(folder)
-    check_replaceable(folder)
-    with written_whole(folder) as made:
-        for name in FRAMES:
-            frame: pl.DataFrame | None = getattr(run, name)
-            if frame is not None:
-                frame.write_parquet(made / f"{name}.parquet", compression="zstd")
-        document = manifest_of(run)
-        if store is not None:
-            document["workload"]["store"] = os.path.relpath(store, folder)
-        text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-        (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
-
-
-def is_run_folder(folder: Path) -> bool:
-    """Whether a folder holds a run."""
-    try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
-
-
-def check_replaceable(folder: Path) -> None:
-    """Raise TracekitError for a path that holds something else than a run."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not is_run_folder(folder):
-        raise TracekitError(
-            f"'{folder}' exists and is not a run folder, it is left as it is",
-            hint="give another --out, or remove it first",
-        )
+    document = manifest_of(run)
+    if store is not None:
+        document["workload"]["store"] = os.path.relpath(store, folder)
+    RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})

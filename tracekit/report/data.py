@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -13,13 +12,13 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
-from tracekit.replay.run_folder import MANIFEST, is_run_folder
+from tracekit.replay.run_folder import RUN_FOLDER
 from tracekit.report.computed import Computed
 from tracekit.report.sizing_run import SizingRun, read_sizing
-from tracekit.sizing.run_folder import is_sizing_run
+from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
-from tracekit.study import Study, is_study_folder
+from tracekit.study import STUDY_FOLDER, Study
 
 #: A query's rows, by its name and the values of its parameters.
 Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
@@ -113,13 +112,13 @@ def open_source(source: Path) -> tuple[Path | None, Path | None]:
     A run's own store is used when it is still there. A sizing run may name a store, a study folder
     has neither.
     """
-    if is_study_folder(source):
+    if STUDY_FOLDER.holds(source):
         return None, None
-    if is_sizing_run(source):
+    if SIZING_FOLDER.holds(source):
         return _named_store(source), None
-    if not is_run_folder(source):
+    if not RUN_FOLDER.holds(source):
         return _store_of(source), None
-    for name in ("manifest.json", *(f"{frame}.parquet" for frame in RUN_FRAMES)):
+    for name in (RUN_FOLDER.document, *(f"{frame}.parquet" for frame in RUN_FRAMES)):
         if not (source / name).is_file():
             raise TracekitError(
                 f"the run folder {source} has no {name}", hint="replay anew: tracekit replay STORE"
@@ -131,7 +130,7 @@ def _store_of(source: Path) -> Path:
     try:
         open_store(source)
     except TracekitError as error:
-        nested = next((n for n in ("replay", "run") if is_run_folder(source / n)), None)
+        nested = next((n for n in ("replay", "run") if RUN_FOLDER.holds(source / n)), None)
         if nested:
             hint = f"did you mean {source / nested}?"
         else:
@@ -160,7 +159,7 @@ def _named_store(run: Path) -> Path | None:
 
 def read_run(folder: Path) -> dict[str, Any]:
     """A run folder's manifest."""
-    document: dict[str, Any] = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    document: dict[str, Any] = RUN_FOLDER.read(folder)
     return document
 
 

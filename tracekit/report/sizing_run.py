@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sizing.run_folder import MANIFEST, is_sizing_run
+from tracekit.sizing.run_folder import SIZING_FOLDER
 
 #: Frames of the run folder that a report shows; those in brackets of a run may be absent.
 FRAMES = ("summary", "claims", "containers")
@@ -30,10 +29,10 @@ class SizingRun:
 
 def find_sizing(source: Path, store: Path | None) -> Path | None:
     """The source itself when it is a sizing run, else the folder ``size`` beside the store."""
-    if is_sizing_run(source):
+    if SIZING_FOLDER.holds(source):
         return source
     beside = None if store is None else store.resolve().parent / BESIDE
-    return beside if beside is not None and is_sizing_run(beside) else None
+    return beside if beside is not None and SIZING_FOLDER.holds(beside) else None
 
 
 def read_sizing(folder: Path) -> SizingRun:
@@ -48,5 +47,4 @@ def read_sizing(folder: Path) -> SizingRun:
                 f"the sizing run {folder} has no {name}.parquet",
                 hint="size anew: tracekit size STORE --out RUN",
             )
-    document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    return SizingRun(document, frames)
+    return SizingRun(SIZING_FOLDER.read(folder), frames)

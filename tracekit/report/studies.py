@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tracekit.errors import TracekitError
-from tracekit.study import Study, is_study_folder, read_study
+from tracekit.study import STUDY_FOLDER, Study, read_study
 
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
@@ -22,11 +22,11 @@ def read_studies(source: Path, given: Sequence[Path]) -> Mapping[str, Study]:
         For a given folder that is no study's. A damaged one that merely lies there is left out.
     """
     found = {}
-    for folder in [] if is_study_folder(source) else _beside(source):
+    for folder in [] if STUDY_FOLDER.holds(source) else _beside(source):
         with contextlib.suppress(TracekitError):
             study = read_study(folder)
             found[study.name] = study
-    for folder in [*([source] if is_study_folder(source) else []), *given]:
+    for folder in [*([source] if STUDY_FOLDER.holds(source) else []), *given]:
         study = read_study(folder)
         found[study.name] = study
     return dict(sorted(found.items()))
@@ -36,4 +36,4 @@ def _beside(source: Path) -> list[Path]:
     folder = source.resolve().parent / BESIDE
     if not folder.is_dir():
         return []
-    return sorted(path for path in folder.iterdir() if is_study_folder(path))
+    return sorted(path for path in folder.iterdir() if STUDY_FOLDER.holds(path))

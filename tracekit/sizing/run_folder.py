@@ -16,22 +16,20 @@
 
 from __future__ import annotations
 
-import json
 import os
 from pathlib import Path
 from typing import Any
 
 from tracekit._version import VERSION
-from tracekit.errors import TracekitError
 from tracekit.replay import parameters
 from tracekit.replay.values import spell
+from tracekit.result_folder import ResultFolder
 from tracekit.sizing.agent.weights import save_model
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import claims, sentences
-from tracekit.whole_folder import written_whole
 
 SCHEMA = "tracekit/size/1"
-MANIFEST = "manifest.json"
+SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)
 FRAMES = ("table", "summary", "differences", "containers", "training", "sensitivity")
 
 
@@ -71,48 +69,19 @@ def _spelled(owner: Any) -> list[dict[str, str]]:
 
 
 def write_study(study: Study, folder: Path, *, store: Path | None = None) -> None:
-    """Write the run folder; an earlier sizing run is replaced, anything else is left alone.
+    """Write the run folder; an earlier sizing run is replaced but for what others put there.
 
     ``store`` is where the set came from; the manifest names it relative to the run.
 
     Raises TracekitError when the path exists and is not a sizing run.
     """
-    folder = Path(folder)
-    check_replaceable(folder)
-    with written_whole(folder) as made:
-        _fill(study, made, None if store is None else os.path.relpath(store, folder))
-
-
-def _fill(study: Study, made: Path, store: str | None) -> None:
-    for name in FRAMES:
-        frame = getattr(study, name)
-        if frame is not None:
-            frame.write_parquet(made / f"{name}.parquet", compression="zstd")
-    claims(study.summary).write_parquet(made / "claims.parquet", compression="zstd")
-    for name, model in study.models.items():
-        save_model(model, made / "models" / f"{name}.npz")
     document = manifest_of(study)
     if store is not None:
-        document["set"]["store"] = store
-    text = json.dumps(document, indent=2, ensure_ascii=False, allow_nan=False)
-    (made / MANIFEST).write_text(text + "\n", encoding="utf-8")
+        document["set"]["store"] = os.path.relpath(store, folder)
+    frames = {name: getattr(study, name) for name in FRAMES} | {"claims": claims(study.summary)}
 
+    def models(made: Path) -> None:
+        for name, model in study.models.items():
+            save_model(model, made / "models" / f"{name}.npz")
 
-def is_sizing_run(folder: Path) -> bool:
-    """Whether a folder holds a sizing run."""
-    try:
-        document = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return False
-    return isinstance(document, dict) and document.get("schema") == SCHEMA
-
-
-def check_replaceable(folder: Path) -> None:
-    """Raise TracekitError for a path that holds something else than a sizing run."""
-    if not folder.exists() or (folder.is_dir() and not any(folder.iterdir())):
-        return
-    if not is_sizing_run(folder):
-        raise TracekitError(
-            f"'{folder}' exists and is not a sizing run, it is left as it is",
-            hint="give another --out, or remove it first",
-        )
+    SIZING_FOLDER.write(Path(folder), document, frames, more=models)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tracekit.store.crew import Alone, Crew, Workers
-from tracekit.study import Study, check_study_folder, write_study
+from tracekit.study import STUDY_FOLDER, Study, write_study
 
 
 def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 1) -> Study:
@@ -15,7 +15,7 @@ def made(study: Callable[[Crew], Study], out: str | Path | None, *, jobs: int = 
     Raises TracekitError as the study does, and for an ``out`` that holds anything but a study.
     """
     if out is not None:
-        check_study_folder(Path(out))
+        STUDY_FOLDER.check_free(Path(out))
     crew: Crew = Workers(jobs) if jobs > 1 else Alone()
     try:
         found = study(crew)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.source import source_of
-from tracekit.replay.vcpus.folder import write_vcpus
+from tracekit.replay.vcpus.folder import VCPU_FOLDER, write_vcpus
 from tracekit.replay.vcpus.hosts import room_of, room_of_file
 from tracekit.replay.vcpus.model import model_of_fit, model_of_truth
 from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus
@@ -48,6 +48,8 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
+    if out is not None:
+        VCPU_FOLDER.check_free(Path(out))
     progress.stage("read")
     load = source_of(store, workload, assume=assume, seed=seed).load()
     services = tuple(sorted(set(load.services)))

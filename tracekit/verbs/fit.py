@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from tracekit.fit.folder import write_fit
+from tracekit.fit.folder import FIT_FOLDER, write_fit
 from tracekit.fit.run import Fit, Options, fit_store, models_of
 from tracekit.progress import SILENT, Progress
 from tracekit.store import open_store
@@ -32,6 +32,8 @@ def fit(
     **options
         Fields of ``tracekit.fit.run.Options``: ``agg``, ``nonneg``, ``load`` and so on.
     """
+    if out is not None:
+        FIT_FOLDER.check_free(Path(out))
     found = fit_store(
         open_store(store),
         binding=None if binding is None else Path(binding),

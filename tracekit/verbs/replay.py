@@ -13,7 +13,7 @@ from tracekit.replay.repeat import repeat_replay
 from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import Run, choose_policies
 from tracekit.replay.run import replay as replay_once
-from tracekit.replay.run_folder import check_replaceable, write_run
+from tracekit.replay.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.source import source_of
 from tracekit.replay.workload_checks import check_feasible
 from tracekit.spark import crew_of
@@ -61,7 +61,7 @@ def replay(
         When neither or both are given, a name or value is not known, or ``out`` is something else
         than a run folder.
     """
-    check_replaceable(Path(out))
+    RUN_FOLDER.check_free(Path(out))
     calls = any(PARAMETER in text for text in policies)
     source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
     load = source.load()

@@ -10,7 +10,7 @@ from tracekit.callgraph.export import CHAINS
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.inputs import choose, read_model, read_settings
 from tracekit.sizing.read import load_set
-from tracekit.sizing.run_folder import check_replaceable, write_study
+from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
 from tracekit.sizing.sensitivity import sensitivity
 from tracekit.sizing.study import Study, run_study, with_epochs
 
@@ -54,7 +54,7 @@ def size(
     Raises TracekitError for a name, value, model or folder that will not do.
     """
     out = Path(out)
-    check_replaceable(out)
+    SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)
     used = read_model(model, settings)
     chosen = [with_epochs(policy, epochs) for policy in choose(policies, used)]

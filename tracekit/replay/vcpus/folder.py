@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
 from tracekit._version import VERSION
-from tracekit.errors import TracekitError
 from tracekit.replay.vcpus.run import VcpuRun
+from tracekit.result_folder import ResultFolder
 
 SCHEMA = "tracekit/bind/1"
-MANIFEST = "manifest.json"
+VCPU_FOLDER = ResultFolder(what="replay down to the vCPU", schema=SCHEMA)
 FRAMES = (
     "summary",
     "repeats",
@@ -54,17 +53,6 @@ def write_vcpus(run: VcpuRun, out: Path) -> None:
     Raises
     ------
     TracekitError
-        When ``out`` is a file, or a folder with other things in it.
+        When ``out`` holds anything but such a replay.
     """
-    ours = {MANIFEST, *(f"{name}.parquet" for name in FRAMES)}
-    if out.is_file() or (out.is_dir() and not {path.name for path in out.iterdir()} <= ours):
-        raise TracekitError(
-            f"{out} holds something else than such a replay", hint="name a new folder"
-        )
-    out.mkdir(parents=True, exist_ok=True)
-    (out / MANIFEST).unlink(missing_ok=True)
-    for name in FRAMES:
-        frame = getattr(run, name)
-        frame.write_parquet(out / f"{name}.parquet", compression="zstd", statistics=False)
-    text = json.dumps(document(run), indent=2, allow_nan=False, ensure_ascii=False, default=str)
-    (out / MANIFEST).write_text(text + "\n", encoding="utf-8")
+    VCPU_FOLDER.write(out, document(run), {name: getattr(run, name) for name in FRAMES})

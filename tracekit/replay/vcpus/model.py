@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,6 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
+from tracekit.fit.folder import FIT_FOLDER
 from tracekit.vcpu.neighbours import Aggregation
 
 FloatArray = NDArray[np.float64]
@@ -51,7 +51,7 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
         When the folder holds no fit, or one without any coefficient.
     """
     try:
-        manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+        manifest = FIT_FOLDER.read(folder)
         known = pl.read_parquet(folder / "coefficients.parquet")
         pooled = pl.read_parquet(folder / "pooled.parquet").row(0, named=True)
     except (OSError, ValueError, pl.exceptions.PolarsError):

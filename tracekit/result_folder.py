@@ -1,0 +1,122 @@
+"""Folders of results: Parquet frames beside a document that says what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracekit.errors import TracekitError
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFolder:
+    """A kind of folder, known by the schema that its document names.
+
+    Parameters
+    ----------
+    what : str
+        The kind as messages name it: 'run folder', 'study'.
+    document : str
+        The name of the document's file.
+    """
+
+    what: str
+    schema: str
+    document: str = "manifest.json"
+
+    def holds(self, folder: Path) -> bool:
+        """Whether a folder is of this kind."""
+        try:
+            found = self.read(folder)
+        except (OSError, ValueError):
+            return False
+        return isinstance(found, dict) and found.get("schema") == self.schema
+
+    def read(self, folder: Path) -> Any:
+        """What the document of a folder says; OSError or ValueError where it has none."""
+        return json.loads((folder / self.document).read_text(encoding="utf-8"))
+
+    def check_free(self, folder: Path) -> None:
+        """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
+        empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+        if not empty and not self.holds(folder):
+            raise TracekitError(
+                f"'{folder}' exists and is not a {self.what}, it is left as it is",
+                hint="give another --out, or remove it first",
+            )
+
+    def write(
+        self,
+        folder: Path,
+        document: Mapping[str, Any],
+        frames: Mapping[str, pl.DataFrame | None],
+        *,
+        more: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Write the folder, whole or not at all; one of its kind that is there is replaced.
+
+        The document is written with the names of all ``files``; what else somebody has put into
+        the folder since stays there. ``more`` writes what is neither document nor frame into the
+        folder it is given; a frame that is None is left out.
+
+        Raises
+        ------
+        TracekitError
+            When the path holds something else.
+        """
+        self.check_free(folder)
+        with _written_whole(folder) as made:
+            for name, frame in frames.items():
+                if frame is not None:
+                    frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+            if more is not None:
+                more(made)
+            files = sorted(path.name for path in made.iterdir())
+            text = json.dumps(
+                {**document, "files": files}, indent=2, ensure_ascii=False, allow_nan=False
+            )
+            (made / self.document).write_text(text + "\n", encoding="utf-8")
+            if folder.is_dir():
+                self._keep_others(folder, made)
+
+    def _keep_others(self, folder: Path, made: Path) -> None:
+        """Take over what is in a folder but was not written with it."""
+        written = {self.document, *self.read(folder).get("files", ())} if self.holds(folder) else ()
+        for path in folder.iterdir():
+            if path.name in written or (made / path.name).exists():
+                continue
+            if path.is_dir():
+                shutil.copytree(path, made / path.name)
+            else:
+                shutil.copy2(path, made / path.name)
+
+
+@contextlib.contextmanager
+def _written_whole(folder: Path) -> Iterator[Path]:
+    """A folder to write into, which takes the place of ``folder`` once all went well."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
+    try:
+        yield made
+        made.chmod(0o777 & ~_umask())
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
