@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import polars as pl
 import pytest
@@ -28,7 +30,9 @@ def small() -> Study:
 
 
 def test_frames(small: Study) -> None:
-    assert set(small.frames) == {"imbalance", "use", "summary", "claims", "ranges", "timing"}
+    assert set(small.frames) == {
+        "imbalance", "use", "nodes", "summary", "claims", "ranges", "timing"
+    }  # fmt: skip
     assert small.frames["imbalance"]["containers"].to_list() == [100, 120] * 5
     assert small.frames["use"].height == 5 * 4
     assert small.frames["claims"]["against"].to_list() == ["lra", "bra", "cwt", "bes"]
@@ -37,6 +41,33 @@ def test_frames(small: Study) -> None:
         small.frames["summary"]["imbalance_low"] <= small.frames["summary"]["imbalance"]
     )
     assert between.height == 5
+
+
+def test_nodes_stand_from_the_least_used_to_the_most(small: Study) -> None:
+    assert small.frames["nodes"].height == 5 * 4 * SMALL.nodes
+    for (policy, resource), part in small.frames["nodes"].group_by("policy", "resource"):
+        assert part["place"].to_list() == [1, 2, 3, 4, 5]
+        assert part["use_fraction"].is_sorted()
+        whiskers = small.frames["use"].row(
+            by_predicate=(pl.col("policy") == policy) & (pl.col("resource") == resource), named=True
+        )
+        assert part["use_fraction"][0] == pytest.approx(whiskers["low_fraction"])
+        assert part["use_fraction"][-1] == pytest.approx(whiskers["high_fraction"])
+
+
+def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_told() -> None:
+    names = ("lra", "cwt", "tbesk_exact")
+    full = dataclasses.replace(SMALL, target_alloc_fraction=0.9)
+    scored = study_placement(full, policies=names).frames
+    told = study_placement(dataclasses.replace(full, room="all"), policies=names).frames
+    overfull = dict(scored["summary"].select("policy", "overfull_nodes").iter_rows())
+    assert overfull["lra"] > 0
+    assert overfull["cwt"] == overfull["tbesk_exact"] == 0
+    assert told["summary"]["overfull_nodes"].to_list() == [0.0, 0.0, 0.0]
+    over = scored["nodes"].filter(pl.col("use_fraction") > 1)
+    assert set(over["resource"]) <= {"net", "disk"}
+    same = [frame["nodes"].filter(pl.col("policy") != "lra") for frame in (scored, told)]
+    assert same[0].equals(same[1])
 
 
 def test_same_seed_same_frames_but_for_times(small: Study) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
@@ -26,6 +26,10 @@ def command(
     ] = 0.75,
     batches: Annotated[int, typer.Option(help="Batches solved to the optimum.", min=1)] = 12,
     jobs: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 1,
+    room: Annotated[
+        Literal["scored", "all"],
+        typer.Option(help="Room must be found in what a policy scores by, or in all resources."),
+    ] = "scored",
     seed: SeedOption = 0,
     json: JsonOption = False,
 ) -> None:
@@ -44,7 +48,7 @@ def command(
         found = tracekit.placement_bench(
             out,
             study=PlacementStudy(
-                sets=sets, containers=containers, target_alloc_fraction=target, seed=seed
+                sets=sets, containers=containers, target_alloc_fraction=target, room=room, seed=seed
             ),
             solvers=SolverStudy(batches=batches, seed=seed),
             policies=policy or (),
@@ -72,18 +76,19 @@ def _show(found: Study) -> None:
     print_table(
         f"Imbalance of {about['containers']:,} containers on {about['nodes']} nodes,"
         f" {about['sets']} drawn sets",
-        ["policy", "imbalance", "95 % interval", "pending", "ms"],
+        ["policy", "Z", "95 % interval", "pending", "overfull", "ms"],
         [
             [
                 row["policy"],
                 f"{row['imbalance']:.4f}",
                 f"{row['imbalance_low']:.4f} .. {row['imbalance_high']:.4f}",
                 f"{row['pending']:.1f}",
+                f"{row['overfull_nodes']:.1f}",
                 f"{timing[row['policy']]:.3f}",
             ]
             for row in frames["summary"].iter_rows(named=True)
         ],
-        note="ms: wall-clock time of a decision",
+        note="Z: imbalance; overfull: nodes beyond capacity in a resource; ms: per decision",
     )
     _show_claims(found)
     quality = frames["quality"]

@@ -90,6 +90,25 @@ def use_frame(results: Results) -> pl.DataFrame:
     return pl.DataFrame(rows)
 
 
+def nodes_frame(results: Results) -> pl.DataFrame:
+    """Use of every node by policy and resource: the least used one is 1; means over sets."""
+    frames = []
+    for name, placed in results.items():
+        ordered = np.mean([np.sort(one.use, axis=0) for one in placed], axis=0)
+        nodes, resources = ordered.shape
+        frames.append(
+            pl.DataFrame(
+                {
+                    "policy": [name] * ordered.size,
+                    "resource": np.repeat(placed[0].resources, nodes).tolist(),
+                    "place": [*range(1, nodes + 1)] * resources,
+                    "use_fraction": ordered.T.ravel(),
+                }
+            )
+        )
+    return pl.concat(frames)
+
+
 def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
     """Imbalance by policy with all containers placed, the most even first."""
     imbalance = [_imbalance(placed) for placed in results.values()]
@@ -103,6 +122,10 @@ def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
             "imbalance_over_all_counts": [float(one.mean()) for one in imbalance],
             "pending": [
                 float(np.mean([one.pending for one in placed])) for placed in results.values()
+            ],
+            "overfull_nodes": [
+                float(np.mean([(one.use > 1).any(axis=1).sum() for one in placed]))
+                for placed in results.values()
             ],
         }
     ).sort("imbalance", "policy")

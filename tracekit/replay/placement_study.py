@@ -8,8 +8,8 @@ requests over capacity, the mean over nodes of eqs 32 to 34.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
-from typing import Annotated
+from dataclasses import asdict, dataclass, replace
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,18 +21,20 @@ from tracekit.replay import parameters
 from tracekit.replay.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.parameters import About
-from tracekit.replay.placement import all_policies, parse_policy
+from tracekit.replay.placement import PlacementPolicy, all_policies, parse_policy
 from tracekit.replay.placement._fitness import FOUR
 from tracekit.replay.placement_frames import (
     Placed,
     claims_frame,
     counts,
     imbalance_frame,
+    nodes_frame,
     ranges_frame,
     summary_frame,
     timing_frame,
     use_frame,
 )
+from tracekit.replay.resources import CPU, MEMORY
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads.paper000 import Paper000
@@ -55,6 +57,10 @@ class PlacementStudy:
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
     ] = 0.75
+    room: Annotated[
+        Literal["scored", "all"],
+        About("Resources a container must find room in: those that a policy scores by, or all."),
+    ] = "scored"
     seed: Annotated[int, About("Seed of all of it.", minimum=0)] = 0
 
     def __post_init__(self) -> None:
@@ -79,7 +85,8 @@ class _Replay:
         ).drawn(stream(study.seed + self.draw, "workload"))
         policy = parse_policy(self.policy)
         rng = stream(study.seed + self.draw, policy.name())
-        outcome = Engine(load, policy, rng, placer=fast_placer).run()
+        shown = load if study.room == "all" else seen_by(policy, load)
+        outcome = Engine(shown, policy, rng, placer=fast_placer).run()
         on_progress(1, 0, 0)
         return Placed(
             imbalance=imbalance_by_count(load, outcome.node),
@@ -88,6 +95,17 @@ class _Replay:
             pending=int((outcome.node < 0).sum()),
             spent_s=float(sum(outcome.latencies_s)),
         )
+
+
+def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
+    """The load as a policy sees it that is told nothing of resources it does not score by.
+
+    The paper's LRA and BRA filter by cpu and memory alone: in its figures they fill the network and
+    the disk of some nodes beyond their capacity.
+    """
+    unseen = [name not in {CPU, MEMORY, *policy.wants} for name in load.resources]
+    request = np.where(unseen, 0, load.request)
+    return replace(load, request=request, nonzero_request=request)
 
 
 def imbalance_by_count(load: Workload, node: NDArray[np.int64]) -> FloatArray:
@@ -126,7 +144,8 @@ def study_placement(
     -------
     Study
         Frames ``imbalance`` (by policy and number of containers, with 95 % intervals over sets),
-        ``use`` (least and most used node by resource, mean over sets), ``summary`` (by policy),
+        ``use`` (least and most used node by resource, mean over sets), ``nodes`` (every node, from
+        the least used on, mean over sets), ``summary`` (by policy),
         ``claims`` (TBESK against others, paired by set, beside what the paper reports) and
         ``ranges`` (the same for how far nodes lie apart). ``timing`` differs from run to run.
 
@@ -152,6 +171,7 @@ def study_placement(
         frames={
             "imbalance": imbalance_frame(by_policy, study.containers, rng),
             "use": use_frame(by_policy),
+            "nodes": nodes_frame(by_policy),
             "summary": summary_frame(by_policy, rng),
             "claims": claims_frame(by_policy, rng),
             "ranges": ranges_frame(by_policy),
