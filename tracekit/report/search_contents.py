@@ -12,6 +12,11 @@ from tracekit.report.words import count, listed, percent
 
 _FUNCTIONS, _PLACEMENT = "search_functions", "search_placement"
 _OWN = "tbesk"
+_ROOM = {
+    "scored": "As in the paper, a policy that scores by cpu and memory alone looks for room in"
+    " these alone, and may fill the network and the disk of a node beyond its capacity.",
+    "all": "Every policy is held to the room in all four resources.",
+}
 
 
 def has_placement(data: Data) -> bool:
@@ -37,8 +42,7 @@ def experiment(data: Data) -> str:
         f"{sizes[0]} of three kinds on {sizes[1]} of four types, {sizes[2]} drawn, because the"
         f" paper's tables are lost; requests come to {percent(about['target_alloc_fraction'])} of"
         " capacity. Imbalance is of requests of cpu, memory, network and disk. cwt is our reading"
-        " of a paper whose formulas are not published, and every policy is held to the room in all"
-        " four resources."
+        f" of a paper whose formulas are not published. {_ROOM[about['room']]}"
     )
 
 

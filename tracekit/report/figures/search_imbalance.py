@@ -34,6 +34,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for name in sorted(names, key=lambda name: name in _NAMED):
         part = frame.filter(pl.col("policy") == name)
         known = name in _NAMED
+        if known:
+            _band(figure, name, part)
         figure.add_scatter(
             x=part["containers"].to_list(),
             y=numbers(part["imbalance"]),
@@ -51,6 +53,22 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         yaxis=axis("Imbalance Z, mean over nodes [0..1]", rangemode="tozero"),
     )
     return figure
+
+
+def _band(figure: go.Figure, name: str, part: pl.DataFrame) -> None:
+    """The interval over drawn sets, behind the line."""
+    counts = part["containers"].to_list()
+    figure.add_scatter(
+        x=counts + counts[::-1],
+        y=numbers([*part["imbalance_high"], *part["imbalance_low"].reverse()]),
+        fill="toself",
+        fillcolor=color(f"policy-{_NAMED.index(name) + 1}"),
+        opacity=0.18,
+        line={"width": 0},
+        mode="lines",
+        showlegend=False,
+        hoverinfo="skip",
+    )
 
 
 def _last(frame: pl.DataFrame) -> pl.DataFrame:
@@ -73,9 +91,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="Imbalance against the number of containers",
     question="Which policy keeps four resources even as a cluster fills?",
-    how_to_read="Each line is a policy, the mean over drawn sets; lower is more even. Z is how far"
-    " the use of a node's resources lies from their mean. Thin grey lines are the policies that the"
-    " paper does not compare with; point at one to see its name.",
+    how_to_read="Each line is a policy, the mean over drawn sets with its 95 % interval; lower is"
+    " more even. Z is how far the use of a node's resources lies from their mean. Thin grey lines"
+    " are the policies that the paper does not compare with; point at one to see its name.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,

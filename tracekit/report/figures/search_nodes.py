@@ -1,0 +1,146 @@
+"""Use of each resource, node by node, when all containers are placed."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.replay.claims import RANGES
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers, percents
+from tracekit.report.words import percent
+
+_RESULT = "search_placement/nodes"
+_SHOWN = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
+#: Resource, and where its panel stands: column, and row from below.
+_PANELS = {"cpu": (0, 1), "memory": (1, 1), "net": (0, 0), "disk": (1, 0)}
+_WIDTHS, _HEIGHTS = ((0.0, 0.46), (0.54, 1.0)), ((0.0, 0.43), (0.57, 1.0))
+_SCHEMA = {
+    "policy": pl.String,
+    "resource": pl.String,
+    "place": pl.Int64,
+    "use_fraction": pl.Float64,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.result(_RESULT)
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    known = frame.filter(pl.col("policy").is_in(_SHOWN))
+    return (known if known.height else frame).select(list(_SCHEMA))
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(620)
+    most = 100 * max(1.0, *frame["use_fraction"].to_list(), 0.0)
+    for number, (resource, (column, row)) in enumerate(_PANELS.items(), start=1):
+        _panel(figure, number, resource, frame.filter(pl.col("resource") == resource))
+        figure.update_layout(
+            {
+                f"xaxis{number}": axis(
+                    "Node, least used first [place]" if row == 0 else "",
+                    domain=_WIDTHS[column],
+                    anchor=f"y{number}",
+                ),
+                f"yaxis{number}": axis(
+                    f"{resource} [% of capacity]",
+                    domain=_HEIGHTS[row],
+                    anchor=f"x{number}",
+                    range=[0, 1.04 * most],
+                ),
+            }
+        )
+    figure.update_layout(legend_y=1.03)
+    return figure
+
+
+def _panel(figure: go.Figure, number: int, resource: str, part: pl.DataFrame) -> None:
+    axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
+    for at, name in enumerate(_SHOWN, start=1):
+        line = part.filter(pl.col("policy") == name)
+        if line.is_empty():
+            continue
+        figure.add_scatter(
+            x=line["place"].to_list(),
+            y=percents(line["use_fraction"]),
+            mode="lines+markers",
+            marker={"size": 4},
+            name=name,
+            legendgroup=name,
+            showlegend=number == 1,
+            line={"color": color(f"policy-{at}"), "width": 1.8},
+            hovertemplate=f"{name}: {resource} %{{y:.0f}} % on node %{{x}}<extra></extra>",
+            **axes,
+        )
+    nodes = part["place"].max()
+    if not isinstance(nodes, int):
+        return
+    _level(figure, "capacity", [100.0], nodes, axes, show=number == 1)
+    for claim in RANGES:
+        if claim.resource == resource and claim.low is not None and claim.high is not None:
+            ends = [100 * claim.low, 100 * claim.high]
+            _level(figure, "tbesk in the paper", ends, nodes, axes, show=resource == "net")
+
+
+def _level(
+    figure: go.Figure,
+    name: str,
+    levels: list[float],
+    nodes: int,
+    axes: dict[str, str],
+    *,
+    show: bool,
+) -> None:
+    """Horizontal lines at some levels, in percent."""
+    figure.add_scatter(
+        x=[x for _ in levels for x in (1, nodes, None)],
+        y=[y for level in numbers(levels) for y in (level, level, None)],
+        mode="lines",
+        name=name,
+        legendgroup=name,
+        showlegend=show,
+        line={"color": color("muted"), "width": 1, "dash": "dash" if name == "capacity" else "dot"},
+        hoverinfo="skip",
+        **axes,
+    )
+
+
+def _ends(frame: pl.DataFrame) -> pl.DataFrame:
+    """Least, mean and most used node."""
+    return frame.group_by("policy", "resource", maintain_order=True).agg(
+        pl.col("use_fraction").min().alias("low_fraction"),
+        pl.col("use_fraction").mean().alias("mean_fraction"),
+        pl.col("use_fraction").max().alias("high_fraction"),
+    )
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    width = _ends(frame).with_columns(
+        (pl.col("high_fraction") - pl.col("low_fraction")).alias("width_fraction")
+    )
+    order = width.sort("width_fraction", "policy", "resource")
+    least, most = order.row(0, named=True), order.row(-1, named=True)
+    return (
+        f"Nodes lie furthest apart in {most['resource']} under {most['policy']}"
+        f" ({percent(most['low_fraction'])} to {percent(most['high_fraction'])} of capacity),"
+        f" closest in {least['resource']} under {least['policy']}"
+        f" ({percent(least['low_fraction'])} to {percent(least['high_fraction'])})."
+    )
+
+
+FIGURE = Figure(
+    title="Use of each resource, node by node, when all containers are placed",
+    question="How evenly does a policy fill its nodes, and does it overfill any?",
+    how_to_read="Nodes stand from the least used to the most used one, each place averaged over"
+    " drawn sets. A flat line means even nodes; above the dashed line a node is asked for more than"
+    " it has. Dotted lines are the least and the most used node that the paper reports for TBESK.",
+    reads=(_RESULT,),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_ends,
+    absent="The placement experiment was not run: tracekit placement-bench --out DIR.",
+)
