@@ -76,20 +76,21 @@ def _show(found: Study) -> None:
     print_table(
         f"Imbalance of {about['containers']:,} containers on {about['nodes']} nodes,"
         f" {about['sets']} drawn sets",
-        ["policy", "Z", "95 % interval", "pending", "overfull", "ms"],
+        ["policy", "Z", "95 % interval", "pending", "over", "µs"],
         [
             [
                 row["policy"],
                 f"{row['imbalance']:.4f}",
-                f"{row['imbalance_low']:.4f} .. {row['imbalance_high']:.4f}",
+                f"{row['imbalance_low']:.4f}-{row['imbalance_high']:.4f}",
                 f"{row['pending']:.1f}",
                 f"{row['overfull_nodes']:.1f}",
-                f"{timing[row['policy']]:.3f}",
+                f"{1000 * timing[row['policy']]:,.0f}",
             ]
             for row in frames["summary"].iter_rows(named=True)
         ],
-        note="Z: imbalance; overfull: nodes beyond capacity in a resource; ms: per decision",
+        note="Z: imbalance; over: nodes beyond capacity in a resource; µs: per decision",
     )
+    print()
     _show_claims(found)
     quality = frames["quality"]
     last = quality.group_by("method", maintain_order=True).last()
