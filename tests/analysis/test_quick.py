@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from store_support import tiny_store
 from usage_support import STEP_MS, random_usage, usage_store
 
 from tracekit.analysis import analyze
@@ -18,7 +19,6 @@ from tracekit.callgraph.parts import chunks
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, ingest, open_store
-from tracekit.synth import write
 
 #: How far a quick form may be from its SQL, at most.
 ALMOST = 2e-12
@@ -120,9 +120,7 @@ def test_edges_of_many_ranges_are_those_of_the_sql(
     module = sys.modules["tracekit.analysis.quick.service_edges"]
     monkeypatch.setattr(module, "_TIMES_AT_ONCE", 1_000)
     monkeypatch.setattr(module, "chunks", lambda parts: chunks(parts, rows_at_once))
-    write(tmp_path / "trace", preset="tiny", seed=5)
-    ingest(tmp_path / "trace", tmp_path / "store")
-    store = open_store(tmp_path / "store")
+    store = tiny_store(tmp_path, seed=5)
     assert len(store.table_files("call")) > 1
     assert _taken("calls/service_edges", store) is all_quick()["calls/service_edges"]
     answers = _answers("calls/service_edges", store)

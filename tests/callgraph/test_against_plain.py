@@ -11,12 +11,12 @@ import pytest
 from callgraph_support import Call, Rebuilt, Record, rebuild_plainly, records_of, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
+from store_support import tiny_store
 
 from tracekit.callgraph.frames import calls_frame, ledger_frame
 from tracekit.callgraph.graph import MODES, Mode, rebuild
 from tracekit.callgraph.parts import open_parts, read
 from tracekit.store import ingest, open_store
-from tracekit.synth import write
 
 NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
 
@@ -97,10 +97,8 @@ def test_the_real_rows(real_rows: Path, tmp_path: Path, name: str, traces: int, 
 
 @pytest.fixture(scope="module")
 def tiny_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    folder = tmp_path_factory.mktemp("tiny")
-    write(folder / "traces", preset="tiny", seed=3)
-    ingest(folder / "traces" / "MSCallGraph", folder / "store")
-    return read(open_parts(open_store(folder / "store")), 0, 2**31 - 1)
+    store = tiny_store(tmp_path_factory.mktemp("tiny"), seed=3, tables="MSCallGraph")
+    return read(open_parts(store), 0, 2**31 - 1)
 
 
 @pytest.mark.parametrize("mode", MODES)

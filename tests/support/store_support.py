@@ -1,4 +1,4 @@
-"""What tests of stores share: every byte of a folder, and one file that is ingested by itself."""
+"""Stores for tests: of one file, of the tiny made-up trace; and every byte of a folder."""
 
 from __future__ import annotations
 
@@ -7,9 +7,10 @@ from pathlib import Path
 
 from tests_support import csv_text
 
-from tracekit.store import ingest
+from tracekit.store import Store, ingest, open_store
 from tracekit.store.folder import LOCK
 from tracekit.store.manifest import SourceEntry
+from tracekit.synth import write
 
 
 def tree(folder: Path) -> dict[str, str]:
@@ -31,3 +32,10 @@ def ingest_one(folder: Path, name: str, header: str, lines: list[str]) -> Source
     (folder / name).write_text(csv_text(header, lines))
     (entry,) = ingest(folder / name, folder / "store").ingested
     return entry
+
+
+def tiny_store(folder: Path, *, seed: int = 0, tables: str = "") -> Store:
+    """The tiny made-up trace in ``folder / "traces"``, all or one folder of it, as a store."""
+    write(folder / "traces", preset="tiny", seed=seed)
+    ingest(folder / "traces" / tables, folder / "store")
+    return open_store(folder / "store")
