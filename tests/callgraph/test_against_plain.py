@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from callgraph_support import Call, Rebuilt, Record, rebuild_plainly, records_of, rows_of
+from callgraph_support import Record, records_of, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_callgraph import Call, Rebuilt, rebuild_plainly
 from store_support import tiny_store
 
 from tracekit.callgraph.frames import calls_frame, ledger_frame
