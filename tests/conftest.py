@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from hypothesis import settings
-from tests_support import SHARED, TraceFolder
+from tests_support import TraceFolder, shared_data
 
 # a shared machine may stall any one example; the number of examples bounds the time
 settings.register_profile("tracekit", deadline=None)
@@ -23,10 +23,7 @@ def traces(tmp_path: Path) -> TraceFolder:
 @pytest.fixture(scope="session")
 def real_rows() -> Path:
     """The heads of the real tables; tests that want them are skipped where they are not at hand."""
-    folder = SHARED / "data" / "ctm21"
-    if not folder.is_dir():
-        pytest.skip("real CTM21 rows are not at hand (set TRACEKIT_SHARED to their folder)")
-    return folder
+    return shared_data("ctm21")
 
 
 @pytest.fixture(autouse=True)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
+from store_support import tiny_store
 from usage_support import STEP_MS, random_usage, usage_store
 
 from tracekit.analysis import analyze
@@ -18,8 +19,9 @@ from tracekit.callgraph.parts import chunks
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, ingest, open_store
-from tracekit.synth import write
 
+#: How far a quick form may be from its SQL, at most.
+ALMOST = 2e-12
 CORRELATED = pl.DataFrame({"cpu": [0.1, 0.2, 0.3, 0.4] * 5, "memory": [0.3, 0.4, 0.5, 0.6] * 5})
 #: Nodes that the definitions treat apart.
 APART = {
@@ -72,10 +74,16 @@ def store(request: pytest.FixtureRequest, tmp_path: Path) -> Store:
     return _store(tmp_path, request.param)
 
 
-def _agrees(name: str, store: Store) -> pl.DataFrame:
-    """The rows of the quick form, once they are what the SQL gives."""
-    query, form = all_queries()[name], quick_form(all_queries()[name], store, from_rows=1)
-    assert form is all_quick()[name]
+class Answers(NamedTuple):
+    """The rows of a query: by its SQL, by its quick form, and as others then read the latter."""
+
+    expected: pl.DataFrame
+    found: pl.DataFrame
+    kept: pl.DataFrame
+
+
+def _answers(name: str, store: Store) -> Answers:
+    query = all_queries()[name]
     with Database(store) as database:
         frames = {
             other.name: database.frame(other.text)
@@ -83,20 +91,26 @@ def _agrees(name: str, store: Store) -> pl.DataFrame:
             if other.view_name in query.reads
         }
         expected = database.frame(query.text)
-        found = quick_rows(form, store, database, frames)
-        assert expected.height
-        assert_frame_equal(found, expected, check_exact=False, rel_tol=0, abs_tol=2e-12)
+        found = quick_rows(all_quick()[name], store, database, frames)
         database.put(query, found)
         kept = database.frame(f"SELECT * FROM {query.view_name}")
-        assert_frame_equal(kept, found, check_exact=True)
-    return found
+    return Answers(expected, found, kept)
+
+
+def _taken(name: str, store: Store) -> Quick | None:
+    """The quick form that a store of any size gets."""
+    return quick_form(all_queries()[name], store, from_rows=1)
 
 
 @pytest.mark.parametrize(
     "name", [name for name, form in all_quick().items() if form.table != "call"]
 )
 def test_a_quick_form_gives_what_its_sql_gives(name: str, store: Store) -> None:
-    _agrees(name, store)
+    assert _taken(name, store) is all_quick()[name]
+    answers = _answers(name, store)
+    assert answers.expected.height
+    assert_frame_equal(answers.found, answers.expected, rel_tol=0, abs_tol=ALMOST)
+    assert_frame_equal(answers.kept, answers.found, check_exact=True)
 
 
 @pytest.mark.parametrize("rows_at_once", [500, 5_000, 500_000])
@@ -106,13 +120,15 @@ def test_edges_of_many_ranges_are_those_of_the_sql(
     module = sys.modules["tracekit.analysis.quick.service_edges"]
     monkeypatch.setattr(module, "_TIMES_AT_ONCE", 1_000)
     monkeypatch.setattr(module, "chunks", lambda parts: chunks(parts, rows_at_once))
-    write(tmp_path / "trace", preset="tiny", seed=5)
-    ingest(tmp_path / "trace", tmp_path / "store")
-    store = open_store(tmp_path / "store")
+    store = tiny_store(tmp_path, seed=5)
     assert len(store.table_files("call")) > 1
-    edges = _agrees("calls/service_edges", store)
-    assert edges["upstream"].null_count()
-    assert edges.filter(pl.col("traces") > 10).height
+    assert _taken("calls/service_edges", store) is all_quick()["calls/service_edges"]
+    answers = _answers("calls/service_edges", store)
+    assert answers.expected.height
+    assert_frame_equal(answers.found, answers.expected, rel_tol=0, abs_tol=ALMOST)
+    assert_frame_equal(answers.kept, answers.found, check_exact=True)
+    assert answers.found["upstream"].null_count()
+    assert answers.found.filter(pl.col("traces") > 10).height
 
 
 def test_the_parts_of_a_stay_are_joined(tmp_path: Path) -> None:
@@ -126,8 +142,15 @@ def test_the_parts_of_a_stay_are_joined(tmp_path: Path) -> None:
     joined = open_store(tmp_path / "all")
     assert len(joined.table_files("container_usage")) == len(hours)
     whole = usage_store(tmp_path / "whole", containers=containers)
-    found = _agrees("usage/container_profile", joined)
-    assert_frame_equal(found, _agrees("usage/container_profile", whole), abs_tol=2e-12, rel_tol=0)
+    both = []
+    for store in (joined, whole):
+        assert _taken("usage/container_profile", store) is all_quick()["usage/container_profile"]
+        answers = _answers("usage/container_profile", store)
+        assert answers.expected.height
+        assert_frame_equal(answers.found, answers.expected, rel_tol=0, abs_tol=ALMOST)
+        assert_frame_equal(answers.kept, answers.found, check_exact=True)
+        both.append(answers.found)
+    assert_frame_equal(*both, rel_tol=0, abs_tol=ALMOST)
 
 
 def test_few_rows_and_medians_over_parts_are_left_to_the_sql(tmp_path: Path) -> None:

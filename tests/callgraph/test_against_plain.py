@@ -4,19 +4,20 @@ from __future__ import annotations
 
 from collections import Counter
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import polars as pl
 import pytest
-from callgraph_support import Call, Rebuilt, Record, rebuild_plainly, records_of, rows_of
+from callgraph_support import Record, records_of, rows_of
 from hypothesis import given
 from hypothesis import strategies as st
+from plain_callgraph import Call, Rebuilt, rebuild_plainly
+from store_support import tiny_store
 
 from tracekit.callgraph.frames import calls_frame, ledger_frame
 from tracekit.callgraph.graph import MODES, Mode, rebuild
 from tracekit.callgraph.parts import open_parts, read
 from tracekit.store import ingest, open_store
-from tracekit.synth import write
 
 NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
 
@@ -39,30 +40,43 @@ def described_plainly(call: Call | None) -> tuple[Any, ...] | None:
     return *own, described_plainly(call.parent)
 
 
-def agree(rows: pl.DataFrame, mode: Mode, *, move: bool = True) -> Counter[tuple[str, str]]:
-    """Compare every trace of the rows; returns the ledger's totals."""
+class Told(NamedTuple):
+    """What a way of rebuilding says of one trace, in values that both ways have."""
+
+    ledger: Counter[tuple[str, str]]
+    numbers: list[int]
+    calls: Counter[tuple[Any, ...] | None]
+
+
+def both_ways(
+    rows: pl.DataFrame, mode: Mode, *, move: bool = True
+) -> tuple[dict[int, Told], dict[int, Told]]:
+    """Every trace of the rows, as the arrays and as the plain way tell it."""
     graph = rebuild(rows, mode=mode, move=move)
     calls = calls_frame(graph).partition_by("trace_key", as_dict=True)
     ledgers = ledger_frame(graph).partition_by("trace_key", as_dict=True)
-    totals: Counter[tuple[str, str]] = Counter()
-    for trace, records in records_of(rows).items():
-        plain = rebuild_plainly(records, mode, move=move)
-        assert noted(ledgers.get((trace,))) == plain.ledger
-        found = calls[trace,].to_dicts() if plain.calls else []
-        assert_same_calls(found, plain)
-        totals += plain.ledger
-    return totals
+    traces = records_of(rows)
+    found = {trace: told(calls.get((trace,)), ledgers.get((trace,))) for trace in traces}
+    plain = {
+        trace: told_plainly(rebuild_plainly(records, mode, move=move))
+        for trace, records in traces.items()
+    }
+    return found, plain
 
 
-def noted(ledger: pl.DataFrame | None) -> Counter[tuple[str, str]]:
-    rows = [] if ledger is None else ledger.rows(named=True)
-    return Counter({(row["defect"], row["action"]): row["count"] for row in rows})
+def told(calls: pl.DataFrame | None, ledger: pl.DataFrame | None) -> Told:
+    found = [] if calls is None else calls.to_dicts()
+    noted = [] if ledger is None else ledger.to_dicts()
+    return Told(
+        Counter({(row["defect"], row["action"]): row["count"] for row in noted}),
+        [row["call"] for row in found],
+        Counter(described(found, row) for row in found),
+    )
 
 
-def assert_same_calls(found: list[dict[str, Any]], plain: Rebuilt) -> None:
-    assert [row["call"] for row in found] == list(range(len(found)))
-    ours = Counter(described(found, row) for row in found)
-    assert ours == Counter(described_plainly(call) for call in plain.calls)
+def told_plainly(plain: Rebuilt) -> Told:
+    calls = Counter(described_plainly(call) for call in plain.calls)
+    return Told(plain.ledger, list(range(len(plain.calls))), calls)
 
 
 @pytest.mark.parametrize("mode", MODES)
@@ -74,23 +88,25 @@ def test_the_real_rows(real_rows: Path, tmp_path: Path, name: str, traces: int, 
     ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
     rows = read(open_parts(open_store(tmp_path / "store")), 0, 2**31 - 1)
     assert rows["trace_key"].n_unique() == traces
-    ledger = agree(rows, mode)
-    assert ledger["contradicts_parent", "moved up" if mode == "repair" else "kept"] > 50
-    agree(rows, mode, move=False)
+    found, plain = both_ways(rows, mode)
+    assert found == plain
+    action = "moved up" if mode == "repair" else "kept"
+    assert sum(one.ledger["contradicts_parent", action] for one in plain.values()) > 50
+    found, plain = both_ways(rows, mode, move=False)
+    assert found == plain
 
 
 @pytest.fixture(scope="module")
 def tiny_rows(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
-    folder = tmp_path_factory.mktemp("tiny")
-    write(folder / "traces", preset="tiny", seed=3)
-    ingest(folder / "traces" / "MSCallGraph", folder / "store")
-    return read(open_parts(open_store(folder / "store")), 0, 2**31 - 1)
+    store = tiny_store(tmp_path_factory.mktemp("tiny"), seed=3, tables="MSCallGraph")
+    return read(open_parts(store), 0, 2**31 - 1)
 
 
 @pytest.mark.parametrize("mode", MODES)
 def test_made_up_traces(tiny_rows: pl.DataFrame, mode: Mode) -> None:
     assert tiny_rows["trace_key"].n_unique() == 300
-    agree(tiny_rows, mode)
+    found, plain = both_ways(tiny_rows, mode)
+    assert found == plain
 
 
 names = st.one_of(st.none(), st.integers(0, 2))
@@ -121,5 +137,7 @@ def test_any_records_at_all(traces: dict[int, list[Record]]) -> None:
     rows = rows_of(traces)
     split = rows.with_columns(part=pl.Series(range(rows.height), dtype=pl.Int32) % 2)
     for mode in MODES:
-        agree(split, mode)
-    agree(split, "repair", move=False)
+        found, plain = both_ways(split, mode)
+        assert found == plain
+    found, plain = both_ways(split, "repair", move=False)
+    assert found == plain

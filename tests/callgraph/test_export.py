@@ -9,6 +9,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from callgraph_support import Record, rows_of
+from store_support import tiny_store
 
 from tracekit.callgraph.chains import Chain, ChainCounter, choose
 from tracekit.callgraph.export import export
@@ -17,15 +18,11 @@ from tracekit.callgraph.graph import rebuild
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.store import Store, ingest, open_store
-from tracekit.synth import write
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder = tmp_path_factory.mktemp("export")
-    write(folder / "traces", preset="tiny", seed=2)
-    ingest(folder / "traces", folder / "store")
-    return open_store(folder / "store")
+    return tiny_store(tmp_path_factory.mktemp("export"), seed=2)
 
 
 def chain(*edges: tuple[int, int], traces: int = 1) -> Chain:

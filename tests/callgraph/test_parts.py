@@ -11,22 +11,19 @@ import polars as pl
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from store_support import tiny_store
 from tests_support import CALL_HEADER, NODE_HEADER, call_lines, csv_text, hex_id, node_lines
 
 from tracekit.callgraph.parts import Part, chunks, open_parts, ranges, read
 from tracekit.callgraph.run import CallGraphs, callgraph
 from tracekit.errors import TracekitError
 from tracekit.store import Store, ingest, open_store
-from tracekit.synth import write
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """Two files of made-up calls; traces at their border are in both."""
-    folder = tmp_path_factory.mktemp("parts")
-    write(folder / "traces", preset="tiny", seed=5)
-    ingest(folder / "traces" / "MSCallGraph", folder / "store")
-    return open_store(folder / "store")
+    return tiny_store(tmp_path_factory.mktemp("parts"), seed=5, tables="MSCallGraph")
 
 
 @pytest.mark.parametrize("rows_at_once", [1, 50, 1000, 10**9])

@@ -6,19 +6,16 @@ from pathlib import Path
 
 import polars as pl
 import pytest
+from store_support import tiny_store
 
 from tracekit.callgraph.run import callgraph
-from tracekit.store import ingest, open_store
-from tracekit.synth import write
 
 
 @pytest.fixture(scope="module")
 def calls(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
     """Planted calls beside those found: ``found`` and ``planted`` say which side a row is of."""
     folder = tmp_path_factory.mktemp("truth")
-    write(folder / "traces", preset="tiny", seed=11)
-    ingest(folder / "traces" / "MSCallGraph", folder / "store")
-    callgraph(open_store(folder / "store"), folder / "out")
+    callgraph(tiny_store(folder, seed=11, tables="MSCallGraph"), folder / "out")
     return beside(folder)
 
 

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 from docs_support import DOCS, blocks, commands, file_of, pages, reference
+from store_support import tiny_store
 
-import tracekit
 from tracekit.cli import run
 
 PAGES = pages()
@@ -20,10 +20,7 @@ _LINK = re.compile(r"\]\(([^)#]+?)(?:#[^)]*)?\)")
 @pytest.fixture(scope="module")
 def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What a page other than the tutorial takes for granted."""
-    folder = tmp_path_factory.mktemp("docs")
-    tracekit.synth(folder / "traces", preset="tiny")
-    tracekit.ingest(folder / "traces", folder / "mystore")
-    return folder / "mystore"
+    return tiny_store(tmp_path_factory.mktemp("docs")).path
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))

@@ -1,11 +1,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
-from fetch_support import NODE, Mirror, archive_bytes, serving
+from fetch_support import NODE, Mirror, Take, archive_bytes, serving
 
-from tracekit.fetch import Retries
+from tracekit.fetch import FetchSummary, Retries, fetch
 
 
 @pytest.fixture
@@ -31,3 +32,20 @@ def naps() -> list[float]:
 def retries(naps: list[float]) -> Retries:
     """The usual back-off, without the waiting."""
     return Retries(sleep=naps.append)
+
+
+@pytest.fixture
+def take(mirror: Mirror, tmp_path: Path, retries: Retries) -> Take:
+    """Fetch the Node archive from the mirror."""
+
+    def fetched(**options: object) -> FetchSummary:
+        defaults = {"tables": ["node"], "base_url": mirror.base_url, "retries": retries}
+        return fetch("ctm21", tmp_path / "out", **{**defaults, **options})  # type: ignore[arg-type]
+
+    return fetched
+
+
+@pytest.fixture
+def target(tmp_path: Path) -> Path:
+    """Where the Node archive goes."""
+    return tmp_path / "out" / NODE

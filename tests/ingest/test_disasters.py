@@ -10,7 +10,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from fault_support import random_node_text, tracekit_command, tree
+from fault_support import random_node_text, tracekit_command
+from store_support import tree_but_lock
 from tests_support import TraceFolder, tar_gz
 
 from tracekit.query import Database
@@ -47,7 +48,7 @@ def test_killed_at_twenty_random_moments_it_goes_on_to_the_same_bytes(
     two_tables: Path, tmp_path: Path
 ) -> None:
     ingest(two_tables, tmp_path / "undisturbed")
-    whole = tree(tmp_path / "undisturbed")
+    whole = tree_but_lock(tmp_path / "undisturbed")
     rng = np.random.default_rng(20)
     killed = 0
     store = tmp_path / "store"
@@ -64,7 +65,7 @@ def test_killed_at_twenty_random_moments_it_goes_on_to_the_same_bytes(
         assert set(ends) <= {0, 9}
         killed += ends.count(9)
         ingest(two_tables, store)
-        assert tree(store) == whole
+        assert tree_but_lock(store) == whole
         shutil.rmtree(store)
 
 
@@ -81,13 +82,13 @@ def test_no_room_while_writing_is_one_clear_error(
     ingest(two_tables, tmp_path / "undisturbed")
     store = tmp_path / "store"
     ingest(two_tables / "MSRTQps_0.csv", store)
-    before = tree(store)
+    before = tree_but_lock(store)
     done = tracekit_command("ingest", two_tables, store, before=LIMITED.format(limit_bytes))
     assert done.returncode == 2, done
     first, *rest = done.stderr.splitlines()
     assert first.startswith(f"error: the disk is full while writing {store}")
     assert len(rest) <= 1
-    assert tree(store) == before
+    assert tree_but_lock(store) == before
     ingest(two_tables, store)
     with Database(open_store(store)) as database:
         assert database.scalar("SELECT count(*) FROM node_usage") == 20_000
@@ -112,7 +113,7 @@ def test_a_read_only_store_answers_and_is_not_written(traces: TraceFolder, tmp_p
     ingest(traces.path / "Node_0.csv", store)
     for path in [store, *store.rglob("*")]:
         path.chmod(path.stat().st_mode & ~(stat.S_IWUSR | stat.S_IWGRP | stat.S_IWOTH))
-    before = tree(store)
+    before = tree_but_lock(store)
     for asked in (
         ["info", store],
         ["check", store],
@@ -125,6 +126,6 @@ def test_a_read_only_store_answers_and_is_not_written(traces: TraceFolder, tmp_p
     assert done.returncode == 2
     assert done.stderr.startswith(f"error: {store} cannot be written: ")
     assert len(done.stderr.splitlines()) == 2
-    assert tree(store) == before
+    assert tree_but_lock(store) == before
     for path in [store, *store.rglob("*")]:
         path.chmod(path.stat().st_mode | stat.S_IWUSR)

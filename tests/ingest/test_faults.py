@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from fault_support import random_node_text, tree
+from fault_support import random_node_text
+from store_support import tree
 from tests_support import (
     NODE_HEADER,
     RESOURCE_HEADER,

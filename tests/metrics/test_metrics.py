@@ -67,6 +67,11 @@ def test_imbalance_as_printed() -> None:
     assert float(found.mean()) == pytest.approx(expected["Z_avg"])
 
 
+def test_imbalance_of_the_worked_example() -> None:
+    use = np.array([[0.5, 0.7, 0.6, 0.4], [0.8, 0.8, 0.8, 0.8], [0.2, 0.9, 0.3, 0.6]])
+    assert imbalance(use) == pytest.approx([0.22360679774998, 0.0, 0.54772255750517])
+
+
 def test_spread_is_over_nodes_not_resources() -> None:
     # cpu 0.2..0.9, memory 0.5..0.6
     assert spread([[0.2, 0.5], [0.9, 0.6]]) == pytest.approx([0.7, 0.1])

@@ -5,18 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from store_support import tiny_store
 
-import tracekit
 from tracekit.errors import TracekitError
 from tracekit.replay.vary import BASE, vary_assumptions
 
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("vary")
-    tracekit.synth(folder / "traces", preset="tiny")
-    tracekit.ingest(folder / "traces", folder / "store")
-    return folder / "store"
+    return tiny_store(tmp_path_factory.mktemp("vary")).path
 
 
 def test_ranks_and_agreement(store: Path) -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from report_support import HOSTILE, STEP_MS
+from report_queries_support import STEP_MS
+from report_runs_support import HOSTILE
 from tests_support import NODE_HEADER, TraceFolder
 
 from tracekit.store import ingest

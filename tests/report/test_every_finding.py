@@ -6,7 +6,8 @@ import re
 
 import polars as pl
 import pytest
-from report_support import made_up, manifest, summary_frame
+from report_runs_support import manifest, summary_frame
+from report_support import made_up
 
 from tracekit.report.data import Data
 from tracekit.report.findings import MOST_FINDINGS, all_findings, key_findings

@@ -12,7 +12,9 @@ from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
-from report_support import HOSTILE, made_up, manifest, queries, summary_frame
+from report_queries_support import queries
+from report_runs_support import HOSTILE, manifest, summary_frame
+from report_support import made_up
 
 from tracekit.errors import TracekitError
 from tracekit.replay.run_folder import FRAMES

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from report_support import made_up, results
+from report_results_support import results
+from report_support import made_up
 
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from report_support import summary_frame
+from report_runs_support import summary_frame
 
 from tracekit.report import measures
 from tracekit.report.measures import MEASURES, Measure

@@ -1,13 +1,11 @@
-"""What fault tests compare: every byte of a store, and what one command said and left."""
+"""What fault tests take: a table whose archive is long, and a command in its own process."""
 
 from __future__ import annotations
 
-import hashlib
 import os
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -15,15 +13,6 @@ from tests_support import NODE_HEADER, csv_text, hex_id
 
 #: Takes root's privileges away: to root nothing is read-only.
 _UNPRIVILEGED = ("setpriv", "--bounding-set=-all", "--inh-caps=-all")
-
-
-def tree(folder: Path) -> dict[str, str]:
-    """The sha256 of every file of a folder but the lock's."""
-    return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".lock"
-    }
 
 
 def random_node_text(rows: int, seed: int = 0) -> str:

@@ -14,10 +14,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 
+from tracekit.fetch import FetchSummary
+
 NODE = "node/Node_0.tar.gz"
 
 #: Answers one request in place of the mirror.
 Trick = Callable[["_Handler", bytes], None]
+
+#: Fetches the Node archive, with options of ``fetch``.
+Take = Callable[..., FetchSummary]
 
 
 @dataclass
@@ -44,24 +49,27 @@ class _Handler(BaseHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002
         """Say nothing."""
 
+    @property
+    def name(self) -> str:
+        """The path asked for, below the base URL."""
+        return self.path.removeprefix("/mirror/")
+
     def do_GET(self) -> None:
         mirror = self.server.mirror
-        path = self.path.removeprefix("/mirror/")
-        mirror.requests.append((path, self.headers.get("Range")))
-        content = mirror.files.get(path)
+        mirror.requests.append((self.name, self.headers.get("Range")))
+        content = mirror.files.get(self.name)
         if content is None:
             self.refuse(404)
-        elif mirror.tricks[path]:
-            mirror.tricks[path].pop(0)(self, content)
+        elif mirror.tricks[self.name]:
+            mirror.tricks[self.name].pop(0)(self, content)
         else:
             self.serve(content)
 
     @property
     def etag(self) -> str | None:
         """The tag of the content asked for."""
-        path = self.path.removeprefix("/mirror/")
-        content = self.server.mirror.files[path]
-        return self.server.mirror.etags.get(path, f'"{hash(content)}"')
+        content = self.server.mirror.files[self.name]
+        return self.server.mirror.etags.get(self.name, f'"{hash(content)}"')
 
     def refuse(self, status: int, headers: Mapping[str, str] | None = None) -> None:
         """Answer with an error."""
@@ -142,6 +150,16 @@ def short_body(upto: int) -> Trick:
     def trick(handler: _Handler, content: bytes) -> None:
         handler.serve(content, upto)
         handler.close_connection = True
+
+    return trick
+
+
+def short_body_then(upto: int, other: bytes) -> Trick:
+    """End the line in order, though bytes are missing, and hold other content from then on."""
+
+    def trick(handler: _Handler, content: bytes) -> None:
+        short_body(upto)(handler, content)
+        handler.server.mirror.files[handler.name] = other
 
     return trick
 

@@ -96,3 +96,9 @@ def container(cpu_milli: int, memory_bytes: int, *, recorded_node: int | None = 
         limit=request * 2,
         recorded_node=recorded_node,
     )
+
+
+def waiting(*request: int) -> Container:
+    """A container that requests these amounts of the resources and is limited to them."""
+    row = np.array(request, dtype=np.int64)
+    return Container(id="c", service="s", request=row, nonzero_request=row, limit=row)

@@ -10,6 +10,8 @@ import tarfile
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
+
 #: Where specifications, golden vectors and real rows may lie; absent on a user's machine.
 SHARED = Path(
     os.environ.get("TRACEKIT_SHARED", Path(__file__).resolve().parents[2].parent / "shared")
@@ -19,6 +21,14 @@ NODE_HEADER = ",timestamp,nodeid,node_cpu_usage,node_memory_usage"
 RESOURCE_HEADER = ",msname,msinstanceid,nodeid,instance_cpu_usage,instance_memory_usage,timestamp"
 RATE_HEADER = ",timestamp,msname,msinstanceid,metric,value"
 CALL_HEADER = ",traceid,timestamp,rpcid,um,rpctype,dm,interface,rt"
+
+
+def shared_data(name: str) -> Path:
+    """The folder of real rows of that name; who asks is skipped where they are not at hand."""
+    folder = SHARED / "data" / name
+    if not folder.is_dir():
+        pytest.skip(f"real rows of {name} are not at hand (set TRACEKIT_SHARED to their folder)")
+    return folder
 
 
 def hex_id(kind: str, number: int) -> str:

@@ -9,11 +9,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from store_support import tiny_store
 from tests_support import CALL_HEADER, csv_text
 
 from tracekit.query import Database, run
 from tracekit.store import Store, ingest, open_store
-from tracekit.synth import write
 
 REMOTE = {"rpc", "http", "mq"}
 Record = dict[str, Any]
@@ -21,10 +21,7 @@ Record = dict[str, Any]
 
 @pytest.fixture(scope="module")
 def store(tmp_path_factory: pytest.TempPathFactory) -> Store:
-    folder = tmp_path_factory.mktemp("calls")
-    write(folder / "traces", preset="tiny", seed=4)
-    ingest(folder / "traces" / "MSCallGraph", folder / "store")
-    return open_store(folder / "store")
+    return tiny_store(tmp_path_factory.mktemp("calls"), seed=4, tables="MSCallGraph")
 
 
 def store_of(tmp_path: Path, lines: list[str]) -> Store:

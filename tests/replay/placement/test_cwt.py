@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from replay_support import container, snapshot
+from replay_support import container, snapshot, waiting
 
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.parameters import ParameterError
@@ -18,7 +18,7 @@ from tracekit.replay.placement._criteria import by_type, pod_type
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.placement._topsis import closeness
 from tracekit.replay.placement._weights import ahp, combine, entropy_weights
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.snapshot import Snapshot
 from tracekit.replay.usage import SeriesUsage
 
 FIVE = ("cpu_milli", "memory_bytes", DISK, DISK_IO, NET)
@@ -34,11 +34,6 @@ def seen(
     room = np.array([size or [1000] * len(resources)] * len(used), dtype=np.int64)
     cluster = Cluster(resources=resources, capacity=room, allocatable=room)
     return cluster.snapshot(0, usage=SeriesUsage(np.array([used], dtype=np.float64), 0))
-
-
-def waiting(*request: int) -> Container:
-    row = np.array(request, dtype=np.int64)
-    return Container(id="c", service="s", request=row, nonzero_request=row, limit=row)
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from numpy.typing import NDArray
 from replay_support import container, snapshot
-from tests_support import SHARED
+from tests_support import shared_data
 
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.decision import decide
@@ -102,9 +102,7 @@ def test_a_node_without_a_resource_has_nothing_left_of_it() -> None:
 
 def openb() -> tuple[IntArray, IntArray]:
     """Nodes and pods of openb in order of submission; skips where they are not at hand."""
-    folder = SHARED / "data" / "openb"
-    if not folder.is_dir():
-        pytest.skip("the openb data is not at hand (set TRACEKIT_SHARED to its folder)")
+    folder = shared_data("openb")
 
     def rows(name: str) -> IntArray:
         with (folder / name).open(encoding="utf-8") as file:

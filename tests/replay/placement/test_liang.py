@@ -13,7 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
 from numpy.typing import NDArray
-from replay_support import workload
+from replay_support import waiting, workload
 
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.placement import parse_policy
@@ -25,7 +25,7 @@ from tracekit.replay.placement.cmdn import faithful_scores
 from tracekit.replay.placement.least_allocated import LeastAllocated
 from tracekit.replay.run import replay
 from tracekit.replay.run_folder import manifest_of
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.snapshot import Snapshot
 from tracekit.replay.usage import SeriesUsage
 
 RESOURCES = ("cpu_milli", "memory_bytes", DISK_IO, NET)
@@ -41,11 +41,6 @@ def seen(
     room = np.array(capacity, dtype=np.int64)
     cluster = Cluster(resources=resources, capacity=room, allocatable=room)
     return cluster.snapshot(0, usage=SeriesUsage(np.array([used], dtype=np.float64), 0))
-
-
-def waiting(*request: int) -> Container:
-    row = np.array(request, dtype=np.int64)
-    return Container(id="c", service="s", request=row, nonzero_request=row, limit=row)
 
 
 def on_network(

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests_support import SHARED
-from workload_support import OPENB, Files, changed, written, zipped
+from tests_support import shared_data
+from workload_support import OPENB, written, zipped
 
 from tracekit.errors import TracekitError
 from tracekit.replay.node_bound import linear_bound, volume_bound
@@ -74,50 +74,9 @@ def test_of_several_lists_one_is_chosen(tmp_path: Path) -> None:
         load(tmp_path, "pods=cpu7")
 
 
-BROKEN: dict[str, tuple[Files, str]] = {
-    "no pods": ({NODES: OPENB[NODES]}, "holds no CSV of pods with columns name, cpu_milli"),
-    "no nodes": ({PODS: OPENB[PODS]}, "holds no CSV of nodes with columns sn, cpu_milli"),
-    "not a number": (
-        changed(OPENB, NODES, 2, "node-0,many,8,0,"),
-        "openb_node_list_all_node.csv, line 2: cpu_milli is 'many', expected a number",
-    ),
-    "a NaN": (
-        changed(OPENB, PODS, 3, "pod-a,2000,NaN,1,500,,BE,Pending,100,100,"),
-        "openb_pod_list_default.csv, line 3: memory_mib is 'NaN', expected a number",
-    ),
-    "nothing": (
-        changed(OPENB, PODS, 4, "pod-c,1000,,2,1000,G1,BE,Succeeded,50,90,50"),
-        "line 4: memory_mib is nothing, expected a number",
-    ),
-    "departure before arrival": (
-        changed(OPENB, PODS, 2, "pod-b,3000,4,0,0,,LS,Running,100,99,101"),
-        "container 'pod-b' departs at 99 s, expected after its arrival at 100 s",
-    ),
-    "a pod twice": (
-        changed(OPENB, PODS, 3, OPENB[PODS][1]), "container 'pod-b' is there twice"
-    ),
-    "a node without capacity": (
-        changed(OPENB, NODES, 2, "node-0,0,8,0,"), "node 'node-0' has cpu_milli 0"
-    ),
-    "a line too long": (changed(OPENB, NODES, 2, "node-0,1,1,1,,,,"), "is not the CSV expected"),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_is_refused(name: str, tmp_path: Path) -> None:
-    files, message = BROKEN[name]
-    with pytest.raises(TracekitError) as raised:
-        load(written(tmp_path, files))
-    assert message in raised.value.what
-    assert "\n" not in raised.value.what
-
-
 @pytest.fixture(scope="module")
 def real() -> Workload:
-    folder = SHARED / "data" / "openb"
-    if not folder.is_dir():
-        pytest.skip("the openb files are not at hand (set TRACEKIT_SHARED to their folder)")
-    return load(folder)
+    return load(shared_data("openb"))
 
 
 def test_real_sizes(real: Workload) -> None:

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests_support import SHARED
-from workload_support import TIANCHI, Files, changed, written, zipped
+from tests_support import shared_data
+from workload_support import TIANCHI, changed, written, zipped
 
 from tracekit.errors import TracekitError
 from tracekit.replay.bounds import bound_steps
@@ -88,77 +88,6 @@ def test_rules_that_production_broke_are_counted(tmp_path: Path) -> None:
     assert load(written(tmp_path, files)).facts["anti_affinity_broken_by_recorded"] == 1
 
 
-APPS, DEPLOY = "app_resources.csv", "instance_deploy.csv"
-RULES, MACHINES = "app_interference.csv", "machine_resources.csv"
-
-BROKEN: dict[str, tuple[Files, str]] = {
-    "a file is missing": (
-        {name: lines for name, lines in TIANCHI.items() if name != RULES},
-        "is not a Tianchi 2018 data set: no CSV looks like app_interference",
-    ),
-    "a file is there twice": (
-        {**TIANCHI, "more.csv": TIANCHI[RULES]},
-        "holds two files of app_interference: app_interference.csv and more.csv",
-    ),
-    "a short curve": (
-        changed(TIANCHI, APPS, 2, "app_2,2|2,4.0|4.0|4.0,60,0,0,0"),
-        "app_resources.csv, line 2: the cpu curve has 2 points, expected 3 as in line 1",
-    ),
-    "a NaN in a curve": (
-        changed(TIANCHI, APPS, 2, "app_2,2|2|2,4.0|nan|4.0,60,0,0,0"),
-        "app_resources.csv, line 2: point 2 of the memory curve is 'nan', expected a number of 0",
-    ),
-    "less than nothing in a curve": (
-        changed(TIANCHI, APPS, 2, "app_2,2|-2|2,4.0|4.0|4.0,60,0,0,0"),
-        "line 2: point 2 of the cpu curve is '-2', expected a number of 0 or more",
-    ),
-    "a word in a curve": (
-        changed(TIANCHI, APPS, 2, "app_2,2|2|x,4.0|4.0|4.0,60,0,0,0"),
-        "line 2: point 3 of the cpu curve is 'x'",
-    ),
-    "curves of two lengths": (
-        {**TIANCHI, APPS: ["app_1,1|1,1|1|1,1,0,0,0", "app_2,1|1,1|1|1,1,0,0,0"]},
-        "curves of cpu have 2 points, of memory 3, expected as many",
-    ),
-    "an unknown application": (
-        changed(TIANCHI, DEPLOY, 4, "inst_4,app_9,"),
-        "instance_deploy.csv, line 4: no application is called 'app_9'",
-    ),
-    "an unknown machine": (
-        changed(TIANCHI, DEPLOY, 1, "inst_1,app_1,machine_9"),
-        "instance_deploy.csv, line 1: no machine is called 'machine_9'",
-    ),
-    "a rule about an unknown application": (
-        changed(TIANCHI, RULES, 2, "app_1,app_7,0"),
-        "app_interference.csv, line 2: no application is called 'app_7'",
-    ),
-    "a rule without a number": (
-        changed(TIANCHI, RULES, 2, "app_1,app_2,few"),
-        "app_interference.csv, line 2: most is 'few', expected a number",
-    ),
-    "an instance twice": (
-        changed(TIANCHI, DEPLOY, 2, TIANCHI[DEPLOY][0]), "container 'inst_1' is there twice"
-    ),
-    "a machine without capacity": (
-        changed(TIANCHI, MACHINES, 3, "machine_3,8,0,200,7,7,9"),
-        "node 'machine_3' has memory_bytes 0, expected more than 0",
-    ),
-    "a machine without a size": (
-        changed(TIANCHI, MACHINES, 3, "machine_3,8,,200,7,7,9"),
-        "machine_resources.csv, line 3: memory is nothing, expected a number",
-    ),
-}  # fmt: skip
-
-
-@pytest.mark.parametrize("name", BROKEN)
-def test_what_is_refused(name: str, tmp_path: Path) -> None:
-    files, message = BROKEN[name]
-    with pytest.raises(TracekitError) as raised:
-        load(written(tmp_path, files))
-    assert message in raised.value.what
-    assert "\n" not in raised.value.what
-
-
 def test_a_damaged_zip(tmp_path: Path) -> None:
     archive = zipped(tmp_path / "data.zip", TIANCHI)
     archive.write_bytes(archive.read_bytes()[:-60])
@@ -168,10 +97,7 @@ def test_a_damaged_zip(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def real() -> Workload:
-    folder = SHARED / "data" / "tianchi18"
-    if not folder.is_dir():
-        pytest.skip("the Tianchi files are not at hand (set TRACEKIT_SHARED to their folder)")
-    return load(folder)
+    return load(shared_data("tianchi18"))
 
 
 def test_real_sizes(real: Workload) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,6 +28,7 @@ from tracekit.replay.vcpus.tables import (
     services_of,
     steps_of,
     summary_of,
+    timing_of,
 )
 from tracekit.replay.workload import Workload
 from tracekit.vcpu.room import Room
@@ -104,37 +105,14 @@ def replay_vcpus(
     TracekitError
         For no policy, or one that is not known.
     """
-    if not policies:
-        raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
-    names = tuple(dict.fromkeys(text.strip() for text in policies))
-    for name in names:
-        _check(name)
-    number = {service: at for at, service in enumerate(services)}
+    names = _checked(policies)
+    setting = _Setting(room, model, tuple(services), seed, respond, truth)
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
-    with progress.task("bind", repeats * len(names), "replays") as task:
-        for repeat in range(repeats):
-            load = (
-                workload if repeat == 0 else rearranged(workload, stream(seed + repeat, "arrivals"))
-            )
-            service = np.array([number[name] for name in load.services], dtype=np.int64)
-            for name in names:
-                chooser, start = _chooser(load, name, seed)
-                outcome = VcpuReplay(
-                    load,
-                    room,
-                    model,
-                    service,
-                    chooser,
-                    stream(seed, name),
-                    respond=respond,
-                    truth=truth,
-                    start_ms=start,
-                ).run()
-                rows.append({"repeat": repeat, "policy": name, **summary_of(outcome)})
-                if repeat == 0:
-                    first.append((name, outcome))
-                task.advance(1, name)
+    for repeat, name, outcome in _outcomes(workload, names, repeats, setting, progress):
+        rows.append({"repeat": repeat, "policy": name, **summary_of(outcome)})
+        if repeat == 0:
+            first.append((name, outcome))
     repeated = pl.DataFrame(rows)
     return VcpuRun(
         workload=workload,
@@ -148,18 +126,18 @@ def replay_vcpus(
         containers=pl.concat([containers_of(workload, room, n, out) for n, out in first]),
         services=pl.concat([services_of(workload, n, out) for n, out in first]),
         socket=drawn_socket(workload, room, first),
-        timing=pl.DataFrame(
-            [
-                {
-                    "policy": name,
-                    "decisions": out.decisions,
-                    "total_ms": 1000 * out.decision_s,
-                    "decisions_per_s": out.decisions / max(out.decision_s, 1e-9),
-                }
-                for name, out in first
-            ]
-        ),
+        timing=timing_of(first),
     )
+
+
+def _checked(policies: Sequence[str]) -> tuple[str, ...]:
+    """The policies, each once, or an error for one that is not known."""
+    if not policies:
+        raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
+    names = tuple(dict.fromkeys(text.strip() for text in policies))
+    for name in names:
+        _check(name)
+    return names
 
 
 def _check(name: str) -> None:
@@ -168,6 +146,48 @@ def _check(name: str) -> None:
         parse_entrant(policy)
     else:
         parse_chooser(name)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What all replays of a run share."""
+
+    room: Room
+    model: InterferenceModel
+    services: tuple[str, ...]
+    seed: int
+    respond: bool
+    truth: InterferenceModel | None
+
+    def replay(self, load: Workload, name: str) -> VcpuOutcome:
+        """One policy on one order of arrival."""
+        number = {service: at for at, service in enumerate(self.services)}
+        service = np.array([number[one] for one in load.services], dtype=np.int64)
+        chooser, start = _chooser(load, name, self.seed)
+        return VcpuReplay(
+            load,
+            self.room,
+            self.model,
+            service,
+            chooser,
+            stream(self.seed, name),
+            respond=self.respond,
+            truth=self.truth,
+            start_ms=start,
+        ).run()
+
+
+def _outcomes(
+    workload: Workload, names: Sequence[str], repeats: int, setting: _Setting, progress: Progress
+) -> Iterator[tuple[int, str, VcpuOutcome]]:
+    """The number of each repeat, each policy and what came of it; the first is the own order."""
+    with progress.task("bind", repeats * len(names), "replays") as task:
+        for repeat in range(repeats):
+            arrivals = stream(setting.seed + repeat, "arrivals")
+            load = workload if repeat == 0 else rearranged(workload, arrivals)
+            for name in names:
+                yield repeat, name, setting.replay(load, name)
+                task.advance(1, name)
 
 
 def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:

@@ -143,3 +143,18 @@ def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame
         .sort("service")
         .select(pl.lit(name).alias("policy"), pl.all())
     )
+
+
+def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
+    """How long each policy's decisions took."""
+    return pl.DataFrame(
+        [
+            {
+                "policy": name,
+                "decisions": outcome.decisions,
+                "total_ms": 1000 * outcome.decision_s,
+                "decisions_per_s": outcome.decisions / max(outcome.decision_s, 1e-9),
+            }
+            for name, outcome in outcomes
+        ]
+    )

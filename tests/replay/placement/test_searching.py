@@ -1,0 +1,146 @@
+"""Batches placed by a search: judged as plain loops say, repeatable, and no better than exact."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import waiting
+from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
+
+from tracekit.replay.engine import Engine
+from tracekit.replay.placement import parse_policy
+from tracekit.replay.placement._batch import Batch, BatchPolicy
+from tracekit.replay.placement._fitness import FitnessPolicy
+from tracekit.replay.placement._searching import BatchFitness, decode
+from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.workloads.paper000 import Paper000
+
+SEARCHING = ["bes", "tbesk", "tpso", "tsbo", "tssa"]
+
+
+def test_decoding() -> None:
+    assert decode(np.array([0.0, 0.999, 1.0, 30.5, 31.0, -3.2]), 31).tolist() == [
+        0, 0, 1, 30, 30, 0,
+    ]  # fmt: skip
+
+
+def plain_fitness(
+    policy: FitnessPolicy, seen: Snapshot, pods: list[Container], nodes: list[int], objective: str
+) -> float:
+    """A batch's fitness, container by container in plain numbers."""
+    ground = policy.ground(seen, np.arange(len(seen.capacity)))
+    used = ground.used.copy()
+    free = (seen.allocatable - seen.requested)[:, ground.columns].astype(float)
+    mu, nu, score = policy.mu(ground), policy.nu(ground), 0.0
+    for pod, node in zip(pods, nodes, strict=True):
+        want, total = policy.request(ground, pod), ground.total[node]
+        kind, parts, room = int(policy.kinds(ground, pod)[node]), 0.0, True
+        for r in range(len(want)):
+            left = total[r] - used[node, r]
+            load = (want[r] + used[node, r]) / total[r] if total[r] > 0 else 1.0
+            room &= want[r] == 0 or (want[r] <= left and want[r] <= free[node, r])
+            room &= policy.tcrit_mode != "hard" or load <= policy.tcrit
+            share = want[r] / left if want[r] and left > 0 else 0.0
+            parts += mu[kind, r] * (1 - share) + nu[r] * (policy.tcrit - load)
+            if policy.tcrit_mode == "penalty":
+                parts -= 10 * max(load - policy.tcrit, 0.0)
+        if not room:
+            score -= 10.0
+            continue
+        score += parts if objective != "imbalance" else 0.0
+        used[node] += want
+        free[node] -= want
+    if objective != "score":
+        shares = np.divide(used, ground.total, out=np.zeros(used.shape), where=ground.total > 0)
+        uneven = [math.sqrt(sum((row - row.mean()) ** 2)) for row in shares]
+        score -= 100 * sum(uneven) / len(uneven)
+    return score
+
+
+@settings(max_examples=60)
+@given(
+    some.integers(0, 2**32),
+    some.sampled_from(["score", "imbalance", "score+z"]),
+    some.sampled_from(["soft", "hard", "penalty"]),
+    some.sampled_from([FOUR, FOUR[:2]]),
+)
+def test_batches_are_judged_as_plain_loops_say(
+    seed: int, objective: str, mode: str, resources: tuple[str, ...]
+) -> None:
+    rng = np.random.default_rng(seed)
+    nodes, size, wide = int(rng.integers(1, 6)), int(rng.integers(1, 6)), len(resources)
+    total = rng.integers(0, 100, (nodes, wide))
+    taken = np.minimum(rng.integers(0, 60, (nodes, wide)), total)
+    used = rng.random((2, nodes, 2))
+    seen = cluster(total, taken, used=used, resources=resources)
+    pods = [waiting(*rng.integers(0, 30, wide)) for _ in range(size)]
+    policy = fitness_policy(f"tbesk_exact[tcrit_mode={mode},type_ref=mean]")
+    judged = BatchFitness(policy, seen, Batch(containers=tuple(pods)), objective)
+    proposals = rng.integers(0, nodes, (7, size))
+    fitness, _ = judged.fitness(proposals)
+    expected = [plain_fitness(policy, seen, pods, row, objective) for row in proposals.tolist()]
+    assert fitness == pytest.approx(expected, abs=1e-9)
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+def test_a_search_places_all_and_repeats_itself(name: str) -> None:
+    load = small()
+    policy = parse_policy(f"{name}[iterations=5]")
+    first, again = (
+        Engine(load, policy, np.random.default_rng(2)).run().node.tolist() for _ in range(2)
+    )
+    assert first == again
+    assert min(first) >= 0
+
+
+def test_a_search_of_one_container_with_time_finds_the_exact_node() -> None:
+    policy = parse_policy("tbesk[iterations=200,patience=0,population=60,basis=requests]")
+    assert isinstance(policy, BatchPolicy)
+    seen, pod = golden(), waiting(*POD)
+    rng = np.random.default_rng(0)
+    assert policy.select(seen, Batch(containers=(pod,)), rng).tolist() == [0]
+
+
+def test_the_exact_policy_is_no_worse_than_the_search_per_container() -> None:
+    load = small(arrival_span_ms=0)
+    exact = parse_policy("tbesk_exact[basis=requests]")
+    search = parse_policy("tbesk[basis=requests,batch_size=1,iterations=3]")
+
+    def first_scores(policy: Any) -> float:
+        state_nodes = Engine(load, policy, np.random.default_rng(3)).run().node
+        empty = cluster(load.capacity, np.zeros_like(load.capacity), resources=load.resources)
+        first = Container(
+            id="c", service="s", request=load.request[0], nonzero_request=load.request[0],
+            limit=load.request[0],
+        )  # fmt: skip
+        scores = fitness_policy().score(empty, first, np.arange(load.nodes))
+        return float(scores[state_nodes[0]])
+
+    assert first_scores(exact) >= first_scores(search)
+
+
+@pytest.mark.parametrize("name", ["tbesk", "tbesk_exact"])
+def test_with_nothing_feasible_all_wait(name: str) -> None:
+    load = small()
+    huge = Paper000(containers=5, nodes=1, target_alloc_fraction=1.0).drawn(
+        np.random.default_rng(0)
+    )
+    tight = parse_policy(f"{name}[tcrit=0,tcrit_mode=hard]")
+    assert (Engine(load, tight, np.random.default_rng(0)).run().node == -1).all()
+    one = Engine(huge, parse_policy(name), np.random.default_rng(0)).run()
+    assert set(one.node.tolist()) <= {0, -1}
+
+
+def test_node_order_changes_the_search_and_not_what_is_possible() -> None:
+    load = small()
+    nodes = [
+        Engine(load, parse_policy(f"tbesk[iterations=2,node_order={order}]"),
+               np.random.default_rng(0)).run().node.tolist()
+        for order in (0, 1)
+    ]  # fmt: skip
+    assert nodes[0] != nodes[1]

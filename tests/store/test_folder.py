@@ -1,0 +1,56 @@
+"""The folder of a store: who writes to it, what it may hold, where it may go."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+from store_support import tree
+from tests_support import TraceFolder, node_lines
+
+from tracekit.errors import TracekitError
+from tracekit.query import Database
+from tracekit.store import ingest, open_store
+from tracekit.store.lock import exclusive
+
+
+def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ingest(traces.path, store)
+    with (
+        exclusive(store),
+        pytest.raises(TracekitError, match=r"is being written by process \d+ on"),
+    ):
+        ingest(traces.path, store)
+
+
+def test_a_folder_that_is_no_store_is_not_written_to(traces: TraceFolder, tmp_path: Path) -> None:
+    other = tmp_path / "photos"
+    other.mkdir()
+    (other / "cat.jpg").write_text("x")
+    with pytest.raises(TracekitError, match="is not empty and not a store"):
+        ingest(traces.path, other)
+    assert [path.name for path in other.iterdir()] == ["cat.jpg"]
+
+
+def test_a_store_of_a_newer_format_is_refused_and_left_alone(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    ingest(traces.path, store)
+    manifest = store / "manifest.json"
+    manifest.write_text(manifest.read_text().replace('"format_version": 1', '"format_version": 9'))
+    before = tree(store)
+    with pytest.raises(TracekitError, match="is a store of format 9, this tracekit reads up to 1"):
+        open_store(store)
+    with pytest.raises(TracekitError, match="format 9"):
+        ingest(traces.path, store)
+    assert tree(store) == before
+
+
+def test_a_store_can_be_moved(traces: TraceFolder, tmp_path: Path) -> None:
+    ingest(traces.path, tmp_path / "store")
+    shutil.move(tmp_path / "store", tmp_path / "else where's")
+    with Database(open_store(tmp_path / "else where's")) as database:
+        assert database.scalar("SELECT count(*) FROM node_usage") == len(node_lines())

@@ -1,0 +1,243 @@
+"""Call graphs the slow and obvious way: one trace at a time, dictionaries and loops.
+
+What ``tracekit.callgraph`` does with arrays over many traces is done here by following its
+documentation sentence by sentence, and the two must agree on every call and every ledger entry.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from callgraph_support import Record
+from plain_mending import (
+    REMOTE,
+    STORES,
+    TWICE,
+    Mending,
+    above,
+    first_known,
+    none_first,
+    one_known,
+    rank,
+    several,
+    side,
+)
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call of the rebuilt graph; its parent as a path and names, which tell it apart."""
+
+    rpc_id: str
+    rpc_type: str | None
+    upstream: int | None
+    downstream: int | None
+    interface: int | None
+    repeats: int
+    time_ms: int
+    duration_ms: float | None
+    inserted: bool = False
+    parent: Call | None = None
+
+
+@dataclass
+class Rebuilt:
+    calls: list[Call] = field(default_factory=list)
+    ledger: Counter[tuple[str, str]] = field(default_factory=Counter)
+
+
+def rebuild_plainly(records: Sequence[Record], mode: str, *, move: bool = True) -> Rebuilt:
+    """The call graph of one trace."""
+    return _Plain(records, mode, move=move).rebuild()
+
+
+class _Plain(Mending):
+    def __init__(self, records: Sequence[Record], mode: str, *, move: bool) -> None:
+        super().__init__(records)
+        self.mode, self.move = mode, move
+        self.result = Rebuilt()
+
+    def rebuild(self) -> Rebuilt:
+        repair = self.mode == "repair"
+        self.ledger["several_entries", "kept"] = max(len(self.entries) - 1, 0)
+        self.ledger["missing_call", "inserted" if repair else "kept"] = len(self.gaps)
+        as_recorded = {path: list(records) for path, records in self.at.items()}
+        counted = Counter(self.ledger)
+        self.mend()
+        calls = {path: self.group(path, records) for path, records in self.at.items()}
+        if not repair:
+            self.ledger.clear()
+            self.ledger.update(counted)
+        self.note_calls(calls)
+        if repair:
+            self.note_missing(self.at)
+            self.grow(calls)
+            self.note_settled(as_recorded)
+        else:
+            self.note_missing(as_recorded)
+            self.naive(as_recorded)
+        self.result.ledger = Counter({key: n for key, n in self.ledger.items() if n})
+        return self.result
+
+    def group(self, path: str, records: list[Record]) -> list[Call]:
+        groups: dict[tuple[Any, ...], list[Record]] = defaultdict(list)
+        for r in records:
+            groups[
+                rank(r.rpc_type), *map(none_first, (r.upstream, r.downstream, r.interface))
+            ].append(r)
+        return [self.call(path, groups[key]) for key in sorted(groups)]
+
+    def call(self, path: str, records: list[Record]) -> Call:
+        first = records[0]
+        return Call(
+            rpc_id=path,
+            rpc_type=first.rpc_type,
+            upstream=first.upstream,
+            downstream=first.downstream,
+            interface=first.interface,
+            repeats=number(records),
+            time_ms=min(r.time_ms for r in records),
+            duration_ms=duration(records),
+        )
+
+    def note_calls(self, calls: dict[str, list[Call]]) -> None:
+        reused = sum(sum(call.repeats for call in some) - 1 for some in calls.values())
+        self.ledger["reused_rpc_id", "kept apart" if self.mode == "repair" else "merged"] = reused
+        for path, some in calls.items():
+            records = self.at[path]
+            for call in some:
+                if call.rpc_type in TWICE:
+                    mine = [r for r in records if key_of(r) == key_of_call(call)]
+                    self.ledger["missing_twin", "kept"] += 2 * call.repeats - len(mine)
+
+    def note_missing(self, at: dict[str, list[Record]]) -> None:
+        for path, records in at.items():
+            outside = "outside the trace" if path in self.entries else "kept"
+            self.ledger["missing_upstream", outside] += sum(r.upstream is None for r in records)
+            self.ledger["missing_downstream", "kept"] += sum(r.downstream is None for r in records)
+
+    def naive(self, at: dict[str, list[Record]]) -> None:
+        kept: dict[str, Call] = {}
+        for path in sorted(at, key=lambda path: path.count(".")):
+            records = at[path]
+            self.ledger["several_upstreams", "first taken"] += several(r.upstream for r in records)
+            downs = [r.downstream for r in records]
+            self.ledger["several_downstreams", "first taken"] += several(downs)
+            kept[path] = replace(
+                self.call(path, records),
+                upstream=first_known(r.upstream for r in records),
+                downstream=first_known(downs),
+                interface=first_known(r.interface for r in records),
+                repeats=1,
+                parent=kept.get(above(path) or ""),
+            )
+            parent = kept[path].parent
+            if parent and several([kept[path].upstream, parent.downstream]):
+                self.ledger["contradicts_parent", "kept"] += 1
+        self.result.calls = list(kept.values())
+        tops = {path: top_of(call) for path, call in kept.items()}
+        if tops:
+            first = min(tops.values(), key=lambda path: (path.count("."), path))
+            self.ledger["orphan", "kept"] = sum(top != first for top in tops.values())
+
+    def grow(self, calls: dict[str, list[Call]]) -> None:
+        for gap in self.gaps:
+            calls[gap] = [self.insert(gap)]
+        kept: dict[str, list[Call]] = {}
+        for path in sorted(calls, key=lambda path: (path.count("."), path)):
+            kept[path] = []
+            for call in calls[path]:
+                if path in self.entries:
+                    kept[path].append(call)
+                    continue
+                parent = self.find_parent(call, kept)
+                if parent is not None:
+                    kept[path].append(replace(call, parent=parent))
+        self.result.calls = [call for some in kept.values() for call in some]
+
+    def insert(self, gap: str) -> Call:
+        up = above(gap)
+        if gap in self.entries or up is None:
+            caller = None
+        elif up in self.gaps:
+            caller = one_known(self.callers_below(up))
+        else:
+            caller = one_known(r.downstream for r in self.at[up] if r.rpc_type not in STORES)
+        below = [p for p in self.at if p.startswith(f"{gap}.")]
+        return Call(
+            gap,
+            None,
+            caller,
+            one_known(self.callers_below(gap)),
+            None,
+            1,
+            min(r.time_ms for p in below for r in self.at[p]),
+            None,
+            inserted=True,
+        )
+
+    def find_parent(self, call: Call, kept: dict[str, list[Call]]) -> Call | None:
+        there = kept[above(call.rpc_id) or ""]
+        makers = [other for other in there if other.rpc_type not in STORES]
+        if call.upstream is None:
+            agree = makers and len({other.downstream for other in makers}) == 1
+            if not agree:
+                self.ledger["orphan", "left out"] += 1
+            return makers[0] if agree else None
+        exact = [other for other in makers if other.downstream == call.upstream]
+        if len(exact) > 1:
+            self.ledger["ambiguous_parent", "first taken"] += 1
+        for other in [*exact, *(o for o in makers if o.downstream is None)]:
+            return other
+        if not there:
+            self.ledger["orphan", "left out"] += 1
+            return None
+        path = above(above(call.rpc_id) or "")
+        while self.move and path in kept:
+            for other in kept[path]:
+                if other.rpc_type not in STORES and other.downstream == call.upstream:
+                    self.ledger["contradicts_parent", "moved up"] += 1
+                    return other
+            path = above(path)
+        self.ledger["contradicts_parent", "left out"] += 1
+        return None
+
+    def note_settled(self, as_recorded: dict[str, list[Record]]) -> None:
+        for path, records in as_recorded.items():
+            left = [call for call in self.result.calls if call.rpc_id == path]
+            for column in ("upstream", "downstream"):
+                if several(getattr(r, column) for r in records):
+                    still = several(getattr(call, column) for call in left)
+                    action = "kept apart" if still else "settled"
+                    self.ledger[f"several_{column}s", action] += 1
+
+
+def number(records: list[Record]) -> int:
+    """How many calls records of one rpc id with the same names show."""
+    if records[0].rpc_type not in REMOTE:
+        return len(records)
+    sides = [side(r) for r in records]
+    return max(sides.count(1), sides.count(-1), -(-len(records) // 2))
+
+
+def duration(records: list[Record]) -> float | None:
+    waited = [r.response_time_ms for r in records if side(r) > 0]
+    every = [abs(r.response_time_ms) for r in records if r.response_time_ms is not None]
+    return max((t for t in waited if t is not None), default=max(every, default=None))
+
+
+def key_of(record: Record) -> tuple[Any, ...]:
+    return record.rpc_type, record.upstream, record.downstream, record.interface
+
+
+def key_of_call(call: Call) -> tuple[Any, ...]:
+    return call.rpc_type, call.upstream, call.downstream, call.interface
+
+
+def top_of(call: Call) -> str:
+    while call.parent is not None:
+        call = call.parent
+    return call.rpc_id

@@ -1,0 +1,98 @@
+"""Studies for reports: two small ones that are run, two made up."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Mapping
+
+import polars as pl
+
+from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
+from tracekit.replay.placement_study import PlacementStudy, study_placement
+from tracekit.replay.run_compare import CHANGES_SCHEMA
+from tracekit.replay.solver_study import SolverStudy, study_solvers
+from tracekit.study import Study
+
+
+@functools.cache
+def studies() -> Mapping[str, Study]:
+    """Small studies, run once."""
+    functions = FunctionStudy(dimensions=2, runs=2, iterations=3, population=4)
+    placed = study_placement(
+        PlacementStudy(sets=2, containers=20, nodes=3),
+        policies=("lra", "bra", "cwt", "bes", "tbesk", "first_fit"),
+    )
+    solved = study_solvers(SolverStudy(batches=1, batch_size=2, containers=20, nodes=3))
+    found = (
+        study_functions(functions),
+        dataclasses.replace(
+            placed,
+            about={**placed.about, "solvers": dict(solved.about)},
+            frames={**placed.frames, **solved.frames},
+        ),
+    )
+    return {study.name: study for study in (*found, comparison(), varied())}
+
+
+def varied() -> Study:
+    """Policies under two changed assumptions, as ``tracekit vary`` leaves them."""
+    ranks = pl.DataFrame(
+        {
+            "change": ["as assumed"] * 2 + ["node_cpu_cores=52"] * 2 + ["arrival=trace"] * 2,
+            "policy": ["lra", "bra"] * 3,
+            "value": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2],
+            "pending": [0] * 6,
+            "rank": [1.0, 2.0, 2.0, 1.0, 1.0, 2.0],
+        }
+    )
+    changes = pl.DataFrame(
+        {
+            "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
+            "agreement": [-1.0, 1.0, None],
+            "first": ["bra", "lra", None],
+            "most_moved": ["lra", "lra", None],
+            "places": [1.0, 0.0, None],
+            "problem": [None, None, "nothing fits"],
+        }
+    )
+    return Study(
+        name="assumptions",
+        about={"measure": "imbalance_mean", "policies": ["lra", "bra"]},
+        frames={"ranks": ranks, "changes": changes},
+    )
+
+
+def comparison() -> Study:
+    """Two runs compared, as ``tracekit compare`` leaves them."""
+    changes = pl.DataFrame(
+        [
+            ("lra", "imbalance_mean", 0.1, 0.2, 0.1, 0.05, 0.15, True, "worse"),
+            ("lra", "pending", 0.0, 1.0, 1.0, None, None, False, "worse"),
+            ("bra", "imbalance_mean", 0.2, 0.1, -0.1, -0.2, 0.0, True, "within chance"),
+            ("bra", "qos_share", 0.9, 0.9, 0.0, 0.0, 0.0, True, "same"),
+        ],
+        schema=CHANGES_SCHEMA,
+        orient="row",
+    )
+    outcomes = pl.DataFrame(
+        {
+            "threshold": ["imbalance_mean > base"],
+            "policy": ["lra"],
+            "measure": ["imbalance_mean"],
+            "base": [0.1],
+            "new": [0.2],
+            "failed": [True],
+        }
+    )
+    about = {
+        "base": "main",
+        "new": "mine",
+        "policies": ["lra", "bra"],
+        "only_base": ["first_fit"],
+        "only_new": [],
+        "differs": ["seed: 0 to 1"],
+    }
+    return Study(
+        name="comparison", about=about, frames={"changes": changes, "thresholds": outcomes}
+    )
