@@ -19,6 +19,7 @@ import polars as pl
 
 from tracekit.callgraph.run import callgraph
 from tracekit.store import Store, ingest, open_store
+from tracekit.store.dimensions import hashed, write_part
 from tracekit.store.manifest import write_manifest
 from tracekit.synth import write
 
@@ -37,10 +38,13 @@ def multiply(store: Store, copies: int) -> None:
         ordered = copied.sort("trace_key", "time_ms", "rpc_id")
         ordered.write_parquet(path, row_group_size=ROW_GROUP_ROWS)
         entries.append(dataclasses.replace(entry, rows=copied.height))
-    ids = pl.read_parquet(store.dimension_file("trace"))
+    files = store.dimension_files("trace")
+    ids = pl.read_parquet(files)
     keys = pl.int_range(ids.height * copies, dtype=pl.Int32, eager=True).alias("key")
     texts = ids["id"].gather(keys // copies) + (keys % copies).cast(pl.String)
-    pl.DataFrame({"key": keys, "id": texts}).write_parquet(store.dimension_file("trace"))
+    for file in files:
+        file.unlink()
+    write_part(files[0], keys.to_numpy(), texts, hashed(texts))
     dimensions = {**store.manifest.dimensions, "trace": len(keys)}
     manifest = dataclasses.replace(store.manifest, sources=tuple(entries), dimensions=dimensions)
     write_manifest(store.path, manifest)

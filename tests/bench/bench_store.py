@@ -13,7 +13,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.store.catalog import write_catalog
-from tracekit.store.dimensions import SCHEMA
+from tracekit.store.dimensions import hashed, write_part
 from tracekit.store.folder import dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
 from tracekit.store.sort import ROW_GROUP_ROWS, parquet_schema
@@ -36,10 +36,9 @@ def write_store(folder: Path, nodes: int, containers: int, services: int, seed: 
     counts = {"container": containers, "node": nodes, "service": services}
     for entity, count in counts.items():
         ids = [hashlib.sha256(f"{entity}{n}".encode()).hexdigest() for n in range(count)]
-        keys = pl.DataFrame({"key": range(count), "id": ids}).to_arrow().cast(SCHEMA)
-        path = folder / dimension_path(entity)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(keys, path)
+        names = pl.Series("id", ids)
+        keys = np.arange(count, dtype=np.int32)
+        write_part(folder / dimension_path(entity, 0), keys, names, hashed(names))
     write_manifest(
         folder, Manifest(tool_version="bench", sources=tuple(entries), dimensions=counts)
     )

@@ -95,7 +95,7 @@ def test_the_files_join(store: Store, tmp_path: Path) -> None:
 def test_needs_and_calls_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
     export(store, tmp_path, chains=5)
     usage = pl.concat([pl.read_parquet(p) for p in store.table_files("container_usage")])
-    ids = pl.read_parquet(store.dimension_file("container"))
+    ids = pl.read_parquet(store.dimension_files("container"))
     expected = usage.join(ids, left_on="container_key", right_on="key").select(
         pl.col("time_ms").alias("timestamp"),
         pl.col("id").alias("containerID"),

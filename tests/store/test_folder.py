@@ -13,6 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.query import Database
 from tracekit.store import ingest, open_store
 from tracekit.store.lock import exclusive
+from tracekit.store.manifest import FORMAT_VERSION
 
 
 def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_path: Path) -> None:
@@ -34,17 +35,22 @@ def test_a_folder_that_is_no_store_is_not_written_to(traces: TraceFolder, tmp_pa
     assert [path.name for path in other.iterdir()] == ["cat.jpg"]
 
 
-def test_a_store_of_a_newer_format_is_refused_and_left_alone(
-    traces: TraceFolder, tmp_path: Path
+@pytest.mark.parametrize(
+    ("version", "hint"), [(1, "ingest the trace anew"), (9, "upgrade tracekit")]
+)
+def test_a_store_of_another_format_is_refused_and_left_alone(
+    traces: TraceFolder, tmp_path: Path, version: int, hint: str
 ) -> None:
     store = tmp_path / "store"
     ingest(traces.path, store)
     manifest = store / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format_version": 1', '"format_version": 9'))
+    own = f'"format_version": {FORMAT_VERSION}'
+    manifest.write_text(manifest.read_text().replace(own, f'"format_version": {version}'))
     before = tree(store)
-    with pytest.raises(TracekitError, match="is a store of format 9, this tracekit reads up to 1"):
+    with pytest.raises(TracekitError, match=f"is a store of format {version}, ") as caught:
         open_store(store)
-    with pytest.raises(TracekitError, match="format 9"):
+    assert hint in str(caught.value.hint)
+    with pytest.raises(TracekitError, match=f"format {version}"):
         ingest(traces.path, store)
     assert tree(store) == before
 

@@ -44,7 +44,7 @@ ingest(sys.argv[1], sys.argv[2])
         ("write", "write_manifest", 1),
         ("write", "write_manifest", 3),
         ("write", "write_catalog", 1),
-        ("dimensions", "write_dimension", 2),
+        ("dimensions", "write_part", 2),
         ("stage", "write_sorted", 2),
         ("coordinate", "_move", 1),
         ("coordinate", "_move", 4),

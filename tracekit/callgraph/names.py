@@ -25,14 +25,14 @@ class Names:
 
     def of(self, entity: str) -> pl.Series:
         """An entity's original ids; a key is a place among them."""
-        count = self._store.manifest.dimensions.get(entity, 0)
-        if not count:
+        files = self._store.dimension_files(entity)
+        if not files:
             return pl.Series("id", [], dtype=pl.String)
-        return pl.read_parquet(self._store.dimension_file(entity), columns=["id"])["id"].head(count)
+        return pl.read_parquet(files, columns=["id"])["id"]
 
     def traces(self, keys: pl.Series) -> pl.Series:
         """The ids of some traces, in the order of their keys' series."""
-        rows = pl.scan_parquet(self._store.dimension_file("trace"))
+        rows = pl.scan_parquet(self._store.dimension_files("trace"))
         found = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
         return keys.replace_strict(found["key"], found["id"], return_dtype=pl.String)
 
@@ -68,7 +68,7 @@ class Names:
         if not len(keys):
             return 0, pl.Series("id", [], dtype=pl.String)
         first, last = int(keys.min()), int(keys.max())  # type: ignore[arg-type]
-        rows = pl.scan_parquet(self._store.dimension_file("trace"))
+        rows = pl.scan_parquet(self._store.dimension_files("trace"))
         found = rows.filter(pl.col("key").is_between(first, last)).collect()
         return first, found["id"]
 

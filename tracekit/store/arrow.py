@@ -5,7 +5,7 @@ That one imports pandas where it is installed, which takes longer than ingesting
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -34,3 +34,20 @@ def arrow_table(rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> pa.T
 
 def _polars_type(kind: pa.DataType) -> type[pl.DataType]:
     return pl.String if pa.types.is_string(kind) else pl.Int64
+
+
+def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:
+    """Tables of exactly ``group_rows`` rows, the last one shorter."""
+    pending: list[pa.Table] = []
+    rows = 0
+    for piece in pieces:
+        rest = piece
+        while rows + rest.num_rows >= group_rows:
+            missing = group_rows - rows
+            yield pa.concat_tables([*pending, rest.slice(0, missing)]).combine_chunks()
+            rest, pending, rows = rest.slice(missing), [], 0
+        if rest.num_rows:
+            pending.append(rest)
+            rows += rest.num_rows
+    if pending:
+        yield pa.concat_tables(pending).combine_chunks()

@@ -58,7 +58,8 @@ class _Flight:
     file: TraceFile
     staging: Future[Staged]
     folder: Path
-    longer: dict[str, Dimension] = field(default_factory=dict)
+    #: For each entity with new ids the key of the first, and how many ids there are with them.
+    longer: dict[str, tuple[int, int]] = field(default_factory=dict)
     sorting: Future[Written] | None = None
 
 
@@ -156,7 +157,7 @@ class Coordinator:
         np.save(staged.keys_path(entity), keys)
         self._dimensions[entity] = after
         if after is not before:
-            flight.longer[entity] = after
+            flight.longer[entity] = (before.count, after.count)
         return after.count
 
     def _finish_sorting(self) -> None:
@@ -171,17 +172,17 @@ class Coordinator:
         before = self._manifest.parts(staged.table)
         part = 1 + max((entry.part for entry in before), default=-1)
         moves = {staged.part: part_path(staged.table, part)}
-        for entity, dimension in flight.longer.items():
-            moves[flight.folder / f"{entity}.parquet"] = dimension_path(entity)
-            if self._dimensions[entity] is dimension:
-                moved = self._folder / dimension_path(entity)
-                self._dimensions[entity] = replace(dimension, path=moved)
+        for entity, (first_key, _) in flight.longer.items():
+            aside = flight.folder / f"{entity}.parquet"
+            moves[aside] = dimension_path(entity, first_key)
+            place = self._folder / moves[aside]
+            self._dimensions[entity] = self._dimensions[entity].moved(aside, place)
         if staged.rejected:
             moves[staged.rejects] = rejects_path(staged.table, part)
         # everything is written; moving it takes no room on the disk and next to no time
         for source, target in moves.items():
             _move(source, self._folder / target)
-        counts = {entity: dimension.count for entity, dimension in flight.longer.items()}
+        counts = {entity: count for entity, (_, count) in flight.longer.items()}
         entry = make_entry(flight.file, staged, written, part)
         self._manifest = replace(
             self._manifest,

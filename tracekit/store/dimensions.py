@@ -1,12 +1,15 @@
 """Integer keys for the trace's 64-digit ids; a key, once given, never changes.
 
-A dimension may hold many millions of ids, so it is only ever walked over, a row group at a time.
+A dimension may hold many millions of ids. It is only ever walked over, a row group at a time, and
+of most row groups nothing but the hashes is read. New ids come behind it in a file of their own:
+what is there is never written again.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
@@ -16,41 +19,57 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.store.arrow import arrow_array
-from tracekit.store.folder import dimension_path
+from tracekit.store.folder import dimension_paths
 from tracekit.store.manifest import Manifest
 
-SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string())])
+SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string()), ("hash", pa.uint64())])
 GROUP_ROWS = 122_880
+#: So many leading bits of a hash say whether to look closer: a table of 4 MiB.
+_BITS = 22
 
 
 @dataclass(frozen=True)
 class Dimension:
-    """The ids of one entity: the first ``count`` rows of a Parquet file, if there are any.
+    """The ids of one entity in the order of their keys.
 
-    Rows beyond ``count`` belong to an ingest that was interrupted.
+    Attributes
+    ----------
+    parts : Parquet files, one for each file of the trace that brought new ids
+    count : how many ids they hold
     """
 
-    path: Path | None = None
+    parts: tuple[Path, ...] = ()
     count: int = 0
 
-    def groups(self) -> Iterator[pa.Table]:
-        """The ids, ``key`` and ``id``, in the order of keys, a row group at a time."""
-        left = self.count
-        if self.path is None or not left:
-            return
-        with pq.ParquetFile(self.path) as file:
-            for group in range(file.num_row_groups):
-                rows = file.read_row_group(group).slice(0, left)
-                left -= rows.num_rows
-                yield rows
-                if not left:
-                    return
+    def moved(self, part: Path, place: Path) -> Dimension:
+        """The same with one of its parts in another place."""
+        return replace(self, parts=tuple(place if one == part else one for one in self.parts))
+
+    def groups(self) -> Iterator[_Group]:
+        """The row groups, in the order of keys."""
+        for part in self.parts:
+            with pq.ParquetFile(part) as file:
+                for number in range(file.num_row_groups):
+                    yield _Group(file, number)
+
+
+@dataclass(frozen=True)
+class _Group:
+    """A row group of a dimension, read column by column as it is needed."""
+
+    file: pq.ParquetFile
+    number: int
+
+    def read(self, *columns: str) -> pl.DataFrame:
+        rows = pl.from_arrow(self.file.read_row_group(self.number, columns=list(columns)))
+        assert isinstance(rows, pl.DataFrame)  # noqa: S101 - narrows what from_arrow may give
+        return rows
 
 
 def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
     """An entity's ids as the manifest counts them."""
     count = manifest.dimensions.get(entity, 0)
-    return Dimension(folder / dimension_path(entity), count) if count else Dimension()
+    return Dimension(tuple(dimension_paths(folder, entity, count)), count)
 
 
 def extend(
@@ -61,58 +80,58 @@ def extend(
     Parameters
     ----------
     seen : the ids of a file, each once, in the order of the file's keys
-    aside : where the longer dimension is written, when there are new ids
+    aside : where the new ids are written, when there are any
 
     Returns the dimension with the new ids, and the store's key of each of the file's keys.
     """
-    keys = _known_keys(dimension, seen)
+    hashes = hashed(seen)
+    keys = _known_keys(dimension, seen, hashes)
     places = np.flatnonzero(keys < 0)
     if not places.size:
         return dimension, keys
     fresh = pl.DataFrame({"at": places, "id": seen.gather(places)}).sort("id")
-    fresh_keys = np.arange(dimension.count, dimension.count + places.size, dtype=np.int32)
-    keys[fresh["at"].to_numpy()] = fresh_keys
-    ids = fresh["id"].to_arrow().cast(pa.string())
-    new = pa.Table.from_arrays([arrow_array(fresh_keys), ids], schema=SCHEMA)
-    write_dimension(aside, _chain(dimension.groups(), new))
-    return Dimension(aside, dimension.count + places.size), keys
+    at, count = fresh["at"].to_numpy(), dimension.count + places.size
+    keys[at] = np.arange(dimension.count, count, dtype=np.int32)
+    write_part(aside, keys[at], fresh["id"], hashes[at])
+    return Dimension((*dimension.parts, aside), count), keys
 
 
-def _known_keys(dimension: Dimension, seen: pl.Series) -> NDArray[np.int32]:
+def hashed(ids: pl.Series) -> NDArray[np.uint64]:
+    """A number for each id that depends on its text alone, shape (ids,)."""
+    digests = b"".join(blake2b(one.encode(), digest_size=8).digest() for one in ids)
+    return np.frombuffer(digests, dtype="<u8")
+
+
+def _known_keys(
+    dimension: Dimension, seen: pl.Series, hashes: NDArray[np.uint64]
+) -> NDArray[np.int32]:
     """The key of each id that the dimension has, -1 for the others, shape (ids,)."""
     keys = np.full(seen.len(), -1, dtype=np.int32)
-    wanted = pl.DataFrame({"id": seen, "at": pl.int_range(seen.len(), eager=True)})
+    wanted = pl.DataFrame({"hash": hashes, "at": pl.int_range(seen.len(), eager=True)})
+    maybe = np.zeros(1 << _BITS, dtype=np.bool_)
+    shift = np.uint64(64 - _BITS)
+    maybe[hashes >> shift] = True
     for group in dimension.groups():
-        found = pl.DataFrame(group).join(wanted, on="id", how="inner")
-        keys[found["at"].to_numpy()] = found["key"].to_numpy()
+        known = group.read("hash")["hash"].to_numpy()
+        rows = np.flatnonzero(maybe[known >> shift])
+        alike = pl.DataFrame({"hash": known[rows], "row": rows}).join(wanted, on="hash")
+        if alike.height:
+            found = group.read("key", "id")[alike["row"].to_numpy()]
+            # a hash merely says where to look: an id is known when its whole text is there
+            same = (found["id"] == seen.gather(alike["at"])).to_numpy()
+            keys[alike["at"].to_numpy()[same]] = found["key"].to_numpy()[same]
     return keys
 
 
-def _chain(groups: Iterator[pa.Table], new: pa.Table) -> Iterator[pa.Table]:
-    yield from groups
-    yield new
-
-
-def write_dimension(path: Path, groups: Iterator[pa.Table]) -> None:
-    """Write an entity's ids in row groups of one size; not yet in place, see ``write``."""
+def write_part(
+    path: Path, keys: NDArray[np.int32], ids: pl.Series, hashes: NDArray[np.uint64]
+) -> None:
+    """Write ids and their keys; not yet in place, see ``coordinate``."""
+    texts = ids.to_arrow().cast(pa.string())
+    rows = pa.Table.from_arrays([arrow_array(keys), texts, arrow_array(hashes)], schema=SCHEMA)
     path.parent.mkdir(parents=True, exist_ok=True)
-    with pq.ParquetWriter(path, SCHEMA, compression="zstd", use_dictionary=False) as out:
-        for group in in_groups(groups, GROUP_ROWS):
-            out.write_table(group, row_group_size=GROUP_ROWS)
-
-
-def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:
-    """Tables of exactly ``group_rows`` rows, the last one shorter."""
-    pending: list[pa.Table] = []
-    rows = 0
-    for piece in pieces:
-        rest = piece
-        while rows + rest.num_rows >= group_rows:
-            missing = group_rows - rows
-            yield pa.concat_tables([*pending, rest.slice(0, missing)]).combine_chunks()
-            rest, pending, rows = rest.slice(missing), [], 0
-        if rest.num_rows:
-            pending.append(rest)
-            rows += rest.num_rows
-    if pending:
-        yield pa.concat_tables(pending).combine_chunks()
+    # hashes are noise, which no compression makes smaller
+    compression = {"key": "zstd", "id": "zstd", "hash": "none"}
+    pq.write_table(
+        rows, path, row_group_size=GROUP_ROWS, compression=compression, use_dictionary=False
+    )

@@ -30,9 +30,9 @@ class Store:
             if entry.rejected
         ]
 
-    def dimension_file(self, entity: str) -> Path:
-        """The Parquet file that maps an entity's keys to its original ids."""
-        return self.path / dimension_path(entity)
+    def dimension_files(self, entity: str) -> list[Path]:
+        """The Parquet files that map an entity's keys to its original ids, in the order of keys."""
+        return dimension_paths(self.path, entity, self.manifest.dimensions.get(entity, 0))
 
 
 def open_store(path: str | Path) -> Store:
@@ -51,6 +51,15 @@ def rejects_path(table: str, part: int) -> str:
     return f"rejects/{table}/part-{part:05d}.parquet"
 
 
-def dimension_path(entity: str) -> str:
-    """Where an entity's ids lie, relative to the store."""
-    return f"dimensions/{entity}.parquet"
+def dimension_path(entity: str, first_key: int) -> str:
+    """Where an entity's ids from a key on lie, relative to the store."""
+    return f"dimensions/{entity}/part-{first_key:010d}.parquet"
+
+
+def dimension_paths(folder: Path, entity: str, count: int) -> list[Path]:
+    """The files with the first ``count`` ids of an entity, in the order of keys.
+
+    A file that begins beyond them belongs to an ingest that was interrupted.
+    """
+    beyond = folder / dimension_path(entity, count)
+    return sorted(path for path in beyond.parent.glob("part-*.parquet") if path < beyond)

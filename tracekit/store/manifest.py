@@ -11,7 +11,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 NAME = "manifest.json"
 
 
@@ -69,7 +69,7 @@ class Manifest:
 
 
 def read_manifest(folder: Path) -> Manifest:
-    """Read a store's manifest; raises TracekitError when it is absent, broken or newer."""
+    """Read a store's manifest; TracekitError when absent, broken or of another format."""
     path = folder / NAME
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
@@ -80,10 +80,13 @@ def read_manifest(folder: Path) -> Manifest:
             f"{path} is not readable as JSON: {error}", hint="the store is damaged; ingest anew"
         ) from error
     version = document.get("format_version")
-    if not isinstance(version, int) or version > FORMAT_VERSION:
+    if version != FORMAT_VERSION:
+        older = isinstance(version, int) and version < FORMAT_VERSION
         raise TracekitError(
-            f"{folder} is a store of format {version}, this tracekit reads up to {FORMAT_VERSION}",
-            hint="upgrade tracekit: pip install --upgrade tracekit",
+            f"{folder} is a store of format {version}, this tracekit reads format {FORMAT_VERSION}",
+            hint="ingest the trace anew, into another folder"
+            if older
+            else "upgrade tracekit: pip install --upgrade tracekit",
         )
     return _from_document(document)
 

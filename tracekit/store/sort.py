@@ -15,8 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.ingest.ahead import ahead
+from tracekit.store.arrow import in_groups
 from tracekit.store.columns import Columns
-from tracekit.store.dimensions import in_groups
 from tracekit.store.in_order import InOrder, Repeats
 from tracekit.store.names import Keys, Names
 from tracekit.store.walk import Walk

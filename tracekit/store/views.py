@@ -44,16 +44,14 @@ def base_views(store: Store, *, relative: bool, scan: Scan | None = None) -> Ite
 
 
 def _dimension_view(store: Store, entity: str, root: Path, scan: Scan) -> str:
-    path = f"dimensions/{entity}.parquet"
-    ids = store.manifest.dimensions.get(entity, 0)
-    if not ids:
+    files = [root / file.relative_to(store.path) for file in store.dimension_files(entity)]
+    if not files:
         return (
             f"CREATE VIEW {entity}_id AS SELECT CAST(NULL AS INTEGER) AS {entity}_key,"
             f" CAST(NULL AS VARCHAR) AS {entity} WHERE false"
         )
     return (
-        f"CREATE VIEW {entity}_id AS SELECT key AS {entity}_key, id AS {entity}"
-        f" FROM {scan([root / path])} WHERE key < {ids}"
+        f"CREATE VIEW {entity}_id AS SELECT key AS {entity}_key, id AS {entity} FROM {scan(files)}"
     )
 
 
