@@ -18,6 +18,7 @@ from pathlib import Path
 
 from bench_analytics import analytics
 from bench_archives import Blocks, call_blocks, resource_blocks, write_archive
+from bench_keys import keys
 from bench_measure import Measured, interleaved, measure, median_wall
 
 #: 96,368 containers x 120 steps of 30 s: an hour, as in each MSResource archive of the trace.
@@ -46,6 +47,7 @@ def main() -> None:
         one_archive(folder, "MSCallGraph", call_blocks, sizes["call"], sizes["rounds"])
         two_archives(folder, sizes["resource"], sizes["rounds"])
         memory(folder, sizes["memory"])
+        keys(folder, quick=arguments.quick)
         analytics(folder, quick=arguments.quick)
 
 
