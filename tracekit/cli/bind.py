@@ -13,6 +13,8 @@ from tracekit.cli._output import print_json, print_sentence, print_table, progre
 if TYPE_CHECKING:
     import polars as pl
 
+    from tracekit.replay.vcpus.run import VcpuRun
+
 
 def command(
     store: Annotated[
@@ -82,6 +84,12 @@ def command(
     if json:
         print_json(document(run))
         return
+    _show(run)
+    if out:
+        print(f"all of it: {out}")
+
+
+def _show(run: VcpuRun) -> None:
     rows = [
         [
             row["policy"],
@@ -104,8 +112,6 @@ def command(
         print_sentence(sentence)
     if run.model.unknown:
         print_sentence(f"{run.model.unknown} services are not in the fit; they have pooled values")
-    if out:
-        print(f"all of it: {out}")
 
 
 def sentences(differences: pl.DataFrame) -> list[str]:

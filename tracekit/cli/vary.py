@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from tracekit.cli._options import JsonOption, SeedOption, StoreArgument
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table, progress
+
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def command(
@@ -56,9 +59,13 @@ def command(
             }
         )
         return
+    _show(changes, len(found.about["policies"]), measure)
+
+
+def _show(changes: pl.DataFrame, policies: int, measure: str) -> None:
     rows = changes.filter(changes["problem"].is_null())
     print_table(
-        f"Order of {len(found.about['policies'])} policies by {measure}",
+        f"Order of {policies} policies by {measure}",
         ["changed", "agreement", "first", "most moved", "places"],
         [
             [row["change"], f"{row['agreement']:+.2f}", row["first"], row["most_moved"],
