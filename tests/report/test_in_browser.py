@@ -1,13 +1,16 @@
-"""The report in a real browser: it draws, its pages work, and the console stays silent.
+"""The report in a real browser: it draws, its pages work, it is accessible, the console is silent.
 
 Skipped where no Chromium is installed.
 """
 
 from __future__ import annotations
 
+import html
+import json
 import re
 import shutil
 import subprocess
+from importlib import resources
 from pathlib import Path
 
 import pytest
@@ -23,7 +26,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def opened(page: Path, *, width: int = 1200, dark: bool = False) -> tuple[str, str]:
+def opened(
+    page: Path, *, width: int = 1200, dark: bool = False, theme: str = ""
+) -> tuple[str, str]:
     """The document after its scripts ran, and what the console said."""
     assert BROWSER is not None
     done = subprocess.run(
@@ -32,7 +37,7 @@ def opened(page: Path, *, width: int = 1200, dark: bool = False) -> tuple[str, s
             "--disable-background-networking", f"--user-data-dir={page.parent / 'profile'}",
             "--enable-logging=stderr", "--log-level=0", "--virtual-time-budget=15000",
             f"--window-size={width},2000", *(["--force-dark-mode"] if dark else []),
-            "--dump-dom", page.as_uri(),
+            "--dump-dom", page.as_uri() + theme,
         ],
         capture_output=True, text=True, timeout=120, check=True,
     )  # fmt: skip
@@ -88,3 +93,43 @@ def test_a_narrow_window_draws_as_well(page: Path, dark: bool) -> None:
     document, said = opened(page, width=400, dark=dark)
     assert said == ""
     assert document.count("main-svg") > 10
+
+
+#: axe-core, asked for what breaks a rule; its answer takes the place of the page.
+ASK = """
+setTimeout(() => axe.run(document, {resultTypes: ["violations"]}).then((result) => {
+  const answer = document.createElement("pre");
+  answer.id = "violations";
+  answer.textContent = JSON.stringify(result.violations.map((rule) => [
+    rule.id, rule.nodes.map((node) => node.html.slice(0, 200))]));
+  document.body.replaceChildren(answer);
+}), 3000);
+"""
+
+
+def violations(page: Path, *, width: int = 1200, theme: str = "") -> list[list[object]]:
+    """The rules of axe-core that a page breaks, each with the elements that break it."""
+    checker = resources.files("axe_core_python").joinpath("axe.min.js").read_text("utf-8")
+    text = page.read_text("utf-8")
+    # the page's own policy lets no script in but its own
+    text = re.sub(r'<meta http-equiv="Content-Security-Policy"[^>]*>', "", text)
+    checked = page.with_name(f"checked-{width}{theme.strip('#')}.html")
+    scripts = f"<script>{checker}</script><script>{ASK}</script></body>"
+    checked.write_text(text.replace("</body>", scripts), "utf-8")
+    document, _ = opened(checked, width=width, theme=theme)
+    answer = re.search(r'<pre id="violations">(.*?)</pre>', document, re.DOTALL)
+    assert answer, "axe-core gave no answer"
+    found: list[list[object]] = json.loads(html.unescape(answer[1]))
+    return found
+
+
+@pytest.mark.parametrize("theme", ["#light", "#dark"])
+@pytest.mark.parametrize("width", [400, 1200])
+def test_no_rule_of_accessibility_is_broken(page: Path, width: int, theme: str) -> None:
+    assert violations(page, width=width, theme=theme) == []
+
+
+def test_what_is_not_accessible_is_found(tmp_path: Path) -> None:
+    page = tmp_path / "poor.html"
+    page.write_text("<html><body><main><h1>x</h1><img src=''></main></body></html>", "utf-8")
+    assert {rule for rule, _ in violations(page)} >= {"image-alt", "html-has-lang"}
