@@ -7,6 +7,7 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.analysis.one_query import run_quick
 from tracekit.query import run
 from tracekit.store import open_store
 
@@ -18,5 +19,10 @@ def query(
     *,
     engine: str | None = None,
 ) -> pl.DataFrame:
-    """The rows of one query on a store; see ``tracekit.query.run``."""
-    return run(open_store(store), name, params, engine=engine)
+    """The rows of one query on a store; see ``tracekit.query.run``.
+
+    Here, queries on large tables of calls and usage are answered by their quick forms; see
+    ``tracekit.analysis.one_query``.
+    """
+    opened = open_store(store)
+    return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)
