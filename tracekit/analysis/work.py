@@ -9,10 +9,10 @@ from functools import partial
 import polars as pl
 
 from tracekit.analysis.needs import needs_a_choice, tables_missing, tables_needed
-from tracekit.analysis.quick import quick_form, quick_rows
 from tracekit.analysis.results import Inputs, all_results
 from tracekit.query.database import Database
 from tracekit.query.engine import AnyDatabase
+from tracekit.quick.forms import quick_form, quick_rows
 from tracekit.sqlfiles import SqlFile, all_queries, in_reading_order
 from tracekit.store.folder import Store
 

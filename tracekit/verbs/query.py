@@ -7,8 +7,8 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.analysis.one_query import run_quick
 from tracekit.query import run
+from tracekit.quick.run import run_quick
 from tracekit.store import open_store
 
 
@@ -22,7 +22,7 @@ def query(
     """The rows of one query on a store; see ``tracekit.query.run``.
 
     Here, queries on large tables of calls and usage are answered by their quick forms; see
-    ``tracekit.analysis.one_query``.
+    ``tracekit.quick.run``.
     """
     opened = open_store(store)
     return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.analysis.quick import Quick, Sorted
-from tracekit.analysis.quick._named import ids_of
 from tracekit.callgraph.parts import chunks, open_parts
+from tracekit.quick.forms import Quick, Sorted
+from tracekit.quick.forms._named import ids_of
 
 _EDGE = ("upstream_key", "downstream_key", "rpc_type")
 _REMOTE = ("rpc", "http", "mq")

@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.analysis.quick import Quick, Sorted
-from tracekit.analysis.quick._named import by_node
 from tracekit.metrics.strength import strength
 from tracekit.metrics.zone import zone
+from tracekit.quick.forms import Quick, Sorted
+from tracekit.quick.forms._named import by_node
 
 _MIN_SAMPLES = 10
 #: A series whose variance is rounding noise is constant.

@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping
 
 import polars as pl
 
-from tracekit.analysis.quick import quick_form
-from tracekit.analysis.work import Analysis, Work
 from tracekit.query import Database, run
 from tracekit.query.run import bind
-from tracekit.sqlfiles import SqlFile, all_queries, get_query
+from tracekit.quick.forms import quick_form, quick_rows
+from tracekit.sqlfiles import SqlFile, all_queries, get_query, in_reading_order
 from tracekit.store.folder import Store
 
 
@@ -35,14 +34,16 @@ def run_quick(
     if not quick:
         return run(store, name, params)
     with Database(store) as database:
-        analysis = Analysis()
-        steps = Work(store, database, analysis, seed=0).steps()
+        frames: dict[str, pl.DataFrame] = {}
         wanted = {other.name for one in quick for other in _built_on(one)}
-        for step in (step for other, step in steps.items() if other in wanted):
-            step()
-        if query.name in analysis.frames:
-            return analysis.frames[query.name]
-        return database.frame(query.text, variables)
+        for one in (one for one in in_reading_order(all_queries()) if one.name in wanted):
+            form = quick_form(one, store)
+            if form is None:
+                frames[one.name] = database.keep(one)
+                continue
+            frames[one.name] = quick_rows(form, store, database, frames)
+            database.put(one, frames[one.name])
+        return frames[query.name] if query.name in frames else database.frame(query.text, variables)
 
 
 def _built_on(query: SqlFile) -> list[SqlFile]:

@@ -9,11 +9,11 @@ import pytest
 from polars.testing import assert_frame_equal
 from store_support import tiny_store
 
-from tracekit.analysis import one_query
-from tracekit.analysis.one_query import run_quick
-from tracekit.analysis.quick import quick_form
 from tracekit.errors import TracekitError
 from tracekit.query import run
+from tracekit.quick import run as quick_run
+from tracekit.quick.forms import quick_form
+from tracekit.quick.run import run_quick
 from tracekit.sqlfiles import SqlFile
 from tracekit.store import Store
 
@@ -33,8 +33,7 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         names.extend([form.query] if form else [])
         return form
 
-    monkeypatch.setattr(one_query, "quick_form", of_any_size)
-    monkeypatch.setattr("tracekit.analysis.work.quick_form", of_any_size)
+    monkeypatch.setattr(quick_run, "quick_form", of_any_size)
     return names
 
 

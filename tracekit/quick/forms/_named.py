@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.analysis.quick import Sorted
+from tracekit.quick.forms import Sorted
 
 
 def by_node(rows: pl.DataFrame, given: Sorted, *order: str) -> pl.DataFrame:

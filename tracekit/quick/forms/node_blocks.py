@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.analysis.quick import Quick, Sorted
-from tracekit.analysis.quick._named import by_node
+from tracekit.quick.forms import Quick, Sorted
+from tracekit.quick.forms._named import by_node
 
 _BLOCK_MS = 1_800_000
 _CPU, _MEMORY = pl.col("cpu_fraction"), pl.col("memory_fraction")

@@ -14,9 +14,9 @@ from store_support import tiny_store
 from usage_support import STEP_MS, random_usage, usage_store
 
 from tracekit.analysis import analyze
-from tracekit.analysis.quick import Quick, all_quick, quick_form, quick_rows
 from tracekit.callgraph.parts import chunks
 from tracekit.query import Database
+from tracekit.quick.forms import Quick, all_quick, quick_form, quick_rows
 from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, ingest, open_store
 
@@ -117,7 +117,7 @@ def test_a_quick_form_gives_what_its_sql_gives(name: str, store: Store) -> None:
 def test_edges_of_many_ranges_are_those_of_the_sql(
     rows_at_once: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    module = sys.modules["tracekit.analysis.quick.service_edges"]
+    module = sys.modules["tracekit.quick.forms.service_edges"]
     monkeypatch.setattr(module, "_TIMES_AT_ONCE", 1_000)
     monkeypatch.setattr(module, "chunks", lambda parts: chunks(parts, rows_at_once))
     store = tiny_store(tmp_path, seed=5)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.analysis.quick import Quick, Sorted
-from tracekit.analysis.quick._named import ids_of
+from tracekit.quick.forms import Quick, Sorted
+from tracekit.quick.forms._named import ids_of
 
 _STAY = ("node_key", "container_key")
 _USED = ("cpu", "memory")

@@ -3,7 +3,7 @@
 DuckDB groups by hashing, whatever the order of the rows. The part of one source file is in the
 order of entity and time, and a reader that knows so groups by walking on, a median included. What
 the parts of several files give apart can be joined, but for medians. The SQL is what a quick form
-must agree with: ``tests/analysis/test_quick.py`` holds every one to it.
+must agree with: ``tests/quick/test_every_form.py`` holds every one to it.
 """
 
 from __future__ import annotations

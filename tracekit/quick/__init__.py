@@ -1,0 +1,1 @@
+"""Queries on large tables without DuckDB: the quick forms, and one query by those it builds on."""
