@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -20,7 +21,7 @@ def test_help_lists_every_command(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
     shown = capsys.readouterr().out
     for name in COMMANDS:
-        assert f"  {name} " in shown
+        assert re.search(rf"^  {name}  +[A-Z].*\w\.$", shown, re.MULTILINE), name
     assert max(len(line) for line in shown.splitlines()) <= 80
 
 

@@ -9,7 +9,9 @@ from __future__ import annotations
 import functools
 import importlib
 import importlib.metadata
+import inspect
 import os
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -36,8 +38,24 @@ def build_app() -> typer.Typer:
     app.callback(invoke_without_command=True)(_global_options)
     for name in registry.module_names(_THIS):
         module = importlib.import_module(f"{__name__}.{name}")
-        app.command(name=module_name(name))(_interruptible(module.command))
+        command = _interruptible(module.command)
+        app.command(name=module_name(name), short_help=_in_short(command))(command)
     return app
+
+
+#: What stands beside a name in the list of commands, on a terminal of 80 columns.
+_SHORT = 56
+
+
+def _in_short(command: Callable[..., None]) -> str:
+    """The first sentence of a subcommand's help, or the part of it that fits the list."""
+    sentence = " ".join(inspect.cleandoc(command.__doc__ or "").split("\n\n")[0].split())
+    if len(sentence) <= _SHORT:
+        return sentence
+    head = re.split(r"[:;] ", sentence)[0]
+    while len(head) > _SHORT and ", " in head:
+        head = head.rpartition(", ")[0]
+    return f"{head}."
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:

@@ -35,7 +35,7 @@ def command(
     engine: EngineOption = None,
     json: JsonOption = False,
 ) -> None:
-    """Rebuild the call graph of every trace from rpc ids and twice-recorded calls.
+    """Rebuild the call graph of every trace, from rpc ids and twice-recorded calls.
 
     The ledger says how often records lack or contradict something, and what was done.
 

@@ -41,7 +41,7 @@ def command(
     ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON array.")] = False,
 ) -> None:
-    """Score recorded scheduling cases with the code that the replay runs.
+    """Score recorded scheduling cases, or explain a decision, by the code of the replay.
 
     With --container, replay a store or a workload up to that container's decision, and show every
     node's score, its parts, or the filter that removed it.
