@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import polars as pl
 import pyarrow as pa
@@ -14,11 +16,13 @@ from tracekit.ingest.keytable import (
     add_unknown,
     gathered,
     grown,
+    in_key_order,
     new_table,
     padded,
 )
 
 _MORE_IDS, _MORE_BYTES = 256, 1 << 16
+_SOME = 1 << 16
 
 
 class HashKeys:
@@ -39,9 +43,10 @@ class HashKeys:
         self.table = grown(self.table, len(texts), int(starts[-1]))
         return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
 
-    def texts(self, kind: int) -> pl.Series:
-        """The names of a kind in the order of their keys."""
-        text, offsets = gathered(self.table, kind)
-        buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
-        array = pa.Array.from_buffers(pa.large_string(), offsets.size - 1, buffers)
-        return pl.Series("id", array, dtype=pl.String)
+    def texts(self, kind: int) -> Iterator[pa.Array]:
+        """The names of a kind in the order of their keys, some at a time: there may be millions."""
+        ids = in_key_order(self.table, kind)
+        for start in range(0, ids.size, _SOME):
+            text, offsets = gathered(self.table, ids[start : start + _SOME])
+            buffers = [None, pa.py_buffer(offsets), pa.py_buffer(text)]
+            yield pa.Array.from_buffers(pa.large_string(), offsets.size - 1, buffers)

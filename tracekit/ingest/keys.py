@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Protocol
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 from numpy.typing import NDArray
 
 
@@ -16,8 +17,8 @@ class Keys(Protocol):
     def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
         """The key of each name, -1 for NULL, shape (names,)."""
 
-    def texts(self, kind: int) -> pl.Series:
-        """The names of a kind in the order of their keys."""
+    def texts(self, kind: int) -> Iterator[pa.Array]:
+        """The names of a kind in the order of their keys: large strings, some at a time."""
 
 
 class PlainKeys:
@@ -32,9 +33,9 @@ class PlainKeys:
         distinct = names.drop_nulls().unique(maintain_order=True)
         return coded(names, distinct, [known.setdefault(name, len(known)) for name in distinct])
 
-    def texts(self, kind: int) -> pl.Series:
+    def texts(self, kind: int) -> Iterator[pa.Array]:
         """The names of a kind in the order of their keys."""
-        return pl.Series("id", list(self._known[kind]), dtype=pl.String)
+        yield pl.Series(list(self._known[kind]), dtype=pl.String).to_arrow().cast(pa.large_string())
 
 
 def coded(

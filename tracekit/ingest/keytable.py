@@ -244,14 +244,23 @@ def padded(texts: list[bytes]) -> NDArray[np.uint8]:
 
 
 @compiled
-def gathered(table: KeyTable, kind: int) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
-    """The texts of one kind in the order of their local keys: bytes and offsets."""
-    _, _, starts, known, kinds, numbers, counts, used = table
-    offsets = np.zeros(counts[kind] + 1, dtype=np.int64)
-    ids = np.empty(counts[kind], dtype=np.int64)
-    for key in range(used[0]):
+def in_key_order(table: KeyTable, kind: int) -> NDArray[np.int32]:
+    """The ids of one kind in the order of their local keys."""
+    kinds, numbers = table.kinds, table.numbers
+    ids = np.empty(table.counts[kind], dtype=np.int32)
+    for key in range(table.used[0]):
         if kinds[key] == kind and numbers[key] >= 0:
             ids[numbers[key]] = key
+    return ids
+
+
+@compiled
+def gathered(
+    table: KeyTable, ids: NDArray[np.int32]
+) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    """The texts of some ids: bytes and offsets."""
+    starts, known = table.starts, table.text
+    offsets = np.zeros(ids.size + 1, dtype=np.int64)
     for n in range(ids.size):
         offsets[n + 1] = offsets[n] + starts[ids[n] + 1] - starts[ids[n]]
     text = np.empty(offsets[ids.size], dtype=np.uint8)

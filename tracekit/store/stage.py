@@ -6,12 +6,14 @@ passes between them but a few numbers lies in the file's staging folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
+import pyarrow.ipc
 
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.plan import key_kinds
@@ -78,8 +80,7 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
         _read(coded, columns, rejects, on_progress)
     rejects.close()
     for number, kind in enumerate(key_kinds(table)):
-        names = pl.DataFrame({"id": coded.keys.texts(number)})
-        names.write_ipc(folder / f"{kind}.names", compression="uncompressed")
+        _write_names(folder / f"{kind}.names", coded.keys.texts(number))
     return Staged(
         folder=folder,
         table=table.name,
@@ -89,6 +90,13 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
         rejected=rejects.rows,
         reject_defects=tuple(rejects.defects()),
     )
+
+
+def _write_names(path: Path, names: Iterable[pa.Array]) -> None:
+    schema = pa.schema([("id", pa.large_string())])
+    with pa.ipc.new_file(path, schema) as out:
+        for some in names:
+            out.write_batch(pa.RecordBatch.from_arrays([some], schema=schema))
 
 
 def _read(
