@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -33,14 +34,19 @@ class HashKeys:
 
     def make_room(self, names_bytes: int = 0) -> None:
         """Room for at least the names of one more line."""
-        self.table = grown(self.table, _MORE_IDS, _MORE_BYTES + names_bytes)
+        self._grow(_MORE_IDS, _MORE_BYTES + names_bytes)
+
+    def _grow(self, ids: int, text_bytes: int) -> None:
+        arrays: list[Any] = list(self.table)
+        del self.table
+        self.table = grown(arrays, ids, text_bytes)
 
     def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
         """The key of each name, -1 for NULL, shape (names,)."""
         distinct = names.drop_nulls().unique(maintain_order=True)
         texts = [name.encode() for name in distinct]
         starts = np.cumsum([0, *map(len, texts)], dtype=np.int64)
-        self.table = grown(self.table, len(texts), int(starts[-1]))
+        self._grow(len(texts), int(starts[-1]))
         return coded(names, distinct, add_all(self.table, padded(texts), starts, kind))
 
     def texts(self, kind: int) -> Iterator[pa.Array]:

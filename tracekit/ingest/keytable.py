@@ -5,7 +5,7 @@ A hit is one only when all bytes agree; the hash merely says where to look.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,24 +58,33 @@ def new_table(kinds: int, ids: int = 1 << 12, text_bytes: int = 1 << 18) -> KeyT
     )
 
 
-def grown(table: KeyTable, ids: int, text_bytes: int) -> KeyTable:
-    """The table with room for at least so many more ids and bytes, doubled where it is short."""
-    room, long = table.hashes.size, table.text.size - PADDING
-    while room < table.used[0] + ids:
+def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
+    """A table with room for at least so many more ids and bytes, doubled where it is short.
+
+    ``arrays`` are those of a table that nothing else holds: each is let go as soon as its longer
+    form is there, so that a table of millions of ids is never in memory twice.
+    """
+    place = {name: at for at, name in enumerate(KeyTable._fields)}
+    known, length = (int(used) for used in arrays[place["used"]])
+    room, long = arrays[place["hashes"]].size, arrays[place["text"]].size - PADDING
+    while room < known + ids:
         room *= 2
-    while long < table.used[1] + text_bytes:
+    while long < length + text_bytes:
         long *= 2
-    bigger = new_table(table.counts.size, room, long)
-    known, length = int(table.used[0]), int(table.used[1])
-    bigger.hashes[:known] = table.hashes[:known]
-    bigger.starts[: known + 1] = table.starts[: known + 1]
-    bigger.kinds[:known] = table.kinds[:known]
-    bigger.numbers[:known] = table.numbers[:known]
-    bigger.text[:length] = table.text[:length]
-    bigger.counts[:] = table.counts
-    bigger.used[:] = table.used
-    _place_all(bigger.slots, bigger.hashes, known)
-    return bigger
+    arrays[place["slots"]] = np.zeros(2 * room, dtype=np.int32)
+    for name in ("hashes", "kinds", "numbers"):
+        _lengthen(arrays, place[name], room, known)
+    _lengthen(arrays, place["starts"], room + 1, known + 1)
+    _lengthen(arrays, place["text"], long + PADDING, length)
+    table = KeyTable(*arrays)
+    _place_all(table.slots, table.hashes, known)
+    return table
+
+
+def _lengthen(arrays: list[NDArray[Any]], at: int, size: int, used: int) -> None:
+    longer = np.zeros(size, dtype=arrays[at].dtype)
+    longer[:used] = arrays[at][:used]
+    arrays[at] = longer
 
 
 @compiled
@@ -231,7 +240,7 @@ def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
     for kind in range(table.counts.size):
         for n, spelling in enumerate(spellings):
             text = padded([spelling.encode()])
-            table = grown(table, 1, len(spelling.encode()))
+            table = grown(list(table), 1, len(spelling.encode()))
             add_all(table, text, np.array([0, len(spelling.encode())]), kind)
             table.numbers[table.used[0] - 1] = -1 - n
         table.counts[kind] = 0
