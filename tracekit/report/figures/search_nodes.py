@@ -14,9 +14,9 @@ from tracekit.report.words import percent
 
 _RESULT = "search_placement/nodes"
 _SHOWN = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
-#: Resource, and where its panel stands: column, and row from below.
-_PANELS = {"cpu": (0, 1), "memory": (1, 1), "net": (0, 0), "disk": (1, 0)}
-_WIDTHS, _HEIGHTS = ((0.0, 0.46), (0.54, 1.0)), ((0.0, 0.43), (0.57, 1.0))
+#: One panel below the other, which a narrow screen has room for.
+_PANELS = ("cpu", "memory", "net", "disk")
+_GAP = 0.06
 _SCHEMA = {
     "policy": pl.String,
     "resource": pl.String,
@@ -34,26 +34,29 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(620)
+    figure = blank(860)
     most = 100 * max(1.0, *frame["use_fraction"].to_list(), 0.0)
-    for number, (resource, (column, row)) in enumerate(_PANELS.items(), start=1):
+    height = (1 + _GAP) / len(_PANELS) - _GAP
+    for number, resource in enumerate(_PANELS, start=1):
         _panel(figure, number, resource, frame.filter(pl.col("resource") == resource))
+        top = 1 - (number - 1) * (height + _GAP)
+        last = number == len(_PANELS)
         figure.update_layout(
             {
                 f"xaxis{number}": axis(
-                    "Node, least used first [place]" if row == 0 else "",
-                    domain=_WIDTHS[column],
+                    "Node, least used first [place]" if last else "",
                     anchor=f"y{number}",
+                    showticklabels=last,
                 ),
                 f"yaxis{number}": axis(
-                    f"{resource} [% of capacity]",
-                    domain=_HEIGHTS[row],
+                    f"{resource} [%]",
+                    domain=[max(top - height, 0.0), top],
                     anchor=f"x{number}",
                     range=[0, 1.04 * most],
+                    nticks=4,
                 ),
             }
         )
-    figure.update_layout(legend_y=1.03)
     return figure
 
 
