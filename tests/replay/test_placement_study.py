@@ -15,6 +15,7 @@ from tracekit.replay.placement_frames import counts, verdict
 from tracekit.replay.placement_study import (
     PlacementStudy,
     imbalance_by_count,
+    seen_by,
     study_placement,
     study_policies,
 )
@@ -68,6 +69,24 @@ def test_who_scores_by_cpu_and_memory_alone_overfills_the_others_unless_told() -
     assert set(over["resource"]) <= {"net", "disk"}
     same = [frame["nodes"].filter(pl.col("policy") != "lra") for frame in (scored, told)]
     assert same[0].equals(same[1])
+
+
+@pytest.mark.parametrize(
+    ("policy", "unseen"),
+    [
+        ("lra", {"net_kbit", "disk_bytes"}),
+        ("least_allocated", {"net_kbit", "disk_bytes"}),
+        ("least_allocated[resources=cpu:1+net_kbit:1]", {"disk_bytes"}),
+        ("bnp", {"disk_bytes"}),
+        ("tbesk", set()),
+    ],
+)
+def test_a_policy_sees_what_it_scores_by(policy: str, unseen: set[str]) -> None:
+    load = Paper000(containers=20, nodes=2).drawn(np.random.default_rng(0))
+    shown = seen_by(parse_policy(policy), load)
+    for column, name in enumerate(load.resources):
+        expected = 0 * load.request if name in unseen else load.request
+        assert shown.request[:, column].tolist() == expected[:, column].tolist()
 
 
 def test_same_seed_same_frames_but_for_times(small: Study) -> None:

@@ -34,7 +34,7 @@ from tracekit.replay.placement_frames import (
     timing_frame,
     use_frame,
 )
-from tracekit.replay.resources import CPU, MEMORY
+from tracekit.replay.resources import CPU, MEMORY, full_name
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads.paper000 import Paper000
@@ -103,7 +103,8 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
     The paper's LRA and BRA filter by cpu and memory alone: in its figures they fill the network and
     the disk of some nodes beyond their capacity.
     """
-    unseen = [name not in {CPU, MEMORY, *policy.wants} for name in load.resources]
+    named = {full_name(name) for name, _ in getattr(policy, "resources", ())}
+    unseen = [name not in {CPU, MEMORY, *policy.wants, *named} for name in load.resources]
     request = np.where(unseen, 0, load.request)
     return replace(load, request=request, nonzero_request=request)
 
