@@ -43,6 +43,22 @@ def test_one_of_its_kind_is_replaced_but_for_what_others_put_there(tmp_path: Pat
     assert (tmp_path / "out" / "notes" / "one.txt").read_text() == "mine too"
 
 
+def test_links_stay_links(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    KIND.write(tmp_path / "out", DOCUMENT, {})
+    (tmp_path / "out" / "link").symlink_to(tmp_path / "elsewhere")
+    KIND.write(tmp_path / "out", DOCUMENT, {})
+    assert (tmp_path / "out" / "link").is_symlink()
+
+
+def test_of_a_folder_that_lists_no_files_nothing_stays(tmp_path: Path) -> None:
+    """Written before files were listed: its frames are not those of what takes its place."""
+    KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
+    (tmp_path / "out" / "manifest.json").write_text(json.dumps(DOCUMENT))
+    KIND.write(tmp_path / "out", DOCUMENT, {"new": FRAME})
+    assert files(tmp_path / "out") == ["manifest.json", "new.parquet"]
+
+
 def test_what_fails_leaves_what_was_there(tmp_path: Path) -> None:
     KIND.write(tmp_path / "out", DOCUMENT, {"old": FRAME})
     with pytest.raises(ValueError, match="nan"):

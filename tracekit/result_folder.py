@@ -91,14 +91,16 @@ class ResultFolder:
 
     def _keep_others(self, folder: Path, made: Path) -> None:
         """Take over what is in a folder but was not written with it."""
-        written = {self.document, *self.read(folder).get("files", ())} if self.holds(folder) else ()
-        for path in folder.iterdir():
-            if path.name in written or (made / path.name).exists():
+        there = [path for path in folder.iterdir() if not (made / path.name).exists()]
+        # a folder that does not say which files are its own came before they were listed: all are
+        own = set(self.read(folder).get("files", [path.name for path in there])) if there else set()
+        for path in there:
+            if path.name in own:
                 continue
-            if path.is_dir():
-                shutil.copytree(path, made / path.name)
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, made / path.name, symlinks=True)
             else:
-                shutil.copy2(path, made / path.name)
+                shutil.copy2(path, made / path.name, follow_symlinks=False)
 
 
 @contextlib.contextmanager
