@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 
 class TracekitError(Exception):
@@ -15,14 +15,17 @@ class TracekitError(Exception):
         What was wrong, the value found, and what would be right.
     hint : str, optional
         What to do about it.
+    details : sequence of str
+        Lines of their own below the first.
     """
 
     exit_code = 2
 
-    def __init__(self, what: str, *, hint: str | None = None) -> None:
+    def __init__(self, what: str, *, hint: str | None = None, details: Sequence[str] = ()) -> None:
         super().__init__(what)
         self.what = what
         self.hint = hint
+        self.details = tuple(details)
 
 
 class CheckFailedError(TracekitError):

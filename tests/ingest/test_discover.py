@@ -3,7 +3,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests_support import TraceFolder
+from tests_support import NODE_HEADER, TraceFolder, csv_text, node_lines
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import discover, natural
@@ -57,3 +57,21 @@ def test_a_table_without_a_column_stops_even_beside_good_ones(traces: TraceFolde
     traces.write("Node_1.csv", ",timestamp,nodeid,cpu_used,node_memory_usage", ["0,a,0.5,0.5"])
     with pytest.raises(TracekitError, match=r"Node_1.csv: .* without column 'node_cpu_usage'"):
         discover(traces.path)
+
+
+ODD_NAMES = [
+    "0²0.csv",
+    "a[1].csv",
+    "what?.csv",
+    "*.csv",
+    "two\nlines.csv",
+    "\x1b[31mred.csv",
+    "'.csv",
+]
+
+
+def test_any_file_name_will_do(tmp_path: Path) -> None:
+    for name in ODD_NAMES:
+        (tmp_path / name).write_text(csv_text(NODE_HEADER, node_lines()))
+    found = discover(tmp_path)
+    assert sorted(file.name for file in found.files) == sorted(ODD_NAMES)

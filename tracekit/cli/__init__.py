@@ -20,6 +20,9 @@ from typing import Annotated
 import typer
 
 from tracekit import registry
+from tracekit.cli._edge import answered
+from tracekit.cli._signals import EndedBySignalError, ended_by_signals
+from tracekit.cli._streams import ReaderGoneError, open_standard_files
 from tracekit.errors import TracekitError
 
 _THIS = sys.modules[__name__]
@@ -59,12 +62,20 @@ def _in_short(command: Callable[..., None]) -> str:
 
 
 def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
-    """Let Ctrl-C leave with exit code 130 and one line, however deep it struck."""
+    """Let Ctrl-C leave with exit code 130 and one line, however deep it struck.
+
+    A signal that ends the process and a reader who is gone leave quietly; typer would take them
+    for something else.
+    """
 
     @functools.wraps(command)
     def wrapped(*args: object, **options: object) -> None:
         try:
             command(*args, **options)
+        except BrokenPipeError:
+            raise ReaderGoneError from None
+        except EndedBySignalError as end:
+            raise SystemExit(end.exit_code) from None
         except KeyboardInterrupt:
             raise InterruptedByUserError from None
 
@@ -122,55 +133,12 @@ def _say_what_is_next() -> None:
 
 def main() -> None:
     """Run the command line; turn every expected problem into one line and an exit code."""
-    sys.exit(run(sys.argv[1:]))
+    open_standard_files()
+    with ended_by_signals() as ending:
+        code = run(sys.argv[1:])
+        sys.exit(code if ending.exit_code is None else ending.exit_code)
 
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    try:
-        build_app()(arguments, standalone_mode=True)
-    except SystemExit as stop:
-        return _exit_code(stop)
-    except TracekitError as error:
-        return _report(error)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return 0
-    except OSError as error:
-        return _report(_from_os(error))
-    except Exception as error:  # noqa: BLE001 - the one place where a bug must not show a traceback
-        return _report(_from_bug(error))
-    return 0
-
-
-def _exit_code(stop: SystemExit) -> int:
-    if stop.code is None:
-        return 0
-    return stop.code if isinstance(stop.code, int) else 2
-
-
-def _from_bug(error: Exception) -> TracekitError:
-    """A failure nobody foresaw, still in one line; its traceback is shown with --debug."""
-    bug = TracekitError(
-        f"tracekit failed: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}",
-        hint="this is a bug; run the same with 'tracekit --debug ...' and report what it prints",
-    )
-    bug.__cause__ = error
-    return bug
-
-
-def _from_os(error: OSError) -> TracekitError:
-    where = f" {error.filename}" if error.filename else ""
-    return TracekitError(
-        f"the operating system refused{where}: {error.strerror or error}",
-        hint="check the path, its permissions and the space left on the disk",
-    )
-
-
-def _report(error: TracekitError) -> int:
-    if os.environ.get("TRACEKIT_DEBUG"):
-        raise error
-    print(f"error: {error.what}", file=sys.stderr)
-    if error.hint:
-        print(f" hint: {error.hint}", file=sys.stderr)
-    return error.exit_code
+    return answered(lambda: build_app()(arguments, standalone_mode=True))

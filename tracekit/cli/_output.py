@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from tracekit.cli._streams import print_raw, visible
 from tracekit.progress import Progress, Task
 
 WIDTH = 80
@@ -15,7 +16,9 @@ WIDTH = 80
 
 def print_json(document: object) -> None:
     """Print one JSON document; NaN has no JSON spelling and is refused."""
-    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=False, default=str))
+    # text that the output's encoding cannot say would be spelled as JSON does not know it
+    plain = "utf" not in str(sys.stdout.encoding or "utf-8").lower()
+    print(json.dumps(document, indent=2, allow_nan=False, ensure_ascii=plain, default=str))
 
 
 def print_sentence(text: str) -> None:
@@ -40,9 +43,12 @@ def print_table(
     On a terminal or not, the table is drawn for the terminal's width, 80 where there is none.
     """
     from rich.box import SIMPLE_HEAD
+    from rich.markup import escape
     from rich.table import Table
 
-    table = Table(title=title or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(
+        title=escape(visible(title)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
+    )
     for at, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[at]) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
@@ -51,7 +57,7 @@ def print_table(
     console = _console(stderr=False)
     console.print(table)
     if note:
-        console.print(note, markup=False, highlight=False)
+        console.print(visible(note, lines=True), markup=False, highlight=False)
 
 
 def _is_number(value: object) -> bool:
@@ -72,7 +78,7 @@ def _cell(value: object) -> str:
         return f"{value:,}"
     if isinstance(value, float):
         return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
-    return escape(str(value))
+    return escape(visible(str(value)))
 
 
 def _console(*, stderr: bool) -> Any:
@@ -125,11 +131,11 @@ class _Terminal:
         self._drawn = drawn
 
     def stage(self, text: str) -> None:
-        self._drawn.console.print(text, highlight=False, markup=False)
+        self._drawn.console.print(visible(text), highlight=False, markup=False)
 
     @contextmanager
     def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
-        task = self._drawn.add_task(text, total=total, note=unit)
+        task = self._drawn.add_task(visible(text), total=total, note=unit)
         try:
             yield _TerminalTask(self._drawn, task)
         finally:
@@ -144,7 +150,7 @@ class _TerminalTask:
         self._task = task
 
     def advance(self, amount: float, note: str = "") -> None:
-        fields: Mapping[str, str] = {"note": note} if note else {}
+        fields: Mapping[str, str] = {"note": visible(note)} if note else {}
         self._drawn.update(self._task, advance=amount, **fields)
 
 
@@ -153,7 +159,7 @@ def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
     if output_format == "json":
         print_json(frame.to_dicts())
     elif output_format == "csv":
-        sys.stdout.write(frame.write_csv())
+        print_raw(frame.write_csv())
     elif output_format == "parquet":
         frame.write_parquet(sys.stdout.buffer)
     else:

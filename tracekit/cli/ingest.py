@@ -9,6 +9,7 @@ import typer
 
 from tracekit.cli._options import EngineOption, JsonOption, size_bytes
 from tracekit.cli._output import print_json, print_table, progress
+from tracekit.cli._streams import visible
 
 
 def command(
@@ -59,9 +60,9 @@ def command(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
     for name, same in summary.known:
-        print(f"{name}: already in the store{'' if name == same else f' as {same}'}")
+        print(visible(f"{name}: already in the store{'' if name == same else f' as {same}'}"))
     for name, _ in summary.passed_over:
-        print(f"{name}: not a trace table, passed over")
+        print(visible(f"{name}: not a trace table, passed over"))
 
 
 def _document(summary: object) -> dict[str, object]:

@@ -117,8 +117,7 @@ def _check(scored: list[Scored]) -> None:
     skipped = sum(1 for one in scored if one.skipped)
     if wrong:
         cases = len({one.name for one in scored if one.differences})
-        shown = "\n  ".join(wrong)
         raise CheckFailedError(
-            f"{cases} of {len(scored)} cases differ from what is expected\n  {shown}"
+            f"{cases} of {len(scored)} cases differ from what is expected", details=wrong
         )
     typer.echo(f"{len(scored) - skipped} of {len(scored)} cases agree, {skipped} skipped", err=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -66,10 +67,10 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             hint="give a trace file, a folder of them, or synth:small to try without data",
         )
     if source.is_file():
-        return Discovery((identify(source, source.name, release),))
+        return Discovery((identify(source, _text(Path(source.name)), release),))
     found, passed_over, unreadable = [], [], []
-    for path in sorted(_visible_files(source), key=lambda p: natural(str(p.relative_to(source)))):
-        name = path.relative_to(source).as_posix()
+    for path in sorted(_visible_files(source), key=lambda p: natural(_text(p.relative_to(source)))):
+        name = _text(path.relative_to(source))
         try:
             found.append(identify(path, name, release))
         except _NotATableError as error:
@@ -81,10 +82,15 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
     return Discovery(tuple(found), tuple(passed_over), tuple(unreadable))
 
 
+def _text(path: Path) -> str:
+    """A path as the store names it: the same text in every locale."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
 def natural(name: str) -> list[tuple[int, str]]:
     """A sort key under which part 10 follows part 9."""
     parts = [part for part in re.split(r"(\d+)", name) if part]
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in parts]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 class _NotATableError(TracekitError):

@@ -6,8 +6,10 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor, as_completed
+from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
+from tracekit.errors import TracekitError
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.tasks import Done, Task
@@ -32,21 +34,31 @@ def run_all(
         try:
             for future in as_completed(running):
                 yield running.pop(future), future.result()
+        except BrokenProcessPool as error:
+            _end(pool)
+            raise TracekitError(
+                "a process that made up a part of the trace ended while at work",
+                hint="it may have run out of memory: try --jobs 1",
+            ) from error
         except BaseException:
             _end(pool)
             raise
 
 
 def _end(pool: ProcessPoolExecutor) -> None:
-    """Stop at once: what is half written is thrown away by the caller."""
+    """Stop at once: what is half written is thrown away by the caller, once nobody writes."""
+    processes = list((pool._processes or {}).values())  # noqa: SLF001 - public from 3.14 on
     pool.shutdown(wait=False, cancel_futures=True)
-    for process in list((pool._processes or {}).values()):  # noqa: SLF001 - public from 3.14 on
-        process.terminate()
+    for process in processes:
+        process.kill()
+    for process in processes:
+        process.join()
 
 
 def _begin(folder: Path, preset: Preset, seeds: Seeds) -> None:
-    """Every process draws the same world for itself, and leaves Ctrl-C to the one that asked."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    """Every process draws the same world for itself; the one that asked answers to signals."""
+    for number in (signal.SIGINT, signal.SIGHUP):
+        signal.signal(number, signal.SIG_IGN)
     _here.append((folder, make_world(preset, seeds)))
 
 

@@ -1,0 +1,111 @@
+"""The edge, the only one: what went wrong becomes one line, a hint and an exit code."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from collections.abc import Callable
+
+from tracekit.cli._streams import ReaderGoneError, drop_output, fit_streams, visible
+from tracekit.engine_errors import system_error
+from tracekit.errors import TracekitError
+
+_FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
+_FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
+_FULL_HINT = "make room, then run the same command again; what was there before is as it was"
+
+
+def answered(call: Callable[[], None]) -> int:
+    """Run a command line and return its exit code; never raises, but with TRACEKIT_DEBUG."""
+    with fit_streams():
+        code = _code(call)
+        # what is printed counts only once it is out
+        unwritten = _code(sys.stdout.flush)
+        if unwritten:
+            drop_output()
+        return code or unwritten
+
+
+def _code(call: Callable[[], object]) -> int:
+    try:
+        call()
+    except SystemExit as stop:
+        return _exit_code(stop)
+    except ReaderGoneError as gone:
+        drop_output()
+        return gone.exit_code
+    except TracekitError as error:
+        return _report(error)
+    except Exception as error:  # noqa: BLE001 - the one place where a bug must not show a traceback
+        return _report(_foreseen(error) or _from_bug(error))
+    return 0
+
+
+def _exit_code(stop: SystemExit) -> int:
+    if stop.code is None:
+        return 0
+    return stop.code if isinstance(stop.code, int) else 2
+
+
+def _foreseen(error: Exception) -> TracekitError | None:
+    """What the machine refused, whoever was told so; None for anything else."""
+    told: TracekitError | None = None
+    refused = system_error(error)
+    if refused is not None:
+        told = _from_os(refused)
+    elif isinstance(error, OSError):
+        told = TracekitError(f"the operating system refused: {error}")
+    elif isinstance(error, MemoryError) or type(error).__name__ == "OutOfMemoryException":
+        told = TracekitError(
+            "this machine has not the memory for it", hint="free some, or use a smaller input"
+        )
+    elif isinstance(error, UnicodeEncodeError) and error.encoding in {"utf-8", "ascii"}:
+        told = TracekitError(
+            f"{error.object!a} is not text in UTF-8",
+            hint="rename the file or folder; or set a locale of UTF-8: export LC_ALL=C.UTF-8",
+        )
+    if told is not None:
+        told.__cause__ = error
+    return told
+
+
+def _from_os(error: OSError) -> TracekitError:
+    where = f" {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
+    if error.errno in _FULL:
+        return TracekitError(
+            f"the disk is full{where and ' while writing'}{where}", hint=_FULL_HINT
+        )
+    if error.errno in _FORBIDDEN:
+        return TracekitError(
+            f"no permission for{where or ' a file'}: {error.strerror}",
+            hint="check the owner and mode of the file and of its folder",
+        )
+    return TracekitError(
+        f"the operating system refused{where}: {error.strerror or error}",
+        hint="check the path and the disk it is on",
+    )
+
+
+def _from_bug(error: Exception) -> TracekitError:
+    """A failure nobody foresaw, still in one line; its traceback is shown with --debug."""
+    bug = TracekitError(
+        f"tracekit failed: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}",
+        hint="this is a bug; run the same with 'tracekit --debug ...' and report what it prints",
+    )
+    bug.__cause__ = error
+    return bug
+
+
+def _report(error: TracekitError) -> int:
+    if os.environ.get("TRACEKIT_DEBUG"):
+        raise error
+    try:
+        print(f"error: {visible(error.what)}", file=sys.stderr)
+        for detail in error.details:
+            print(f"  {visible(detail)}", file=sys.stderr)
+        if error.hint:
+            print(f" hint: {visible(error.hint)}", file=sys.stderr)
+    except (ReaderGoneError, OSError):
+        return error.exit_code
+    return error.exit_code
