@@ -13,8 +13,9 @@ from fetch_support import Mirror, Take, archive_bytes, serving, short_body
 
 from tracekit.errors import TracekitError
 from tracekit.fetch import FetchSummary, Retries, fetch
-from tracekit.fetch.ledger import alone
+from tracekit.fetch.ledger import LOCK
 from tracekit.fetch.part import Part
+from tracekit.lock import held
 
 
 def archives(parts: Iterable[int], count_bytes: int) -> dict[str, bytes]:
@@ -100,7 +101,10 @@ def test_a_folder_that_cannot_be_made(take: Take, tmp_path: Path) -> None:
 
 def test_a_second_fetch_into_the_folder_is_told_who_is_at_it(take: Take, tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
-    with alone(tmp_path / "out"), pytest.raises(TracekitError, match=r"filled by process \d+"):
+    with (
+        held(tmp_path / "out" / LOCK, busy="it is being filled"),
+        pytest.raises(TracekitError, match=r"filled by process \d+"),
+    ):
         take()
     take()
 

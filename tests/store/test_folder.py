@@ -10,9 +10,10 @@ from store_support import tree
 from tests_support import TraceFolder, node_lines
 
 from tracekit.errors import TracekitError
+from tracekit.lock import held
 from tracekit.query import Database
 from tracekit.store import ingest, open_store
-from tracekit.store.lock import exclusive
+from tracekit.store.folder import LOCK
 from tracekit.store.manifest import FORMAT_VERSION
 
 
@@ -20,7 +21,7 @@ def test_a_second_writer_is_told_who_holds_the_store(traces: TraceFolder, tmp_pa
     store = tmp_path / "store"
     ingest(traces.path, store)
     with (
-        exclusive(store),
+        held(store / LOCK, busy=f"{store} is being written"),
         pytest.raises(TracekitError, match=r"is being written by process \d+ on"),
     ):
         ingest(traces.path, store)

@@ -1,16 +1,10 @@
-"""What has been fetched into a folder, kept in it as ``.fetch.json``; one fetch at a time."""
+"""What has been fetched into a folder, kept in it as ``.fetch.json``."""
 
 from __future__ import annotations
 
-import fcntl
 import json
-import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
-
-from tracekit.errors import TracekitError
 
 NAME = ".fetch.json"
 LOCK = ".fetch.lock"
@@ -47,24 +41,3 @@ def _read(path: Path) -> dict[str, dict[str, object]]:
         return {}
     known = isinstance(document, dict) and document.get("schema") == SCHEMA
     return dict(document["files"]) if known else {}
-
-
-@contextmanager
-def alone(folder: Path) -> Iterator[None]:
-    """Hold the folder; the lock ends with the process. Raises TracekitError when it is held."""
-    with (folder / LOCK).open("a+") as handle:
-        try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            handle.seek(0)
-            raise TracekitError(
-                f"{folder} is being filled by {handle.read().strip() or 'another process'}",
-                hint="wait for it to finish, or stop it; then run the same command again",
-            ) from None
-        handle.truncate(0)
-        handle.write(f"process {os.getpid()}")
-        handle.flush()
-        try:
-            yield
-        finally:
-            (folder / LOCK).unlink(missing_ok=True)

@@ -14,11 +14,12 @@ import numpy as np
 from tracekit.errors import TracekitError
 from tracekit.fetch.check import DamagedError, checked
 from tracekit.fetch.download import Manner, StoppedError, download
-from tracekit.fetch.ledger import Ledger, alone
+from tracekit.fetch.ledger import LOCK, Ledger
 from tracekit.fetch.meter import Meter
 from tracekit.fetch.part import disk_error
 from tracekit.fetch.plan import Wanted, plan
 from tracekit.fetch.retry import FetchError, Retries
+from tracekit.lock import held
 from tracekit.progress import SILENT, Progress
 
 Outcome = Literal["fetched", "resumed", "known"]
@@ -95,7 +96,10 @@ def fetch(
     except OSError as error:
         raise disk_error(error, folder) from error
     total = sum(one.usual_bytes for one in wanted)
-    with alone(folder), progress.task("fetch", total, "bytes") as task:
+    with (
+        held(folder / LOCK, busy=f"{folder} is being filled"),
+        progress.task("fetch", total, "bytes") as task,
+    ):
         crew = _Crew(folder, wanted, manner, Meter(task, len(wanted)), seed)
         crew.work(min(jobs, len(wanted)))
     if crew.failed:

@@ -12,19 +12,19 @@ import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
+from tracekit.lock import held
 from tracekit.progress import SILENT, Progress
-from tracekit.store.catalog import write_catalog
+from tracekit.store.catalog import CATALOG, write_catalog
 from tracekit.store.coordinate import Advance, Coordinator, Events
 from tracekit.store.crew import Alone, Crew, Workers
-from tracekit.store.folder import STAGING, open_store
-from tracekit.store.lock import exclusive
+from tracekit.store.folder import LOCK, STAGING, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.stage import Staged
 from tracekit.units import percent
@@ -39,6 +39,8 @@ _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
 #: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
 _NOT_NEEDED = ("scipy",)
+#: The folders of a store.
+_PARTS = ("tables", "rejects", "dimensions", "quality")
 
 
 @dataclass
@@ -113,23 +115,45 @@ def ingest(
 @contextmanager
 def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
     """Lock the store, made if it is not there; one that stays empty is taken away again."""
-    created = not folder.exists()
-    if not created and not (folder / NAME).exists() and _holds_files(folder):
+    absent = not folder.exists()
+    if not absent and not (folder / NAME).exists() and _holds_files(folder):
         raise TracekitError(
             f"{folder} is not empty and not a store", hint="name a new folder for the store"
         )
-    with _disk_errors(folder):
-        folder.mkdir(parents=True, exist_ok=True)
+    with (
+        _disk_errors(folder),
+        _gone_if_empty(folder, absent=absent),
+        held(folder / LOCK, busy=f"{folder} is being written"),
+    ):
+        new = not (folder / NAME).exists()
+        if new:
+            write_manifest(folder, Manifest(tool_version=VERSION))
         try:
-            with exclusive(folder):
-                if not (folder / NAME).exists():
-                    write_manifest(folder, Manifest(tool_version=VERSION))
-                shutil.rmtree(folder / STAGING, ignore_errors=True)
-                yield read_manifest(folder)
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            yield read_manifest(folder)
         finally:
             shutil.rmtree(folder / STAGING, ignore_errors=True)
-            if created and not read_manifest(folder).sources:
-                shutil.rmtree(folder, ignore_errors=True)
+            if new and not read_manifest(folder).sources:
+                _take_away(folder)
+
+
+@contextmanager
+def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
+    """Afterwards remove the folder, if it was absent before and nobody has put anything in."""
+    try:
+        yield
+    finally:
+        if absent:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _take_away(folder: Path) -> None:
+    """Remove what an ingest that took nothing in has written, the manifest last."""
+    for name in _PARTS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (CATALOG, NAME):
+        (folder / name).unlink(missing_ok=True)
 
 
 def _holds_files(folder: Path) -> bool:
