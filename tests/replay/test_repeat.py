@@ -33,7 +33,7 @@ def about(load: Workload) -> dict[str, list[object]]:
     found = {}
     for at, name in enumerate(load.container_ids):
         fields = [np.asarray(getattr(load, field))[at].tolist() for field in BY_CONTAINER]
-        found[name] = [*fields, load.usage[:, :, at].tolist()]
+        found[name] = [*fields, [load.use_at(step)[:, at].tolist() for step in range(4)]]
     return found
 
 
@@ -42,6 +42,7 @@ def test_an_order_changes_times_of_arrival_and_nothing_else() -> None:
     assert other.container_ids != FREE.container_ids
     assert other.arrival_ms.tolist() == FREE.arrival_ms.tolist()
     assert about(other) == about(FREE)
+    assert other.usage is FREE.usage
     kept = [f"c{at}" for at in range(15, 20)]
     for name in kept:
         assert (

@@ -32,10 +32,9 @@ class PlainAdder:
         self, load: Workload, running: BoolArray, node: IntArray, step: int
     ) -> NDArray[np.float64]:
         """Background and running containers at a step, shape (nodes, 2)."""
-        at = np.flatnonzero(running)
+        at, use = np.flatnonzero(running), load.use_at(step)
         columns = [
-            load.background[resource, step]
-            + np.bincount(node[at], load.usage[resource, step][at], load.nodes)
+            load.background[resource, step] + np.bincount(node[at], use[resource, at], load.nodes)
             for resource in range(2)
         ]
         return np.stack(columns, axis=1)

@@ -130,7 +130,7 @@ class _Resource:
         capacity: _Capacity,
     ) -> None:
         background = workload.background[resource, step].astype(np.float64)
-        use = workload.usage[resource, step, present].astype(np.float64)
+        use = workload.use_at(step)[resource, present].astype(np.float64)
         whole, largest = float(use.sum()), float(use.max(initial=0.0))
         own = background / capacity.of_node
         self.containers = len(use)

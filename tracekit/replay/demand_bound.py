@@ -28,7 +28,7 @@ def demand_bound(workload: Workload) -> int:
 def _demand(workload: Workload, step: int) -> tuple[IntArray, IntArray]:
     """What is asked for, rounded down, and the room there is, rounded up."""
     present = workload.present(step)
-    use = np.floor(workload.usage[:, step, present].T).astype(np.int64)
+    use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
     own = np.floor(workload.background[:, step].T).astype(np.int64)
     asked = np.hstack([use, workload.request[present, 2:]])
     room = np.hstack([np.maximum(workload.capacity[:, :2] - own, 0), workload.capacity[:, 2:]])

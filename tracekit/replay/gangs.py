@@ -38,7 +38,7 @@ def with_gangs(load: Workload) -> Workload:
 def in_order_of(
     load: Workload, order: IntArray, arrival_ms: IntArray, gang: IntArray | None = None
 ) -> Workload:
-    """The workload with its containers in another order.
+    """The workload with its containers in another order; the matrix of usage stays as it is.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def in_order_of(
         request=load.request[order],
         nonzero_request=load.nonzero_request[order],
         limit=load.limit[order],
-        usage=load.usage[:, :, order],
+        usage_column=order if load.usage_column is None else load.usage_column[order],
         exchangeable=None if load.exchangeable is None else load.exchangeable[order],
         calls=None
         if load.calls is None

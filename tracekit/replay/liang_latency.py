@@ -49,7 +49,7 @@ class _Situation:
             load.background[resource, self.step]
             + np.bincount(
                 self.node,
-                np.nan_to_num(load.usage[resource, self.step][self.running]),
+                np.nan_to_num(load.use_at(self.step)[resource, self.running]),
                 minlength=load.nodes,
             )
             for resource in range(2)

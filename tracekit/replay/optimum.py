@@ -102,7 +102,7 @@ def _present(workload: Workload, step: int) -> NDArray[np.int64]:
 def _fractions(workload: Workload, step: int, resource: int) -> tuple[FloatArray, FloatArray]:
     """Use of each present container over each node's capacity, and the node's background."""
     capacity = workload.capacity[:, resource].astype(np.float64)
-    use = workload.usage[resource, step, workload.present(step)].astype(np.float64)
+    use = workload.use_at(step)[resource, workload.present(step)].astype(np.float64)
     return use[:, None] / capacity, workload.background[resource, step] / capacity
 
 

@@ -186,7 +186,7 @@ class ReplayState:
         newest = self._history.known(now, reader) - 1
         if newest < 0:
             return np.full((len(at), 2), np.nan)
-        used = self.workload.usage[:, newest, at].T.astype(np.float64)
+        used = self.workload.use_at(newest)[:, at].T.astype(np.float64)
         used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
         return used
 

@@ -35,9 +35,12 @@ class Workload:
         A container runs at ``arrival_ms <= time < departure_ms`` once it has a node.
     request, nonzero_request, limit : int64, shape (containers, resources)
         ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
-    usage : float32, shape (2, steps, containers)
+    usage : float32, shape (2, steps, columns)
         Use of millicores and of bytes; counts only where the container is there, and is a number
-        then.
+        then. Read it through ``use_at``.
+    usage_column : int64, shape (containers,), optional
+        The column of ``usage`` that is each container's, so that another order of arrival needs no
+        other matrix. None: its own position.
     background : float32, shape (2, steps, nodes)
         Use of a node that no container of the workload explains.
     exchangeable : bool, shape (containers,), optional
@@ -75,6 +78,7 @@ class Workload:
     resources: tuple[str, ...] = BASE
     exchangeable: NDArray[np.bool_] | None = None
     gang: IntArray | None = None
+    usage_column: IntArray | None = None
     anti_affinity: AntiAffinity | None = None
     calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
@@ -97,6 +101,11 @@ class Workload:
     def recorded(self) -> bool:
         """Whether production's node is known for some container; without one it waits."""
         return bool((self.recorded_node >= 0).any())
+
+    def use_at(self, step: int) -> NDArray[np.float32]:
+        """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
+        use = self.usage[:, step]
+        return use if self.usage_column is None else use.take(self.usage_column, axis=1)
 
     def too_large(self) -> IntArray:
         """Containers whose request fits on no node, even an empty one; shape (found,)."""

@@ -74,12 +74,12 @@ def _check_usage(workload: Workload) -> None:
         if workload.exchangeable is not None:
             present |= workload.exchangeable & (now < workload.departure_ms)
         for kind, ids, there, amounts in (
-            ("container", workload.container_ids, present, workload.usage),
-            ("node", workload.node_ids, every, workload.background),
+            ("container", workload.container_ids, present, workload.use_at(step)),
+            ("node", workload.node_ids, every, workload.background[:, step]),
         ):
-            at = _first_bad(there, amounts[:, step])
+            at = _first_bad(there, amounts)
             if at is not None:
-                cpu, memory = amounts[:, step, at]
+                cpu, memory = amounts[:, at]
                 raise TracekitError(
                     f"{kind} '{ids[at]}' uses {cpu:g} {CPU} and {memory:g} {MEMORY} at {now} ms,"
                     " expected numbers of 0 or more",

@@ -18,10 +18,10 @@ class CompiledAdder:
 
     def used(self, load: Workload, running: BoolArray, node: IntArray, step: int) -> FloatArray:
         """Background and running containers at a step, shape (nodes, 2)."""
-        columns = []
+        columns, use = [], load.use_at(step)
         for resource in range(2):
             column = np.zeros(load.nodes)
-            add_use(load.usage[resource, step], running, node, column)
+            add_use(use[resource], running, node, column)
             columns.append(load.background[resource, step] + column)
         return np.stack(columns, axis=1)
 

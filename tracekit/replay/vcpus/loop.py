@@ -198,10 +198,11 @@ class VcpuReplay:
         self._sum[at] += felt
         self._steps_run[at] += 1
         node = self._node[at]
-        cpu = load.usage[0, step][at].astype(np.float64)
+        cpu, memory = load.use_at(step)[:, at]
+        cpu = cpu.astype(np.float64)
         if self._respond:
             cpu = cpu + risen(cpu, felt, size)
-        amounts = (cpu, load.usage[1, step][at])
+        amounts = (cpu, memory)
         used = [
             load.background[resource, step] + np.bincount(node, amount, load.nodes)
             for resource, amount in enumerate(amounts)
