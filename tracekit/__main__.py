@@ -1,5 +1,10 @@
-"""``python -m tracekit``."""
+"""``python -m tracekit``, and the command ``tracekit``."""
 
-from tracekit.cli import main
+from tracekit.isolation import leave_current_folder
 
-main()
+leave_current_folder()
+
+from tracekit.cli import main  # noqa: E402 - nothing of the current folder is imported from here on
+
+if __name__ == "__main__":
+    main()

@@ -38,6 +38,8 @@ _SETTINGS = {
     "spark.sql.ansi.enabled": "true",
     "spark.sql.ansi.doubleQuotedIdentifiers": "true",
     "spark.sql.session.timeZone": "UTC",
+    # executors import nothing from the folder that they are started in
+    "spark.executorEnv.PYTHONSAFEPATH": "1",
     # results come over as Arrow, and counts of rows as 64-bit numbers
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.adaptive.enabled": "true",

@@ -6,12 +6,12 @@ import os
 import pickle
 import queue
 import subprocess
-import sys
 import threading
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from tracekit.errors import TracekitError
+from tracekit.isolation import interpreter
 from tracekit.store.stage import OnProgress
 
 R_co = TypeVar("R_co", covariant=True)
@@ -113,14 +113,10 @@ class _Worker:
 
     def __init__(self, without: tuple[str, ...]) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [sys.executable, "-m", "tracekit.store.worker", *without],
+            [*interpreter("tracekit.store.worker"), *without],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            env={
-                **os.environ,
-                **_ENVIRONMENT,
-                "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-            },
+            env={**os.environ, **_ENVIRONMENT},
             # Ctrl-C is for the process that was started; it stops the others itself
             start_new_session=True,
         )

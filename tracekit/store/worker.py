@@ -59,7 +59,3 @@ def _give_back() -> None:
 def _send(replies: IO[bytes], message: tuple[str, Any]) -> None:
     pickle.dump(message, replies)
     replies.flush()
-
-
-if __name__ == "__main__":
-    main()

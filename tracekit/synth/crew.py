@@ -10,6 +10,7 @@ from concurrent.futures.process import BrokenProcessPool
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.isolation import started_elsewhere
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.tasks import Done, Task
@@ -29,8 +30,10 @@ def run_all(
     # spawned, not forked: a fork takes the locks of polars' threads with it, but not the threads
     context = multiprocessing.get_context("spawn")
     arguments = (folder, world.preset, world.seeds)
-    with ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin, arguments) as pool:
+    with started_elsewhere():
+        pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin, arguments)
         running = {pool.submit(_run, task): task for task in tasks}
+    with pool:
         try:
             for future in as_completed(running):
                 yield running.pop(future), future.result()
