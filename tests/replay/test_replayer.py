@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
+import pickle
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 import pytest
@@ -9,10 +12,12 @@ from replay_support import workload
 from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Task
 from tracekit.replay import replayer as replayers
 from tracekit.replay.kept import Kept
 from tracekit.replay.one import Replayed, replay_one
 from tracekit.replay.placement import parse_policy
+from tracekit.verbs import replay as verb
 from tracekit.verbs.replay import replay
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
@@ -70,12 +75,67 @@ def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None
     assert Kept(tmp_path / "run", other).get(policy, 0, 0) is None
 
 
-def test_a_kept_replay_that_is_damaged_is_done_again(tmp_path: Path) -> None:
-    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
-    kept.put(policy, 0, 0, replay_one(LOAD, policy, 0))
-    (file,) = (tmp_path / ".run.unfinished").rglob("*.pickle")
-    file.write_bytes(file.read_bytes()[:100])
-    assert kept.get(policy, 0, 0) is None
+class Ran:
+    """Leaves a mark when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.mark.parametrize("sort", ["pickle", "cut", "bit", "empty", "hashed nonsense"])
+def test_a_kept_replay_that_is_damaged_is_done_again(
+    tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+
+    def stopped(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(verb, "write_run", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            replay(None, POLICIES, out=out, workload=load)
+    files = sorted((tmp_path / ".run.unfinished").rglob("*.replay"))
+    assert len(files) == len(POLICIES) + 1
+    for file in files:
+        spoil(file, sort, tmp_path / "ran")
+    told = Told()
+    replay(None, POLICIES, out=out, workload=load, progress=told)
+    assert contents(out) == contents(tmp_path / "whole")
+    assert sum("is replayed anew" in line for line in told.stages) == len(files)
+    assert not (tmp_path / "ran").exists()
+    assert not list(tmp_path.glob(".run*"))
+
+
+def spoil(file: Path, sort: str, mark: Path) -> None:
+    data = file.read_bytes()
+    nonsense = b'{"row": {}, "timing": {}, "bytes": [3, 3]}\nabcdef'
+    file.write_bytes(
+        {
+            "pickle": pickle.dumps(Ran(mark)),
+            "cut": data[:100],
+            "bit": data[:-9] + bytes([data[-9] ^ 4]) + data[-8:],
+            "empty": b"",
+            "hashed nonsense": hashlib.blake2b(nonsense, digest_size=16).digest() + nonsense,
+        }[sort]
+    )
+
+
+class Told:
+    """Progress that keeps what was said."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, text: str) -> None:
+        self.stages.append(text)
+
+    def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
+        return SILENT.task(text, total, unit)
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from concurrent.futures import Future, as_completed
 
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant
-from tracekit.replay.kept import Kept
+from tracekit.replay.kept import DamagedReplayError, Kept
 from tracekit.replay.one import Replayed, ReplayTask, replay_one
 from tracekit.replay.source import WorkloadSource
 from tracekit.replay.workload import Workload
@@ -52,7 +52,7 @@ class Replayer:
         progress: Progress = SILENT,
     ) -> list[Replayed]:
         """One replay for each policy, in their order."""
-        done = {at: self._known(policy, seed) for at, policy in enumerate(policies)}
+        done = {at: self._known(policy, seed, progress) for at, policy in enumerate(policies)}
         waiting = {at: policies[at] for at, known in done.items() if known is None}
         if self._crew is not None and self._source is not None:
             found = self._elsewhere(waiting, seed, progress)
@@ -60,8 +60,14 @@ class Replayer:
             found = {at: self._here(load, policy, seed, progress) for at, policy in waiting.items()}
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
-    def _known(self, policy: Entrant, seed: int) -> Replayed | None:
-        return None if self._kept is None else self._kept.get(policy, seed, self._repeat)
+    def _known(self, policy: Entrant, seed: int, progress: Progress) -> Replayed | None:
+        if self._kept is None:
+            return None
+        try:
+            return self._kept.get(policy, seed, self._repeat)
+        except DamagedReplayError as error:
+            progress.stage(f"{policy} is replayed anew, what was kept of it is damaged: {error}")
+            return None
 
     def _keep(self, policy: Entrant, seed: int, one: Replayed) -> Replayed:
         if self._kept is not None:
