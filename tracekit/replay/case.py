@@ -55,7 +55,7 @@ def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
         When the case has no nodes or no pod.
     """
     for key in ("nodes", "pod"):
-        if key not in inputs:
+        if inputs.get(key) is None:
             raise TracekitError(f"the case has no '{key}'; it has: {', '.join(inputs)}")
     nodes = [_with_volumes(node) for node in inputs["nodes"]]
     waiting = decode_pod(inputs["pod"])

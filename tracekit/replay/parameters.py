@@ -11,6 +11,7 @@ import typing
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit import shape
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.values import describe, read, spell
 
@@ -109,12 +110,39 @@ def from_text(owner: str, name: str, kind: Any, text: str) -> Any:
 
 
 def from_json(kind: type[Any], name: str, value: Any) -> Any:
-    """One value of a recorded case, where pairs are lists or an object."""
+    """One value of a recorded case, where pairs are lists or an object.
+
+    Raises ParameterError for a value of another type.
+    """
     wanted = _types(kind)[name]
     if typing.get_origin(wanted) is tuple:
-        rows = value.items() if isinstance(value, Mapping) else value
+        rows = list(value.items()) if isinstance(value, Mapping) else value
+        _of_shape(name, rows, shape.list_of(_row_of(wanted)))
         return tuple(tuple(row) for row in rows)
+    if wanted in _SHAPES:
+        _of_shape(name, value, _SHAPES[wanted])
     return wanted(value) if wanted in (int, float) else value
+
+
+_SHAPES = {
+    int: shape.number(whole=True),
+    float: shape.number(),
+    bool: shape.flag,
+    str: shape.text,
+}
+
+
+def _row_of(rows: Any) -> shape.Shape:
+    """The shape of one row of a tuple of tuples."""
+    kinds = typing.get_args(typing.get_args(rows)[0])
+    return shape.row(*(_SHAPES.get(kind, shape.anything) for kind in kinds))
+
+
+def _of_shape(name: str, value: Any, wanted: shape.Shape) -> None:
+    try:
+        wanted(value, name)
+    except shape.ShapeError as error:
+        raise ParameterError(name, f"parameter {error}") from None
 
 
 def names(kind: type[Any]) -> list[str]:

@@ -7,13 +7,15 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracekit import shape as s
 from tracekit.errors import TracekitError
 from tracekit.replay import parameters
-from tracekit.replay.kinds import Answer, Question, all_kinds
+from tracekit.replay.kinds import Answer, Question, _shapes, all_kinds
 from tracekit.replay.placement import PlacementPolicy, get_policy
 from tracekit.replay.rebalance import find_rebalancer
 
@@ -22,6 +24,8 @@ _TOLERANCES = ("tolerance", "relative_tolerance")
 
 #: Ending of keys of ``expected`` that name what the found may be chosen from.
 _SUBSET = "_subset_of"
+
+_FORM = "a case is {name, kind, inputs, expected}; a document holds them under 'cases'"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,33 +63,75 @@ def score_file(path: Path, policy: str | None = None) -> list[Scored]:
     TracekitError
         When the file is no case file, or names a policy that is not known.
     """
-    document = _read(Path(path))
+    path = Path(path)
+    document, cases = _read(path)
     name, settings = parameters.split(policy) if policy else (None, {})
     if name and find_rebalancer(name) is None:
         get_policy(name)
-    cases = document.get("cases", [document])
-    return [_score(case, name or _policy_name(document, case), settings) for case in cases]
+    found = []
+    for at, case in enumerate(cases):
+        with _told_where(path, at, case):
+            found.append(_score(case, name or _policy_name(document, case), settings))
+    return found
 
 
-def _read(path: Path) -> Mapping[str, Any]:
+#: What every case says; its kind asks for more of its inputs.
+_CASE = s.record(
+    {
+        "kind": s.text,
+        "inputs": s.map_of(s.anything),
+        "name": s.optional(s.text),
+        "policy": s.optional(s.text),
+        "expected": s.optional(s.map_of(s.bounded)),
+    }
+)
+_COMPARED = s.record(dict.fromkeys(_TOLERANCES, s.optional(s.number(0))))
+
+
+def _read(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
+    """A document and its cases; a case alone is its own document."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
     except FileNotFoundError:
         raise TracekitError(f"case file '{path}' is not there") from None
+    except RecursionError:
+        raise TracekitError(f"'{path}' is nested too deeply to be a case") from None
     except ValueError as error:
         raise TracekitError(f"'{path}' is not JSON: {error}") from None
     cases = document.get("cases", [document]) if isinstance(document, dict) else None
     if not isinstance(cases, list) or not all(
         isinstance(case, dict) and {"kind", "inputs"} <= set(case) for case in cases
     ):
+        raise TracekitError(f"'{path}' holds no recorded cases", hint=_FORM)
+    return document, cases
+
+
+def _no_number(word: str) -> None:
+    raise ValueError(f"{word} is no number of JSON")
+
+
+@contextmanager
+def _told_where(path: Path, at: int, case: Any) -> Iterator[None]:
+    """Whatever is wrong with a case is told with its file, its number and its name."""
+    name = case.get("name")
+    where = f"{path}: case {at + 1}" + (f" '{name}'" if isinstance(name, str) else "")
+    try:
+        yield
+    except s.ShapeError as error:
+        raise TracekitError(f"{where}: {error}", hint=_FORM) from None
+    except TracekitError as error:
+        raise TracekitError(f"{where}: {error.what}", hint=error.hint) from error
+    except (LookupError, TypeError, AttributeError, ValueError, ArithmeticError) as error:
+        # what its kind, whose shape it has, or its policy cannot make sense of
         raise TracekitError(
-            f"'{path}' holds no recorded cases",
-            hint="a case is {name, kind, inputs, expected}; a document holds them under 'cases'",
-        )
-    return document if isinstance(document, dict) else {}
+            f"{where}: cannot be answered: {type(error).__name__}: {error}", hint=_FORM
+        ) from error
 
 
 def _policy_name(document: Mapping[str, Any], case: Mapping[str, Any]) -> str | None:
+    _CASE(case, "")
+    s.optional(s.text)(document.get("policy"), "policy of the document")
+    s.record(_shapes.ASKED)(case["inputs"], "inputs")
     stated = case.get("policy") or document.get("policy")
     if stated:
         return str(stated)
@@ -94,9 +140,13 @@ def _policy_name(document: Mapping[str, Any], case: Mapping[str, Any]) -> str | 
 
 
 def _score(case: Mapping[str, Any], policy: str | None, settings: Mapping[str, str]) -> Scored:
-    name, kind = str(case.get("name", "case")), str(case["kind"])
+    name, kind = case.get("name") or "case", case["kind"]
     if kind not in all_kinds():
         return Scored(name=name, kind=kind, skipped=f"kind '{kind}' is not known")
+    s.record(all_kinds()[kind].inputs)(case["inputs"], "inputs")
+    s.bounded(case["inputs"], "inputs")
+    expected = case.get("expected") or {}
+    _COMPARED(expected, "expected")
     question = Question(
         name=name,
         inputs=case["inputs"],
@@ -104,11 +154,7 @@ def _score(case: Mapping[str, Any], policy: str | None, settings: Mapping[str, s
         settings=settings,
         policy_name=policy,
     )
-    try:
-        answer = all_kinds()[kind].answer(question)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
-        raise TracekitError(f"case '{name}' is not of the documented form: {error!r}") from error
-    expected = case.get("expected", {})
+    answer = all_kinds()[kind].answer(question)
     found = list(differences(expected, answer.values))
     return Scored(name=name, kind=kind, answer=answer, differences=found)
 
@@ -126,10 +172,11 @@ def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
 
     Under a key that ends in ``_subset_of`` the list found must hold nothing but what is expected.
     """
-    absolute, relative = (float(expected.get(key, 0.0)) for key in _TOLERANCES)
+    absolute, relative = (float(expected.get(key) or 0.0) for key in _TOLERANCES)
     for key, wanted in expected.items():
         if key.endswith(_SUBSET):
-            strange = sorted(set(found.get(key, ())) - set(wanted))
+            chosen = wanted if isinstance(wanted, list) else []
+            strange = [one for one in found.get(key) or () if one not in chosen]
             if strange:
                 yield f"{key}: expected some of {json.dumps(wanted)}, got {json.dumps(strange)} too"
         elif key not in _TOLERANCES:

@@ -14,6 +14,7 @@ from typing import Any
 
 from tracekit import registry
 from tracekit.replay.placement import PlacementPolicy
+from tracekit.shape import Shape
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,10 +52,17 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKind:
-    """A kind of case; its name is its file's name."""
+    """A kind of case; its name is its file's name.
+
+    Parameters
+    ----------
+    inputs : mapping of str to Shape
+        What the kind reads of a case's ``inputs``; checked before ``answer`` is asked.
+    """
 
     title: str
     answer: Callable[[Question], Answer]
+    inputs: Mapping[str, Shape]
 
 
 @functools.cache

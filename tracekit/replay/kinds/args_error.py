@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tracekit.replay.case import case_policy
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.parameters import ParameterError
 
 
@@ -16,4 +16,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"error": None}, note="the arguments are accepted")
 
 
-KIND = CaseKind(title="arguments that are refused", answer=answer)
+KIND = CaseKind(
+    title="arguments that are refused",
+    answer=answer,
+    inputs=_shapes.ASKED,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._node_percent import node_percent
 from tracekit.replay.kinds._resource_maps import map_of
 from tracekit.replay.rebalance._percent import clamped, mean_percent
@@ -15,4 +15,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"average": map_of(mean, found.resources)})
 
 
-KIND = CaseKind(title="mean usage of nodes, clamped", answer=answer)
+KIND = CaseKind(
+    title="mean usage of nodes, clamped",
+    answer=answer,
+    inputs=_shapes.USAGE_OF_NODES,
+)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit import shape as s
 from tracekit.errors import TracekitError
 from tracekit.replay import parameters
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._balance_view import CaseView, UnknownUsageError, case_view
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.replay.rebalance._thresholds import named
@@ -91,4 +92,16 @@ def _requesting(inputs: Mapping[str, Any], policy: HighNodeUtilization) -> NDArr
     return np.array([bool(wanted & set(pod.get("requests") or {})) for pod in inputs["pods"]])
 
 
-KIND = CaseKind(title="what a descheduler plugin evicts", answer=answer)
+KIND = CaseKind(
+    title="what a descheduler plugin evicts",
+    answer=answer,
+    inputs={
+        **_shapes.ASKED,
+        "nodes": _shapes.NODES_TO_BALANCE,
+        "pods": _shapes.PODS_TO_BALANCE,
+        "evictor": s.optional(_shapes.EVICTOR),
+        "pod_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
+        "node_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
+        "prometheus_samples": s.optional(s.map_of(s.optional(_shapes.NUMBER))),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._beta import cumulative
 
 
@@ -12,4 +12,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"value": float(cumulative(alpha, beta, at))})
 
 
-KIND = CaseKind(title="a Beta distribution's probability up to a place", answer=answer)
+KIND = CaseKind(
+    title="a Beta distribution's probability up to a place",
+    answer=answer,
+    inputs=dict.fromkeys(("alpha", "beta", "x"), _shapes.NUMBER),
+)

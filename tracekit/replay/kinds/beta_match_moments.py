@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._beta import fit
 
 
@@ -16,4 +16,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"ok": True, "alpha": float(alpha), "beta": float(beta)})
 
 
-KIND = CaseKind(title="a Beta distribution from its moments", answer=answer)
+KIND = CaseKind(
+    title="a Beta distribution from its moments",
+    answer=answer,
+    inputs=dict.fromkeys(("m1", "m2"), _shapes.NUMBER),
+)

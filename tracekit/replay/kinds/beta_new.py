@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._beta import moments
 
 
@@ -15,4 +15,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"valid": True, **found})
 
 
-KIND = CaseKind(title="a Beta distribution's raw moments", answer=answer)
+KIND = CaseKind(
+    title="a Beta distribution's raw moments",
+    answer=answer,
+    inputs=dict.fromkeys(("alpha", "beta"), _shapes.NUMBER),
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._beta import moments
 
 
@@ -12,4 +12,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"mean": m1, "variance": m2 - m1 * m1, "m1": m1, "m2": m2, "m3": m3})
 
 
-KIND = CaseKind(title="a Beta distribution's mean and variance", answer=answer)
+KIND = CaseKind(
+    title="a Beta distribution's mean and variance",
+    answer=answer,
+    inputs=dict.fromkeys(("alpha", "beta"), _shapes.NUMBER),
+)

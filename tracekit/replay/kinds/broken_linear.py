@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._shape import broken_linear
 
 
@@ -14,4 +15,11 @@ def answer(question: Question) -> Answer:
     return Answer(values={"values": broken_linear(question.inputs["points"], at).tolist()})
 
 
-KIND = CaseKind(title="a broken line at given places", answer=answer)
+KIND = CaseKind(
+    title="a broken line at given places",
+    answer=answer,
+    inputs={
+        "p": s.list_of(_shapes.WHOLE),
+        "points": _shapes.POINTS,
+    },
+)

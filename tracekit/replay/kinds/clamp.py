@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._resource_maps import map_of, names_of, rows_of
 from tracekit.replay.rebalance._percent import clamped
 
@@ -15,4 +16,12 @@ def answer(question: Question) -> Answer:
     return Answer(values={"results": [map_of(row, names) for row in rows]})
 
 
-KIND = CaseKind(title="values kept within a range", answer=answer)
+KIND = CaseKind(
+    title="values kept within a range",
+    answer=answer,
+    inputs={
+        "data": s.list_of(_shapes.NUMBERS),
+        "minimum": _shapes.NUMBER,
+        "maximum": _shapes.NUMBER,
+    },
+)

@@ -4,13 +4,22 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit import shape as s
 from tracekit.replay.case import case_policy
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._stats import measured_stats
 from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
 from tracekit.replay.resources import full_name
+
+_TOTALS = (
+    "node_request",
+    "node_limit",
+    "node_request_minus_pod",
+    "node_limit_minus_pod",
+    "node_capacity",
+)
 
 
 def answer(question: Question) -> Answer:
@@ -37,13 +46,24 @@ def _totals(question: Question) -> risks.Totals:
     def amount(key: str) -> np.ndarray:
         return np.array([totals[key].get(name, 0)], dtype=np.float64)
 
+    request, limit, request_before, limit_before, capacity = (amount(key) for key in _TOTALS)
     return risks.Totals(
-        request=amount("node_request"),
-        limit=amount("node_limit"),
-        request_before=amount("node_request_minus_pod"),
-        limit_before=amount("node_limit_minus_pod"),
-        capacity=amount("node_capacity"),
+        request=request,
+        limit=limit,
+        request_before=request_before,
+        limit_before=limit_before,
+        capacity=capacity,
     )
 
 
-KIND = CaseKind(title="the overcommitment risk of one resource", answer=answer)
+KIND = CaseKind(
+    title="the overcommitment risk of one resource",
+    answer=answer,
+    inputs={
+        **_shapes.ASKED,
+        "node": _shapes.MEASURED_NODE,
+        "metrics": _shapes.METRICS,
+        "resource": _shapes.RESOURCE,
+        "totals": s.record(dict.fromkeys(_TOTALS, _shapes.AMOUNTS)),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._stats import decode_stats
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement.load_variation_risk_balancing import risk_score
@@ -19,4 +19,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"score_rounded": int(half_away(score)[0])})
 
 
-KIND = CaseKind(title="the load variation score of one resource", answer=answer)
+KIND = CaseKind(
+    title="the load variation score of one resource",
+    answer=answer,
+    inputs={"stats": _shapes.STATS, "margin": _shapes.NUMBER, "sensitivity": _shapes.NUMBER},
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._stats import measured_stats
 
 
@@ -18,4 +19,13 @@ def answer(question: Question) -> Answer:
     return Answer(values={"valid": True, "stats": dataclasses.asdict(stats)})
 
 
-KIND = CaseKind(title="use of a resource from metrics", answer=answer)
+KIND = CaseKind(
+    title="use of a resource from metrics",
+    answer=answer,
+    inputs={
+        "node": _shapes.MEASURED_NODE,
+        "metrics": _shapes.METRICS,
+        "resource": _shapes.RESOURCE,
+        "pod_request": s.optional(_shapes.AMOUNTS),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 
 
 def answer(question: Question) -> Answer:
@@ -11,4 +11,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"args": dict(question.policy().upstream_arguments(given))})
 
 
-KIND = CaseKind(title="arguments after defaulting", answer=answer)
+KIND = CaseKind(
+    title="arguments after defaulting",
+    answer=answer,
+    inputs=_shapes.ASKED,
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._node_percent import node_percent, strictly_below
 from tracekit.replay.kinds._resource_maps import rows_of
 from tracekit.replay.rebalance._percent import mean_percent, shifted
@@ -18,4 +18,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"under": found.documents(under), "over": found.documents(over)})
 
 
-KIND = CaseKind(title="nodes off the mean", answer=answer)
+KIND = CaseKind(
+    title="nodes off the mean",
+    answer=answer,
+    inputs={**_shapes.USAGE_OF_NODES, "low": _shapes.NUMBERS, "high": _shapes.NUMBERS},
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._beta import max_variance
 
 
@@ -11,4 +11,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"value": float(max_variance(float(question.inputs["m1"])))})
 
 
-KIND = CaseKind(title="the largest variance for a mean", answer=answer)
+KIND = CaseKind(
+    title="the largest variance for a mean",
+    answer=answer,
+    inputs={"m1": _shapes.NUMBER},
+)

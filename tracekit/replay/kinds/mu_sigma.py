@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._stats import decode_stats
 from tracekit.replay.placement._trimaran import mu_sigma
 
@@ -13,4 +13,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"mu": float(mu[0]), "sigma": float(sigma[0])})
 
 
-KIND = CaseKind(title="mean and deviation as fractions", answer=answer)
+KIND = CaseKind(
+    title="mean and deviation as fractions",
+    answer=answer,
+    inputs={"stats": _shapes.STATS},
+)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._trimaran import pods_claims
 from tracekit.replay.recorded import decode_pod
 from tracekit.replay.resources import BASE, amounts
@@ -29,4 +29,12 @@ def answer(question: Question) -> Answer:
     )
 
 
-KIND = CaseKind(title="requests and limits on a node", answer=answer)
+KIND = CaseKind(
+    title="requests and limits on a node",
+    answer=answer,
+    inputs={
+        "node": _shapes.MEASURED_NODE,
+        "pod": _shapes.POD,
+        "existing_pods": _shapes.PODS,
+    },
+)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit import shape as s
 from tracekit.replay.case import case_policy
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 
 
 def answer(question: Question) -> Answer:
@@ -16,4 +17,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"scores": dict(zip(given, scores.tolist(), strict=True))})
 
 
-KIND = CaseKind(title="scores brought to 0..100", answer=answer)
+KIND = CaseKind(
+    title="scores brought to 0..100",
+    answer=answer,
+    inputs={**_shapes.ASKED, "scores": s.map_of(_shapes.WHOLE)},
+)

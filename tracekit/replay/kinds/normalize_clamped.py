@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._node_percent import node_percent
 from tracekit.replay.rebalance._percent import clamped
 
@@ -18,4 +18,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"percent": within.documents(np.ones(len(found.nodes), dtype=np.bool_))})
 
 
-KIND = CaseKind(title="usage in percent, clamped", answer=answer)
+KIND = CaseKind(
+    title="usage in percent, clamped",
+    answer=answer,
+    inputs=_shapes.USAGE_OF_NODES,
+)

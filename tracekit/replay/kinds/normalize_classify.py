@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit import shape as s
 from tracekit.errors import TracekitError
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._node_percent import node_percent, strictly_below
 from tracekit.replay.kinds._resource_maps import rows_of
 
@@ -29,4 +30,12 @@ def answer(question: Question) -> Answer:
     return Answer(values={"groups": groups})
 
 
-KIND = CaseKind(title="nodes by limits", answer=answer)
+KIND = CaseKind(
+    title="nodes by limits",
+    answer=answer,
+    inputs={
+        **_shapes.USAGE_OF_NODES,
+        "classifiers": s.list_of(s.one_of("below", "above")),
+        "limits": s.map_of(s.list_of(_shapes.NUMBERS)),
+    },
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._scores import answer_scores
 from tracekit.replay.parameters import ParameterError
 
@@ -15,4 +15,8 @@ def answer(question: Question) -> Answer:
         return Answer(values={"error": True}, note=error.what)
 
 
-KIND = CaseKind(title="the score of every node, normalised", answer=answer)
+KIND = CaseKind(
+    title="the score of every node, normalised",
+    answer=answer,
+    inputs=_shapes.CLUSTER,
+)

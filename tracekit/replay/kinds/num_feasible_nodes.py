@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._window import nodes_to_find
 
 
@@ -13,4 +14,11 @@ def answer(question: Question) -> Answer:
     return Answer(values={"num_nodes": nodes_to_find(nodes, percentage)})
 
 
-KIND = CaseKind(title="how many feasible nodes are looked for", answer=answer)
+KIND = CaseKind(
+    title="how many feasible nodes are looked for",
+    answer=answer,
+    inputs={
+        "num_all_nodes": _shapes.COUNT,
+        "percentage_of_nodes_to_score": s.optional(_shapes.WHOLE),
+    },
+)

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from tracekit import shape as s
 from tracekit.replay.case import case_policy, situation
 from tracekit.replay.decision import Turn, decide
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.seeds import stream
 
 Document = Mapping[str, Any]
@@ -44,4 +45,11 @@ def _placed(inputs: Document, name: str, pod: Document) -> Document:
     return {**inputs, "nodes": nodes, "recent_pods": recent}
 
 
-KIND = CaseKind(title="the nodes of pods placed one by one", answer=answer)
+KIND = CaseKind(
+    title="the nodes of pods placed one by one",
+    answer=answer,
+    inputs={
+        **_shapes.CLUSTER,
+        "pods": s.list_of(_shapes.POD),
+    },
+)

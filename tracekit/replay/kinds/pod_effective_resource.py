@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._trimaran import effective_limit, effective_request
 from tracekit.replay.recorded import decode_pod
 from tracekit.replay.resources import BASE
@@ -16,4 +17,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={name: found.get(name, 0) for name in BASE})
 
 
-KIND = CaseKind(title="what a pod requests or is limited to", answer=answer)
+KIND = CaseKind(
+    title="what a pod requests or is limited to",
+    answer=answer,
+    inputs={"pod": _shapes.POD, "which": s.one_of(*_RULES)},
+)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from tracekit import shape as s
 from tracekit.replay.case import case_policy
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement.peaks import Peaks
 
 
@@ -16,4 +17,8 @@ def answer(question: Question) -> Answer:
     return Answer(values=dict(zip(("k0", "k1", "k2"), model, strict=True)))
 
 
-KIND = CaseKind(title="the power model of a node", answer=answer)
+KIND = CaseKind(
+    title="the power model of a node",
+    answer=answer,
+    inputs={**_shapes.ASKED, "node": s.text},
+)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import CaseKind
+from tracekit.replay.kinds import CaseKind, _shapes
 from tracekit.replay.kinds._scores import answer_scores
 
-KIND = CaseKind(title="the score of every node before it is normalised", answer=answer_scores)
+KIND = CaseKind(
+    title="the score of every node before it is normalised",
+    answer=answer_scores,
+    inputs=_shapes.CLUSTER,
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.placement._prediction import surviving
 
 
@@ -15,4 +16,11 @@ def answer(question: Question) -> Answer:
     return Answer(values={"cache": [pods[at][0] for at in kept]})
 
 
-KIND = CaseKind(title="recent pods that a clean-up leaves", answer=answer)
+KIND = CaseKind(
+    title="recent pods that a clean-up leaves",
+    answer=answer,
+    inputs={
+        "cache": s.list_of(s.record({"pod": s.text, "age_s": s.optional(_shapes.NUMBER)})),
+        "bind_now": s.optional(s.text),
+    },
+)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 
 
 def answer(question: Question) -> Answer:
@@ -14,4 +15,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"possible": [host for host, score in scores if score == highest]})
 
 
-KIND = CaseKind(title="hosts that may be selected", answer=answer)
+KIND = CaseKind(
+    title="hosts that may be selected",
+    answer=answer,
+    inputs={"scores": s.list_of(s.row(s.text, _shapes.NUMBER))},
+)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._resource_maps import names_of, rows_of
 from tracekit.replay.rebalance._percent import by_usage
 
@@ -18,4 +19,11 @@ def answer(question: Question) -> Answer:
     return Answer(values={"order": [nodes[at]["name"] for at in order]})
 
 
-KIND = CaseKind(title="nodes in order of usage", answer=answer)
+KIND = CaseKind(
+    title="nodes in order of usage",
+    answer=answer,
+    inputs={
+        "nodes": s.list_of(s.record({"name": s.text, "usage": _shapes.NUMBERS})),
+        "ascending": s.optional(s.flag),
+    },
+)

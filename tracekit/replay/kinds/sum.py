@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit import shape as s
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._resource_maps import map_of, names_of, rows_of
 from tracekit.replay.rebalance._percent import shifted
 
@@ -16,4 +17,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"results": [map_of(row, names) for row in added]})
 
 
-KIND = CaseKind(title="values with deviations added", answer=answer)
+KIND = CaseKind(
+    title="values with deviations added",
+    answer=answer,
+    inputs={"data": _shapes.NUMBERS, "deviations": s.list_of(_shapes.NUMBERS)},
+)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.kinds import Answer, CaseKind, Question
+from tracekit.replay.kinds import Answer, CaseKind, Question, _shapes
 from tracekit.replay.kinds._resource_maps import map_of, names_of, rows_of
 from tracekit.replay.rebalance._percent import percent_of
 
@@ -15,4 +15,8 @@ def answer(question: Question) -> Answer:
     return Answer(values={"percent": map_of(percent[0], names)})
 
 
-KIND = CaseKind(title="usage in percent of capacity", answer=answer)
+KIND = CaseKind(
+    title="usage in percent of capacity",
+    answer=answer,
+    inputs={"usage": _shapes.NUMBERS, "capacity": _shapes.NUMBERS},
+)

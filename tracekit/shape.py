@@ -1,0 +1,200 @@
+"""The shape of a JSON document: which fields, of which types, in which range; checked in one go.
+
+A document that somebody else wrote is held to its shape where it is read, so that nothing behind
+has to ask again. ``ShapeError`` says where in the document what was found, and what would be right.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+#: Checks a value that stands at a place, spelled as ``nodes[2].name``.
+Shape = Callable[[Any, str], None]
+
+#: Whole numbers up to here are kept exactly by every JSON reader, and sums of them by int64.
+LARGEST = 2**53
+_SHOWN = 60
+
+
+class ShapeError(ValueError):
+    """A value that is not of the shape wanted; the text names its place."""
+
+    def __init__(self, place: str, found: Any, wanted: str) -> None:
+        self.wanted = wanted
+        super().__init__(f"{place or 'it'} is {shown(found)}, expected {wanted}")
+
+
+def shown(value: Any) -> str:
+    """A value as an error quotes it: its JSON, cut when long."""
+    if isinstance(value, Mapping):
+        return "an object"
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if value is None:
+        return "null"
+    if isinstance(value, int) and abs(value) > 10**30:
+        return f"a number of {_digits(value)} digits"
+    spelled = str(value).lower() if isinstance(value, bool) else repr(value)
+    return spelled if len(spelled) <= _SHOWN else f"{spelled[:_SHOWN]}..."
+
+
+def _digits(value: int) -> int:
+    """About how many digits a number has."""
+    return int(value.bit_length() * 0.30103) + 1
+
+
+def text(value: Any, place: str) -> None:
+    """Any text."""
+    if not isinstance(value, str):
+        raise ShapeError(place, value, "text")
+
+
+def flag(value: Any, place: str) -> None:
+    """``true`` or ``false``."""
+    if not isinstance(value, bool):
+        raise ShapeError(place, value, "true or false")
+
+
+def anything(_value: Any, _place: str) -> None:
+    """Whatever JSON can say."""
+
+
+def number(minimum: float = -LARGEST, maximum: float = LARGEST, *, whole: bool = False) -> Shape:
+    """A finite number within a range; with ``whole`` no fraction."""
+    kind = "a whole number" if whole else "a number"
+
+    def check(value: Any, place: str) -> None:
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ShapeError(place, value, kind)
+        if not minimum <= value <= maximum or (whole and value != int(value)):
+            raise ShapeError(place, value, f"{kind} from {minimum:,} to {maximum:,}")
+
+    return check
+
+
+def one_of(*words: str) -> Shape:
+    """One of the words."""
+
+    def check(value: Any, place: str) -> None:
+        if not isinstance(value, str) or value not in words:
+            raise ShapeError(place, value, " or ".join(f"'{word}'" for word in words))
+
+    return check
+
+
+def optional(shape: Shape) -> Shape:
+    """The shape, or ``null``."""
+
+    def check(value: Any, place: str) -> None:
+        if value is not None:
+            shape(value, place)
+
+    return check
+
+
+def either(*shapes: Shape) -> Shape:
+    """One of several shapes; the error is that of the last."""
+
+    def check(value: Any, place: str) -> None:
+        for shape in shapes[:-1]:
+            try:
+                shape(value, place)
+            except ShapeError:
+                continue
+            return
+        shapes[-1](value, place)
+
+    return check
+
+
+def list_of(shape: Shape) -> Shape:
+    """A list with every item of the shape."""
+
+    def check(value: Any, place: str) -> None:
+        if not isinstance(value, list):
+            raise ShapeError(place, value, "a list")
+        for at, item in enumerate(value):
+            shape(item, f"{place}[{at}]")
+
+    return check
+
+
+def row(*shapes: Shape) -> Shape:
+    """A list of so many items, each of its own shape."""
+
+    def check(value: Any, place: str) -> None:
+        if not isinstance(value, list | tuple) or len(value) != len(shapes):
+            raise ShapeError(place, value, f"a list of {len(shapes)}")
+        for at, (shape, item) in enumerate(zip(shapes, value, strict=True)):
+            shape(item, f"{place}[{at}]")
+
+    return check
+
+
+def map_of(shape: Shape) -> Shape:
+    """An object with every value of the shape, whatever its names."""
+
+    def check(value: Any, place: str) -> None:
+        for name, item in _object(value, place).items():
+            shape(item, f"{place}.{name}")
+
+    return check
+
+
+def record(fields: Mapping[str, Shape]) -> Shape:
+    """An object with the fields; an ``optional`` one may be absent, others are anyone's."""
+
+    def check(value: Any, place: str) -> None:
+        found = _object(value, place)
+        for name, shape in fields.items():
+            within = f"{place}.{name}" if place else name
+            if name in found or _takes_null(shape):
+                shape(found.get(name), within)
+            else:
+                raise ShapeError(within, _ABSENT, _wanted(shape))
+
+    return check
+
+
+class _Absent:
+    def __repr__(self) -> str:
+        return "absent"
+
+
+_ABSENT = _Absent()
+
+
+def _wanted(shape: Shape) -> str:
+    """What a shape asks for, in its own words."""
+    try:
+        shape(None, "")
+    except ShapeError as error:
+        return error.wanted
+    return "a value"
+
+
+def _takes_null(shape: Shape) -> bool:
+    try:
+        shape(None, "")
+    except ShapeError:
+        return False
+    return True
+
+
+def bounded(value: Any, place: str) -> None:
+    """Whatever JSON can say, its numbers finite and no larger than 64 bits hold."""
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            bounded(item, f"{place}.{name}")
+    elif isinstance(value, list):
+        for at, item in enumerate(value):
+            bounded(item, f"{place}[{at}]")
+    elif isinstance(value, int | float) and not isinstance(value, bool):
+        number(-(2**64), 2**64)(value, place)
+
+
+def _object(value: Any, place: str) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise ShapeError(place, value, "an object")
+    return value
