@@ -44,6 +44,18 @@ def test_the_command_line_starts_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_subcommand_loads_no_other() -> None:
+    """Each brings its options and their types, which take longer to load than to use."""
+    code = (
+        "import sys; from tracekit.cli import run; run(['ingest', '--help']);"
+        "from tracekit import cli, registry;"
+        "loaded = [m for m in registry.module_names(cli) if f'tracekit.cli.{m}' in sys.modules];"
+        "print(loaded, file=sys.stderr)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stderr.strip() == "['ingest']"
+
+
 def test_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--version"]) == 0
     assert capsys.readouterr().out.startswith("tracekit ")

@@ -5,13 +5,14 @@ import sys
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pyarrow as pa
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests_support import TraceFolder
 
-from tracekit.store.arrow import arrow_array, arrow_table
+from tracekit.store.arrow import arrow_array, arrow_strings, arrow_table
 
 VALUES = st.lists(st.tuples(st.integers(-(2**31), 2**31 - 1), st.booleans()), max_size=40)
 
@@ -39,11 +40,21 @@ def test_rows_become_a_table_of_the_schema() -> None:
     assert arrow_table([], schema).num_rows == 0
 
 
-def test_ingest_does_not_load_pandas(traces: TraceFolder, tmp_path: Path) -> None:
-    pytest.importorskip("pandas")
+@given(texts=st.lists(st.none() | st.text(max_size=20), max_size=40), start=st.integers(0, 40))
+def test_texts_are_strings_wherever_they_are_cut_from(texts: list[str | None], start: int) -> None:
+    array = arrow_strings(pl.Series(texts, dtype=pl.String).slice(start))
+    array.validate(full=True)
+    assert array.type == pa.string()
+    assert array.to_pylist() == texts[start:]
+
+
+@pytest.mark.parametrize("module", ["pandas", "pyarrow.compute"])
+def test_ingest_loads_nothing_it_does_not_need(
+    module: str, traces: TraceFolder, tmp_path: Path
+) -> None:
     code = (
         "import sys; from tracekit.store import ingest; ingest(*sys.argv[1:]); print(*sys.modules)"
     )
     command = [sys.executable, "-c", code, str(traces.path), str(tmp_path / "store")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)
-    assert "pandas" not in done.stdout.split()
+    assert module not in done.stdout.split()

@@ -35,7 +35,9 @@ class PlainKeys:
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
         """The names of a kind in the order of their keys."""
-        yield pl.Series(list(self._known[kind]), dtype=pl.String).to_arrow().cast(pa.large_string())
+        names = pl.Series(list(self._known[kind]), dtype=pl.String)
+        # a type that needs no cast: that would load pyarrow's compute functions
+        yield names.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
 def coded(

@@ -1,6 +1,7 @@
-"""numpy and Python values as Arrow arrays, without ``pyarrow.array``.
+"""numpy and Python values as Arrow arrays, without ``pyarrow.array`` and without casts.
 
-That one imports pandas where it is installed, which takes longer than ingesting a small file.
+The one imports pandas where it is installed, the others ``pyarrow.compute``, and either takes
+longer than ingesting a small file.
 """
 
 from __future__ import annotations
@@ -11,6 +12,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
+
+_MOST_TEXT_BYTES = 2**31 - 1
 
 
 def arrow_array(values: NDArray[np.generic], absent: NDArray[np.bool_] | None = None) -> pa.Array:
@@ -23,17 +26,29 @@ def arrow_array(values: NDArray[np.generic], absent: NDArray[np.bool_] | None = 
     return pa.Array.from_buffers(kind, values.size, [validity, content])
 
 
+def arrow_strings(texts: pl.Series) -> pa.Array:
+    """Texts as an Arrow array of strings; raises ArrowInvalid for 2 GiB of them."""
+    large = texts.to_arrow(compat_level=pl.CompatLevel.oldest())
+    validity, offsets, content = large.buffers()
+    places = np.frombuffer(offsets, dtype=np.int64, count=large.offset + len(large) + 1)
+    if places[-1] > _MOST_TEXT_BYTES:
+        return large.cast(pa.string())
+    narrow = pa.py_buffer(places.astype(np.int32))
+    return pa.Array.from_buffers(
+        pa.string(), len(large), [validity, narrow, content], offset=large.offset
+    )
+
+
 def arrow_table(rows: Sequence[Mapping[str, object]], schema: pa.Schema) -> pa.Table:
-    """Dictionaries as an Arrow table."""
-    columns = {
-        name: pl.Series([row[name] for row in rows], dtype=_polars_type(schema.field(name).type))
-        for name in schema.names
-    }
-    return pl.DataFrame(columns).to_arrow().cast(schema)
+    """Dictionaries as an Arrow table of whole numbers and strings."""
+    columns = [_arrow_column([row[field.name] for row in rows], field.type) for field in schema]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
-def _polars_type(kind: pa.DataType) -> type[pl.DataType]:
-    return pl.String if pa.types.is_string(kind) else pl.Int64
+def _arrow_column(values: Sequence[object], kind: pa.DataType) -> pa.Array:
+    if pa.types.is_string(kind):
+        return arrow_strings(pl.Series(values, dtype=pl.String))
+    return pl.Series(values, dtype=pl.Int64).to_arrow()
 
 
 def in_groups(pieces: Iterator[pa.Table], group_rows: int) -> Iterator[pa.Table]:

@@ -18,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from tracekit.store.arrow import arrow_array
+from tracekit.store.arrow import arrow_array, arrow_strings
 from tracekit.store.folder import dimension_paths
 from tracekit.store.manifest import Manifest
 
@@ -127,8 +127,9 @@ def write_part(
     path: Path, keys: NDArray[np.int32], ids: pl.Series, hashes: NDArray[np.uint64]
 ) -> None:
     """Write ids and their keys; not yet in place, see ``coordinate``."""
-    texts = ids.to_arrow().cast(pa.string())
-    rows = pa.Table.from_arrays([arrow_array(keys), texts, arrow_array(hashes)], schema=SCHEMA)
+    rows = pa.Table.from_arrays(
+        [arrow_array(keys), arrow_strings(ids), arrow_array(hashes)], schema=SCHEMA
+    )
     path.parent.mkdir(parents=True, exist_ok=True)
     # hashes are noise, which no compression makes smaller
     compression = {"key": "zstd", "id": "zstd", "hash": "none"}

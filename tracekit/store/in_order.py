@@ -12,7 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tracekit.store.arrow import arrow_array
+from tracekit.store.arrow import arrow_array, arrow_strings
 from tracekit.store.duplicates import Duplicates, find_duplicates, tied_places
 from tracekit.store.names import Keys
 from tracekit.store.walk import Walk
@@ -127,7 +127,7 @@ class InOrder:
         if column.kind == "id":
             return arrow_array(values, absent)
         places = pl.Series(np.where(absent, 0, values)).set(pl.Series(absent), None)
-        return self._keys.texts(column).gather(places).to_arrow().cast(pa.string())
+        return arrow_strings(self._keys.texts(column).gather(places))
 
 
 def _same(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
