@@ -157,8 +157,8 @@ def main() -> None:
     open_standard_files()
     with ended_by_signals() as ending:
         code = run(sys.argv[1:])
-        # the process ends: nothing need be looked through a last time
-        gc.freeze()
+        # libraries complain when what they made is still there at the end
+        gc.unfreeze()
         sys.exit(code if ending.exit_code is None else ending.exit_code)
 
 
