@@ -2,19 +2,29 @@
 
 from __future__ import annotations
 
+import dataclasses
+import itertools
+import re
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import polars as pl
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from plain_trace import workload_from_frames
+from usage_store import usage_store
 
 from tracekit.errors import TracekitError
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.seeds import stream
-from tracekit.replay.trace_workload import workload_from_frames
+from tracekit.replay.trace import survey
+from tracekit.replay.trace.workload import workload_from_store
 from tracekit.replay.workload import Workload
 
 S = 30_000
@@ -43,9 +53,56 @@ def containers(rows: Sequence[tuple[int, str, str | None, float, float]]) -> pl.
 
 def made(node_rows: Sequence[Any], container_rows: Sequence[Any], **assumed: Any) -> Workload:
     assumptions = Assumptions(**{**SMALL, "edge_steps": 0, "arrival": "trace", **assumed})
+    return of_frames([nodes(node_rows)], [containers(container_rows)], assumptions)
+
+
+def of_frames(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """The workload of a store of these parts; that of their rows as frames must be the same."""
+    load = from_parts(node_parts, container_parts, assumptions, seed)
+    plain = from_rows(node_parts, container_parts, assumptions, seed)
+    assert_same(load, plain)
+    return load
+
+
+def from_parts(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """Of a store, with few rows in a row group and few that are sorted at once."""
+    with tempfile.TemporaryDirectory() as folder, mock.patch.object(survey, "_SORTED_ROWS", 9):
+        store = usage_store(Path(folder), node_parts, container_parts, group_rows=7)
+        return workload_from_store(store, assumptions, stream(seed, "workload"))
+
+
+def from_rows(
+    node_parts: list[pl.DataFrame],
+    container_parts: list[pl.DataFrame],
+    assumptions: Assumptions,
+    seed: int = 0,
+) -> Workload:
+    """Of frames, in the plain way."""
     return workload_from_frames(
-        nodes(node_rows), containers(container_rows), assumptions, stream(0, "workload")
+        pl.concat(node_parts), pl.concat(container_parts), assumptions, stream(seed, "workload")
     )
+
+
+def assert_same(load: Workload, plain: Workload) -> None:
+    """Every field but the name, to the last bit."""
+    for field in dataclasses.fields(Workload):
+        if field.name != "name":
+            ours, theirs = (getattr(one, field.name) for one in (load, plain))
+            if isinstance(ours, np.ndarray):
+                assert ours.dtype == theirs.dtype, field.name
+                np.testing.assert_array_equal(ours, theirs, err_msg=field.name)
+            else:
+                assert ours == theirs, field.name
 
 
 STEADY = [(at * S, name, "n1", 0.5, 0.25) for name in ("a1", "b1") for at in range(5)]
@@ -117,9 +174,7 @@ def test_spread_arrivals_share_the_span_in_seeded_order() -> None:
     assert load.arrival_ms.tolist() == [0, 1000, 2000, 3000]
     assert load.settled_ms == 3000
     assert set(load.departure_ms.tolist()) == {10 * S}
-    other = workload_from_frames(
-        nodes([]), containers(rows), Assumptions(arrival="spread"), stream(5, "workload")
-    )
+    other = of_frames([nodes([])], [containers(rows)], Assumptions(arrival="spread"), seed=5)
     assert load.container_ids != other.container_ids
     assert sorted(load.container_ids) == sorted(other.container_ids)
 
@@ -168,6 +223,66 @@ def test_dedicated_nodes_are_scaled_to_the_target() -> None:
     assert load.capacity.tolist() == [[8000, 800]]
 
 
+times = some.one_of(
+    some.integers(0, 9).map(lambda at: at * S),
+    some.integers(0, 9 * S),
+    some.integers(0, 9).map(lambda at: at * S + S // 2),
+    some.just(10_000_000),
+)
+fractions = some.sampled_from([0.0, 0.1, 0.3, 1.7, float("nan"), None])
+names = some.sampled_from(["n1", "n2", "n0", None])
+node_rows = some.lists(some.tuples(times, names, fractions, fractions), max_size=25)
+container_rows = some.lists(
+    some.tuples(times, some.sampled_from(["b1", "a2", "a1", "c1", None]), names,
+                fractions, fractions),
+    max_size=40,
+)  # fmt: skip
+
+
+def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> list[pl.DataFrame]:
+    """The rows in parts; sorted, as an ingest leaves them, where an order is given."""
+    edges = [0, *sorted(min(cut, frame.height) for cut in cuts), frame.height]
+    found = [frame[start:end] for start, end in itertools.pairwise(edges)]
+    return [part.sort(ordered, maintain_order=True) if ordered else part for part in found]
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    node_rows=node_rows,
+    container_rows=container_rows,
+    cuts=some.lists(some.integers(0, 40), max_size=3),
+    ordered=some.booleans(),
+    assumed=some.fixed_dictionaries(
+        {
+            "edge_steps": some.sampled_from([0, 2]),
+            "arrival": some.sampled_from(["spread", "trace"]),
+            "background": some.sampled_from(["keep", "none"]),
+            "stray_share": some.sampled_from([0.01, 0.2]),
+        }
+    ),
+)
+def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
+    node_rows: list[Any], container_rows: list[Any], cuts: list[int], ordered: bool, assumed: Any
+) -> None:
+    """Gaps, ties, several nodes, rows between the steps, strays, numbers that are none."""
+    rows = [
+        (time, None if name is None else f"{name[0]}s" if int(name[1]) % 2 else None, name, *rest)
+        for time, name, *rest in container_rows
+    ]
+    schema = containers([]).schema
+    frame = pl.DataFrame(rows, schema=schema, orient="row")
+    node_parts = parts(nodes(node_rows), cuts, ("node", "time_ms") if ordered else ())
+    order = ("node", "container", "time_ms") if ordered else ()
+    given_parts = node_parts, parts(frame, cuts, order), Assumptions(**{**SMALL, **assumed})
+    try:
+        plain = from_rows(*given_parts)
+    except TracekitError as refused:
+        with pytest.raises(TracekitError, match=f"^{re.escape(refused.what)}$"):
+            from_parts(*given_parts)
+    else:
+        assert_same(from_parts(*given_parts), plain)
+
+
 def test_assumptions_from_text() -> None:
     assert parse_assumptions(["node_memory_bytes=2GiB", "background=none"]) == Assumptions(
         node_memory_bytes=2 * 2**30, background="none"
@@ -187,7 +302,7 @@ def test_real_rows(real_rows: Path) -> None:
         pl.read_csv(real_rows / name).rename(renamed, strict=False)
         for name in ("Node_0.csv", "MSResource_0.csv")
     ]
-    load = workload_from_frames(tables[0], tables[1], Assumptions(), stream(0, "workload"))
+    load = of_frames([tables[0]], [tables[1]], Assumptions())
     assert (load.containers, load.nodes, len(load.times_ms)) == (992, 1833, 11)
     assert load.facts["rows_stray"] == 1
     assert load.recorded

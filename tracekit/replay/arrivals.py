@@ -6,7 +6,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.replay.assumptions import Assumptions
@@ -28,11 +27,6 @@ class Life:
     first: IntArray
     start: IntArray
     end: IntArray
-
-    def at_steps(self, steps: int) -> NDArray[np.bool_]:
-        """Whether each container is there, shape (steps, containers)."""
-        every = np.arange(steps)[:, None]
-        return np.asarray((self.start <= every) & (every <= self.end))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,17 +53,15 @@ class Timing:
     settled_ms: int
     resolved: Mapping[str, object]
 
-    def absent(self, axis: Axis) -> NDArray[np.bool_]:
-        """Where no usage is due in this order or any other, shape (steps, containers)."""
-        times = axis.times_ms[:, None]
-        early = (times < self.arrival_ms) & ~self.exchangeable
-        return np.asarray(early | (times >= self.departure_ms))
+    def due(self, axis: Axis) -> tuple[IntArray, IntArray]:
+        """The steps at which usage is due in this order or any other: from one, and below one."""
+        start = np.searchsorted(axis.times_ms, self.arrival_ms)
+        end = np.searchsorted(axis.times_ms, self.departure_ms)
+        return np.where(self.exchangeable, 0, start), end
 
 
-def lives(table: pl.DataFrame, axis: Axis, assumptions: Assumptions) -> Life:
-    """Life spans of containers with columns first_step and last_step."""
-    first = table["first_step"].to_numpy().astype(np.int64)
-    last = table["last_step"].to_numpy().astype(np.int64)
+def lives(first: IntArray, last: IntArray, axis: Axis, assumptions: Assumptions) -> Life:
+    """Life spans of containers seen first and last at these steps."""
     final = len(axis.times_ms) - 1
     return Life(
         first=first,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -39,13 +40,18 @@ class Axis:
         return np.asarray(np.where(inside, steps, -1))
 
 
-def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
-    """The commonest positive difference between an entity's successive times.
+#: How often each gap between samples was met: gap, len.
+Gaps = pl.DataFrame
 
-    A tie goes to the smaller difference. None when there are fewer differences than entities:
-    a table sampled so thinly shows gaps, not steps.
-    """
-    gaps = (
+
+def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
+    """The commonest positive difference between an entity's successive times; see ``commonest``."""
+    return commonest(gaps_of(frame, entity), frame[entity].n_unique())
+
+
+def gaps_of(frame: pl.DataFrame, entity: str) -> Gaps:
+    """The positive differences between each entity's successive times."""
+    return (
         frame.select(entity, "time_ms")
         .unique()
         .sort(entity, "time_ms")
@@ -53,19 +59,30 @@ def infer_step_ms(frame: pl.DataFrame, entity: str) -> int | None:
         .filter(pl.col("gap") > 0)
         .group_by("gap")
         .len()
-        .sort("len", "gap", descending=[True, False])
     )
-    enough = int(gaps["len"].sum()) >= frame[entity].n_unique()
-    return int(gaps["gap"][0]) if gaps.height and enough else None
 
 
-def axis_of(tables: list[pl.Series], step_ms: int, *, gap_steps: int, stray_share: float) -> Axis:
+def commonest(gaps: Gaps, entities: int) -> int | None:
+    """The gap met most often; a tie goes to the smaller one.
+
+    None when there are fewer gaps than entities: a table sampled so thinly shows gaps, not steps.
+    """
+    ordered = gaps.sort("len", "gap", descending=[True, False])
+    enough = int(gaps["len"].sum()) >= entities
+    return int(ordered["gap"][0]) if gaps.height and enough else None
+
+
+def axis_of(
+    tables: Sequence[pl.DataFrame], step_ms: int, *, gap_steps: int, stray_share: float
+) -> Axis:
     """The axis that the times of several tables lie on, stray timestamps left out.
+
+    A table is given by how many rows each time has: time_ms, rows.
 
     Times more than ``gap_steps`` steps apart belong to different stretches. The stretch with most
     rows is kept, and every other that holds at least ``stray_share`` of some table.
     """
-    counted = pl.concat([_counts(times, at) for at, times in enumerate(tables)])
+    counted = pl.concat([_shares(times, at) for at, times in enumerate(tables)])
     if not counted.height:
         raise TracekitError("no usage rows to replay", hint="see tracekit info STORE")
     per_time = counted.group_by("time_ms").agg(pl.col("rows").sum(), pl.col("share").max())
@@ -86,12 +103,12 @@ def axis_of(tables: list[pl.Series], step_ms: int, *, gap_steps: int, stray_shar
     )
 
 
-def _counts(times: pl.Series, table: int) -> pl.DataFrame:
-    return (
-        pl.DataFrame({"time_ms": times.cast(pl.Int64)})
-        .group_by("time_ms")
-        .agg(rows=pl.len().cast(pl.Int64))
-        .with_columns(share=pl.col("rows") / max(len(times), 1), table=pl.lit(table))
+def _shares(times: pl.DataFrame, table: int) -> pl.DataFrame:
+    return times.select(
+        pl.col("time_ms").cast(pl.Int64),
+        pl.col("rows").cast(pl.Int64),
+        share=pl.col("rows") / max(int(times["rows"].sum()), 1),
+        table=pl.lit(table),
     )
 
 

@@ -14,8 +14,8 @@ from tracekit.replay.assumptions import parse_assumptions
 from tracekit.replay.calls import CallWeights
 from tracekit.replay.gangs import with_gangs
 from tracekit.replay.seeds import stream
-from tracekit.replay.trace_calls import calls_of_store
-from tracekit.replay.trace_workload import workload_from_store
+from tracekit.replay.trace.calls import calls_of_store
+from tracekit.replay.trace.workload import workload_from_store
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads import load_workload, resolved
 from tracekit.store import open_store

@@ -68,16 +68,15 @@ def _check_times(workload: Workload) -> None:
 
 
 def _check_usage(workload: Workload) -> None:
+    first, until = _due(workload)
     every = np.ones(workload.nodes, dtype=np.bool_)
     for step, now in enumerate(workload.times_ms.tolist()):
-        present = workload.present(step)
-        if workload.exchangeable is not None:
-            present |= workload.exchangeable & (now < workload.departure_ms)
-        for kind, ids, there, amounts in (
-            ("container", workload.container_ids, present, workload.use_at(step)),
+        there = (first <= step) & (step < until)
+        for kind, ids, due, amounts in (
+            ("container", workload.container_ids, there, workload.use_at(step)),
             ("node", workload.node_ids, every, workload.background[:, step]),
         ):
-            at = _first_bad(there, amounts)
+            at = _first_bad(due, amounts)
             if at is not None:
                 cpu, memory = amounts[:, at]
                 raise TracekitError(
@@ -87,9 +86,18 @@ def _check_usage(workload: Workload) -> None:
                 )
 
 
+def _due(workload: Workload) -> tuple[NDArray[np.int32], NDArray[np.int32]]:
+    """The steps at which the usage of each container must be known: from one, and below one."""
+    first = np.searchsorted(workload.times_ms, workload.arrival_ms).astype(np.int32)
+    if workload.exchangeable is not None:
+        first[workload.exchangeable] = 0
+    return first, np.searchsorted(workload.times_ms, workload.departure_ms).astype(np.int32)
+
+
 def _first_bad(there: NDArray[np.bool_], amounts: NDArray[np.float32]) -> int | None:
     """Of what is there, the first with an amount that is no number of 0 or more."""
-    bad = there & ~((amounts >= 0) & (amounts < np.inf)).all(axis=0)
+    cpu, memory = ((amount >= 0) & (amount < np.inf) for amount in amounts)
+    bad = there & ~(cpu & memory)
     return int(np.argmax(bad)) if bad.any() else None
 
 
