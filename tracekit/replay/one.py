@@ -17,7 +17,7 @@ from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.gangs import with_gangs
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.seeds import stream
-from tracekit.replay.source import WorkloadSource
+from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
 from tracekit.store.stage import OnProgress
 
@@ -44,22 +44,25 @@ class Replayed:
 class ReplayTask:
     """A replay that can be sent elsewhere: where the workload is read, not the workload."""
 
-    source: WorkloadSource
+    source: Source
     policy: str
     seed: int
     repeat: int
 
     def run(self, on_progress: OnProgress) -> Replayed:
         """Read the workload, unless the last task here had the same, and replay."""
-        load = _loaded(self.source)
-        if self.repeat:
-            load = in_order(load, self.seed)
+        load = _ordered(self.source, self.seed) if self.repeat else _loaded(self.source)
         return replay_one(load, parse_entrant(self.policy), self.seed, lambda: on_progress(1, 0, 0))
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(source: WorkloadSource) -> Workload:
+def _loaded(source: Source) -> Workload:
     return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _ordered(source: Source, seed: int) -> Workload:
+    return in_order(_loaded(source), seed)
 
 
 def in_order(load: Workload, seed: int) -> Workload:

@@ -9,7 +9,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant
 from tracekit.replay.kept import DamagedReplayError, Kept
 from tracekit.replay.one import Replayed, ReplayTask, replay_one
-from tracekit.replay.source import WorkloadSource
+from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
 from tracekit.store.crew import Crew
 
@@ -32,7 +32,7 @@ class Replayer:
         *,
         kept: Kept | None = None,
         crew: Crew | None = None,
-        source: WorkloadSource | None = None,
+        source: Source | None = None,
         repeat: int = 0,
     ) -> None:
         self._kept = kept

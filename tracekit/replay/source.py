@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Protocol
 
 import numpy as np
 
@@ -19,6 +20,15 @@ from tracekit.replay.trace.workload import workload_from_store
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads import load_workload, resolved
 from tracekit.store import open_store
+
+
+class Source(Protocol):
+    """Where a workload can be read, again and again; two that are equal give the same one."""
+
+    def load(self) -> Workload:
+        """Read the workload."""
+
+    def __hash__(self) -> int: ...
 
 
 @dataclass(frozen=True)

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.kept import Kept
+from tracekit.replay.kept import Kept, kept_folder
 from tracekit.replay.nearness import PARAMETER
 from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.repeat import repeat_replay
@@ -14,7 +15,9 @@ from tracekit.replay.replayer import Replayer
 from tracekit.replay.run import Run, choose_policies
 from tracekit.replay.run import replay as replay_once
 from tracekit.replay.run_folder import RUN_FOLDER, write_run
-from tracekit.replay.source import source_of
+from tracekit.replay.shared import shared
+from tracekit.replay.source import Source, source_of
+from tracekit.replay.workload import Workload
 from tracekit.replay.workload_checks import check_feasible
 from tracekit.spark import crew_of
 from tracekit.store.crew import Crew, Workers
@@ -49,7 +52,7 @@ def replay(
     repeats : int
         How many orders of arrival; more than one give the run intervals and differences.
     jobs : int
-        Processes that replay side by side; each reads the workload for itself.
+        Processes that replay side by side; they share one workload in memory.
     engine : str, optional
         A Spark engine, whose executors replay side by side; they read the workload themselves.
 
@@ -67,9 +70,9 @@ def replay(
     load = source.load()
     check_feasible(load)
     chosen = choose_policies(policies, load, [parse_rebalancer(text) for text in rebalance])
-    kept, crew = Kept(Path(out), load), _crew(jobs, engine)
-    try:
-        replayer = Replayer(kept=kept, crew=crew, source=source)
+    kept = Kept(Path(out), load)
+    with _beside(load, source, Path(out), jobs, engine) as (load, source_of_crew, crew):
+        replayer = Replayer(kept=kept, crew=crew, source=source_of_crew)
         run = (
             replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
             if repeats == 1
@@ -77,13 +80,21 @@ def replay(
                 load, chosen, seed=seed, repeats=repeats, replayer=replayer, progress=progress
             )
         )
-    finally:
-        if crew is not None:
-            crew.close()
     write_run(run, Path(out), store=None if store is None else Path(store))
     kept.forget()
     return run
 
 
-def _crew(jobs: int, engine: str | None) -> Crew | None:
-    return crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
+@contextlib.contextmanager
+def _beside(
+    load: Workload, source: Source, out: Path, jobs: int, engine: str | None
+) -> Iterator[tuple[Workload, Source, Crew | None]]:
+    """Who replays beside this process, if anybody, and the workload as they and it have it."""
+    with contextlib.ExitStack() as opened:
+        crew: Crew | None = crew_of(engine)
+        if crew is None and jobs > 1:
+            source = opened.enter_context(shared(load, kept_folder(out) / "workload"))
+            load, crew = source.load(), Workers(jobs)
+        if crew is not None:
+            opened.callback(crew.close)
+        yield load, source, crew
