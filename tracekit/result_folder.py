@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shutil
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracekit.errors import TracekitError
+from tracekit.replacing import put_back, replaced_folder
 
 if TYPE_CHECKING:
     import polars as pl
@@ -44,10 +42,12 @@ class ResultFolder:
 
     def read(self, folder: Path) -> Any:
         """What the document of a folder says; OSError or ValueError where it has none."""
+        put_back(folder)
         return json.loads((folder / self.document).read_text(encoding="utf-8"))
 
     def check_free(self, folder: Path) -> None:
         """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
+        put_back(folder)
         empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
         if not empty and not self.holds(folder):
             raise TracekitError(
@@ -75,7 +75,7 @@ class ResultFolder:
             When the path holds something else.
         """
         self.check_free(folder)
-        with _written_whole(folder) as made:
+        with replaced_folder(folder) as made:
             for name, frame in frames.items():
                 if frame is not None:
                     frame.write_parquet(made / f"{name}.parquet", compression="zstd")
@@ -101,24 +101,3 @@ class ResultFolder:
                 shutil.copytree(path, made / path.name, symlinks=True)
             else:
                 shutil.copy2(path, made / path.name, follow_symlinks=False)
-
-
-@contextlib.contextmanager
-def _written_whole(folder: Path) -> Iterator[Path]:
-    """A folder to write into, which takes the place of ``folder`` once all went well."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}.", dir=folder.parent))
-    try:
-        yield made
-        made.chmod(0o777 & ~_umask())
-        if folder.exists():
-            shutil.rmtree(folder)
-        made.rename(folder)
-    finally:
-        shutil.rmtree(made, ignore_errors=True)
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask

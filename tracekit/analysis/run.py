@@ -9,6 +9,7 @@ from tracekit.analysis.side_by_side import side_by_side
 from tracekit.analysis.work import Analysis, Work
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
+from tracekit.replacing import replaced_file
 from tracekit.store.folder import Store
 
 
@@ -50,5 +51,5 @@ def analyze(
 def _write(name: str, analysis: Analysis, out: Path | None) -> None:
     if out is not None and name in analysis.frames:
         path = out / f"{name}.parquet"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        analysis.frames[name].write_parquet(path)
+        with replaced_file(path) as made:
+            analysis.frames[name].write_parquet(made)

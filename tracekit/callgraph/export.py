@@ -22,6 +22,7 @@ from tracekit.callgraph.totals import Tally
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.query.database import Database
+from tracekit.replacing import replaced_file
 from tracekit.store.folder import Store
 
 CHAINS = 330
@@ -59,7 +60,8 @@ def export(
     frames = simulation_frames(store, chains=chains, progress=progress)
     out.mkdir(parents=True, exist_ok=True)
     for name, frame in frames.items():
-        frame.write_csv(out / name)
+        with replaced_file(out / name) as made:
+            frame.write_csv(made)
     members = frames["chains.csv"]
     return Exported(
         chains=members["chain"].n_unique(),

@@ -203,11 +203,13 @@ def _cell_text(value: object) -> str:
 
 def write_frame(frame: Any, path: Any, output_format: str) -> None:
     """Write a polars frame to a file; the format 'table' means the one of the file's ending."""
+    from tracekit.replacing import replaced_file
+
     kind = path.suffix.lstrip(".") if output_format == "table" else output_format
-    path.parent.mkdir(parents=True, exist_ok=True)
-    if kind == "parquet":
-        frame.write_parquet(path)
-    elif kind == "json":
-        path.write_text(json.dumps(frame.to_dicts(), indent=2, default=str) + "\n")
-    else:
-        frame.write_csv(path)
+    with replaced_file(path) as made:
+        if kind == "parquet":
+            frame.write_parquet(made)
+        elif kind == "json":
+            made.write_text(json.dumps(frame.to_dicts(), indent=2, default=str) + "\n")
+        else:
+            frame.write_csv(made)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import base64
 import contextlib
 import hashlib
-import os
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +18,7 @@ from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.query.database import Database
+from tracekit.replacing import replaced_file
 from tracekit.report import contents, palette
 from tracekit.report.blocks import block
 from tracekit.report.data import Data, load, open_source
@@ -176,14 +176,10 @@ def _check_out(out: Path) -> None:
 
 
 def _write(out: Path, text: bytes) -> None:
-    temporary = out.with_name(f".{out.name}.{os.getpid()}.new")
     try:
-        out.parent.mkdir(parents=True, exist_ok=True)
-        temporary.write_bytes(text)
-        temporary.replace(out)
+        with replaced_file(out) as made:
+            made.write_bytes(text)
     except OSError as error:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
         raise TracekitError(
             f"cannot write the report to {out}: {error.strerror or error}",
             hint="give --out a file in a folder that you may write to",

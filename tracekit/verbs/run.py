@@ -20,6 +20,8 @@ from tracekit.verbs.bind import bind
 from tracekit.verbs.replay import replay
 
 SYNTH = "synth:"
+#: What a run writes.
+_STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
 #: More containers than this are not bound one by one unasked: about a minute.
 MOST_BOUND = 5000
 
@@ -120,14 +122,22 @@ def _fit(store: Store, traces: Path, out: Path, progress: Progress) -> None:
 
 
 def _check_out(out: Path) -> None:
-    """A folder of something else is not written into."""
-    ours = {"store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace"}
+    """A folder of something else is not written into; what a killed run left is a run's own."""
     if out.is_file():
         raise TracekitError(f"{out} is a file, expected a folder for the results")
-    if out.exists() and not {path.name for path in out.iterdir()} <= ours:
+    others = (
+        sorted(path.name for path in out.iterdir() if not _ours(path.name)) if out.exists() else []
+    )
+    if others:
         raise TracekitError(
-            f"{out} holds other files than a run's", hint="name a new folder: --out DIR"
+            f"{out} holds other files than a run's: {others[0]}",
+            hint="name a new folder: --out DIR",
         )
+
+
+def _ours(name: str) -> bool:
+    """Whether a stage writes under this name, or puts its unfinished work under it."""
+    return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
 def _synthesize(source: str, out: Path, seed: int, progress: Progress) -> Path:

@@ -1,0 +1,69 @@
+"""``tracekit run`` killed at any moment goes on when it is run again, to the same bytes.
+
+``TRACEKIT_KILLS`` sets how many moments are tried, ``TRACEKIT_KILLS_SOURCE`` what is run.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+from store_support import tree
+from tests_support import TraceFolder
+
+KILLS = int(os.environ.get("TRACEKIT_KILLS", "2"))
+POLICIES = ("first_fit", "best_fit", "random")
+
+
+def run(source: str, folder: Path) -> subprocess.Popen[str]:
+    """Start a run into ``folder/all``, in a process group of its own."""
+    folder.mkdir(exist_ok=True)
+    code = "import sys; from tracekit.cli import main; main()"
+    chosen = [word for name in POLICIES for word in ("--policy", name)]
+    return subprocess.Popen(
+        [sys.executable, "-c", code, "run", source, "--out", "all", *chosen],
+        cwd=folder,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    )
+
+
+def contents(out: Path) -> dict[str, str]:
+    """Every byte of a run, but for how long it took and the lock that a killed ingest leaves."""
+    return {
+        name: digest
+        for name, digest in tree(out).items()
+        if Path(name).name not in {"timing.parquet", ".lock"}
+    }
+
+
+def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: Path) -> None:
+    source = os.environ.get("TRACEKIT_KILLS_SOURCE", str(traces.path))
+    started = time.monotonic()
+    first = run(source, tmp_path / "whole")
+    assert (first.communicate()[1], first.returncode) == ("", 0)
+    took_s = time.monotonic() - started
+    rng = np.random.default_rng(18)
+    for number, share in enumerate(rng.random(KILLS)):
+        out = tmp_path / f"killed{number}"
+        running = run(source, out)
+        try:
+            running.wait(took_s * share)
+        except subprocess.TimeoutExpired:
+            os.killpg(running.pid, signal.SIGKILL)
+        running.communicate()
+        again = run(source, out)
+        _, said = again.communicate()
+        assert again.returncode == 0, f"killed at {share:.0%}: {said}"
+        assert contents(out / "all") == contents(tmp_path / "whole" / "all"), (
+            f"killed at {share:.0%}"
+        )
+        assert not [path for path in (out / "all").iterdir() if path.name.startswith(".")]
+        print(f"killed at {share:.1%} of {took_s:.1f} s: the same bytes")  # noqa: T201 - for who asks for many

@@ -1,0 +1,167 @@
+"""What is written takes the place of what was there: at every moment one or the other stands there.
+
+It is written under a hidden name beside its place first. Where the system can exchange two names in
+one step (Linux), a folder is put in place so; elsewhere the earlier one is put aside for a moment,
+and who finds it there puts it back. A process that is killed leaves its hidden folder or file; the
+next one that writes to the same place takes it away.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import errno
+import fcntl
+import functools
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+#: Follows the name in hidden names; what has it is ours to take away.
+_MARK = ".tracekit-"
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+#: The system, or the file system, cannot exchange.
+_CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+
+
+@contextlib.contextmanager
+def replaced_folder(folder: Path) -> Iterator[Path]:
+    """A new folder to write into, which takes the place of ``folder`` if all goes well."""
+    folder = folder.resolve() if folder.is_symlink() else folder
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    put_back(folder)
+    _clear_away(folder)
+    made, handle = _held(lambda: tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
+    try:
+        yield made
+        made.chmod(0o777 & ~_umask())
+        _put_in_place(made, folder)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+        os.close(handle)
+
+
+@contextlib.contextmanager
+def replaced_file(path: Path) -> Iterator[Path]:
+    """A path to write to, whose file takes the place of ``path`` if all goes well."""
+    path = path.resolve() if path.is_symlink() else path
+    if path.exists() and not path.is_file():
+        yield path  # a terminal or a pipe; and for a folder the error is the caller's
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _clear_away(path)
+    made, handle = _held(lambda: _new_file(path))
+    try:
+        yield made
+        made.chmod(0o666 & ~_umask())
+        made.replace(path)
+    finally:
+        made.unlink(missing_ok=True)
+        os.close(handle)
+
+
+def put_back(folder: Path) -> None:
+    """Bring back a folder that a killed process had put aside."""
+    if not os.path.lexists(folder) and _aside(folder).is_dir():
+        with contextlib.suppress(OSError):
+            _aside(folder).rename(folder)
+
+
+def _put_in_place(made: Path, folder: Path) -> None:
+    while True:
+        try:
+            made.rename(folder)  # nothing, or an empty folder, is there
+        except OSError as error:
+            if error.errno not in {errno.ENOTEMPTY, errno.EEXIST}:
+                raise
+        else:
+            return
+        if _exchanged(made, folder):
+            return
+        shutil.rmtree(_aside(folder), ignore_errors=True)
+        with contextlib.suppress(FileNotFoundError):
+            folder.rename(_aside(folder))
+        with contextlib.suppress(OSError):
+            made.rename(folder)
+            shutil.rmtree(_aside(folder), ignore_errors=True)
+            return
+        # somebody else has brought the earlier folder back in between
+
+
+def _exchanged(one: Path, other: Path) -> bool:
+    """Exchange two names in one step; False where that cannot be done."""
+    call = _renameat2()
+    if call is None:
+        return False
+    if call(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0:
+        return True
+    number = ctypes.get_errno()
+    if number in _CANNOT:
+        return False
+    raise OSError(number, os.strerror(number), str(other))
+
+
+@functools.cache
+def _renameat2() -> Callable[[int, bytes, int, bytes, int], int] | None:
+    try:
+        call = ctypes.CDLL(None, use_errno=True).renameat2
+    except (OSError, AttributeError, TypeError):
+        return None
+    call.argtypes = [ctypes.c_int, ctypes.c_char_p, ctypes.c_int, ctypes.c_char_p, ctypes.c_uint]
+    call.restype = ctypes.c_int
+    exchange: Callable[[int, bytes, int, bytes, int], int] = call
+    return exchange
+
+
+def _prefix(path: Path) -> str:
+    return f".{path.name}{_MARK}"
+
+
+def _aside(folder: Path) -> Path:
+    return folder.with_name(f"{_prefix(folder)}aside")
+
+
+def _new_file(path: Path) -> str:
+    handle, name = tempfile.mkstemp(prefix=_prefix(path), dir=path.parent)
+    os.close(handle)
+    return name
+
+
+def _held(make: Callable[[], str]) -> tuple[Path, int]:
+    """What was made, locked as long as the handle is open: its maker is alive."""
+    while True:
+        made = Path(make())
+        with contextlib.suppress(FileNotFoundError):
+            handle = os.open(made, os.O_RDONLY)
+            with contextlib.suppress(OSError):
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if made.exists():
+                    return made, handle
+            if made.exists():
+                return made, handle  # a file system without locks
+            os.close(handle)
+
+
+def _clear_away(path: Path) -> None:
+    """Remove what killed processes have left beside a path that is about to be written."""
+    for left in path.parent.iterdir():
+        if not left.name.startswith(_prefix(path)):
+            continue
+        with contextlib.suppress(OSError):
+            handle = os.open(left, os.O_RDONLY | os.O_NOFOLLOW)
+            try:
+                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                if left.is_dir():
+                    shutil.rmtree(left, ignore_errors=True)
+                else:
+                    left.unlink()
+            finally:
+                os.close(handle)
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
