@@ -80,7 +80,7 @@ def test_a_failed_run_leaves_no_half_result(
     # the calls are written by then, the totals are not
     monkeypatch.setattr(Folder, "whole", full)
     assert run(["callgraph", store, "--out", str(tmp_path / "out")]) == 2
-    assert "No space left" in capsys.readouterr().err
+    assert "the disk is full" in capsys.readouterr().err
     assert list((tmp_path / "out").iterdir()) == []
 
 
