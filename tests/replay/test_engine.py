@@ -20,7 +20,7 @@ def run(load: Workload, policy: str = "first_fit") -> Outcome:
 
 
 def timeline(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
-    return [tuple(row[name] for name in names) for row in outcome.steps]
+    return [tuple(row[name] for name in names) for row in outcome.steps.iter_rows(named=True)]
 
 
 def test_a_whole_timeline() -> None:
@@ -77,8 +77,8 @@ def test_background_stays_on_its_node() -> None:
     background[0, :, 1] = 90
     load = workload([(100, 100), (100, 100)], [(0, 9000, 40, 40)], background=background)
     outcome = run(load)
-    assert outcome.steps[0]["cpu_max_fraction"] == pytest.approx(0.9)
-    assert outcome.steps[0]["cpu_spread_fraction"] == pytest.approx(0.9 - 0.2)
+    assert outcome.steps["cpu_max_fraction"][0] == pytest.approx(0.9)
+    assert outcome.steps["cpu_spread_fraction"][0] == pytest.approx(0.9 - 0.2)
 
 
 def test_observed_ignores_room() -> None:

@@ -92,7 +92,7 @@ def test_fast_and_plain_engines_move_the_same(placement: str, name: str) -> None
         policy, rebalance = halves(parse_entrant(f"{placement}+{name}[interval_ms=1000]"))
         rng = np.random.default_rng(0)
         outcome = Engine(LOAD, policy, rng, rebalance=rebalance, placer=placer).run()
-        found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps))
+        found.append((outcome.node.tolist(), outcome.time_ms.tolist(), outcome.steps.to_dicts()))
     assert found[0] == found[1] == found[2]
 
 

@@ -10,9 +10,9 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.replay.gangs import runs
@@ -33,8 +33,8 @@ class Outcome:
     ----------
     node, time_ms : int64, shape (containers,)
         Where and when each container was placed last, -1 for never.
-    steps : list of dict
-        One row of measures per sampling step.
+    steps : DataFrame
+        One row of measures per sampling step, with the columns of ``STEP_SCHEMA``.
     latencies_s : list of float
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str
@@ -43,7 +43,7 @@ class Outcome:
 
     node: IntArray
     time_ms: IntArray
-    steps: list[dict[str, Any]]
+    steps: pl.DataFrame
     latencies_s: list[float]
     way: str = "plain"
 
@@ -82,19 +82,19 @@ class Engine:
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
-        rows = []
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
             moves = self._place_evicted(now)
-            self.state.check_conservation()
-            rows.append(self.state.sample(step, len(self._pending), moves))
+            self.state.pass_step(step, len(self._pending), moves)
             self._rebalance(now)
             each_step()
+        steps = self.state.finish()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
+        self.state.check_conservation()
         return Outcome(
             node=self.state.node,
             time_ms=self.state.placed_ms,
-            steps=rows,
+            steps=steps,
             latencies_s=self._placer.latencies_s,
             way=self._placer.way,
         )

@@ -81,42 +81,87 @@ class StepState:
 
 def measure(state: StepState) -> dict[str, Any]:
     """One row of steps.parquet."""
-    fractions = state.used / state.capacity
-    over = overload(state.used, state.capacity)
-    wide = spread(fractions)
-    high = fractions.max(axis=0)
-    full = np.asarray((fractions > 1.0).any(axis=1))
-    return {
+    measured = measure_steps(state.used[None], state.capacity, state.containers[None])
+    row = {name: column[0].item() for name, column in measured.items()}
+    about = {
         "time_ms": state.time_ms,
         "settled": state.settled,
-        "placed": int(state.containers.sum()),
         "pending": state.pending,
-        "imbalance": float(imbalance(fractions).mean()),
-        "cpu_spread_fraction": float(wide[0]),
-        "memory_spread_fraction": float(wide[1]),
-        "cpu_max_fraction": float(high[0]),
-        "memory_max_fraction": float(high[1]),
-        "debris_fraction": float(debris_rate(state.used, state.capacity).mean()),
-        "utilization_difference_fraction": float(
-            utilization_difference(fractions[:, 0], fractions[:, 1])
-        ),
-        "overloaded_nodes": int(full.sum()),
-        "cpu_overload_fraction": float(over[0]),
-        "memory_overload_fraction": float(over[1]),
-        "qos_share": _served(state.containers, full),
-        "nodes_used": int((state.containers > 0).sum()),
         "moves": state.moves,
+        "qos_share": row["qos_share"] if row["placed"] else None,
     }
+    both = {**row, **about}
+    return {name: both[name] for name in STEP_SCHEMA}
 
 
-def _served(containers: NDArray[np.int64], full: NDArray[np.bool_]) -> float | None:
-    """Share of the containers that run on nodes with enough of everything; None without any.
+def measure_steps(
+    used: FloatArray, capacity: FloatArray, containers: NDArray[np.int64]
+) -> dict[str, NDArray[Any]]:
+    """Columns of steps.parquet, one value for each step; qos_share is NaN where nothing runs.
+
+    Parameters
+    ----------
+    used : float64, shape (steps, nodes, 2)
+    capacity : float64, shape (nodes, 2)
+    containers : int64, shape (steps, nodes)
+    """
+    fractions = used / capacity
+    full = np.asarray((fractions > 1.0).any(axis=-1))
+    return columns(
+        placed=containers.sum(axis=-1),
+        imbalance=imbalance(fractions).mean(axis=-1),
+        spread=spread(fractions),
+        high=fractions.max(axis=1),
+        debris=debris_rate(used, capacity).mean(axis=-1),
+        difference=utilization_difference(fractions[..., 0], fractions[..., 1]),
+        overload=overload(used, capacity),
+        overloaded=full.sum(axis=-1),
+        served=(containers * ~full).sum(axis=-1),
+        nodes_used=(containers > 0).sum(axis=-1),
+    )
+
+
+def columns(
+    *,
+    placed: NDArray[np.int64],
+    imbalance: FloatArray,
+    spread: FloatArray,
+    high: FloatArray,
+    debris: FloatArray,
+    difference: FloatArray,
+    overload: FloatArray,
+    overloaded: NDArray[np.int64],
+    served: NDArray[np.int64],
+    nodes_used: NDArray[np.int64],
+) -> dict[str, NDArray[Any]]:
+    """Measures by the names of their columns, shape (steps,) each.
 
     What the sources call QoS is met by a container that gets what it needs (002, section 3); on a
     node that needs more than it has, this project counts none of its containers as served.
+
+    Parameters
+    ----------
+    spread, high, overload : float64, shape (steps, 2)
+        By resource.
+    served : int64, shape (steps,)
+        Containers on nodes with enough of everything.
     """
-    running = int(containers.sum())
-    return float(containers[~full].sum() / running) if running else None
+    nobody = np.full(len(placed), np.nan)
+    return {
+        "placed": placed,
+        "imbalance": imbalance,
+        "cpu_spread_fraction": spread[:, 0],
+        "memory_spread_fraction": spread[:, 1],
+        "cpu_max_fraction": high[:, 0],
+        "memory_max_fraction": high[:, 1],
+        "debris_fraction": debris,
+        "utilization_difference_fraction": difference,
+        "overloaded_nodes": overloaded,
+        "cpu_overload_fraction": overload[:, 0],
+        "memory_overload_fraction": overload[:, 1],
+        "qos_share": np.divide(served, placed, out=nobody, where=placed > 0),
+        "nodes_used": nodes_used,
+    }
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:

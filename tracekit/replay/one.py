@@ -15,7 +15,7 @@ from tracekit.replay.engine import Engine, Outcome
 from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.gangs import with_gangs
-from tracekit.replay.measures import STEP_SCHEMA, summarize
+from tracekit.replay.measures import summarize
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
@@ -87,18 +87,17 @@ def replay_one(
         rebalance=rebalance,
     )
     outcome = engine.run(each_step)
-    steps = pl.DataFrame(outcome.steps, schema=STEP_SCHEMA)
     about = {
         "policy": str(entrant),
         "parameters": spelled_out(entrant),
         "placed": int((outcome.node >= 0).sum()),
         "pending": int((outcome.node < 0).sum()),
     }
-    measured = summarize(steps)
+    measured = summarize(outcome.steps)
     cost = 0 if rebalance is None else measured["moves"] * rebalance.move_downtime_ms
     return Replayed(
         row={**about, **measured, "move_downtime_ms": cost, **_kept_calls(load, outcome)},
-        steps=labelled(steps, str(entrant)),
+        steps=labelled(outcome.steps, str(entrant)),
         placements=_placements(load, str(entrant), outcome),
         timing=_timing(str(entrant), outcome),
     )

@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.replay.adding import Adder, PlainAdder
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.constraints import Sharing
-from tracekit.replay.measures import StepState, measure
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.samples import Samples
 from tracekit.replay.snapshot import Container, Placed, ServiceNames, Snapshot
-from tracekit.replay.usage import History, Reader
+from tracekit.replay.usage import Reader
 from tracekit.replay.workload import Workload
 
 IntArray = NDArray[np.int64]
@@ -28,8 +26,8 @@ class ReplayState:
     node, placed_ms : int64, shape (containers,)
         Where and when each container was placed, -1 for not yet.
     running : bool, shape (containers,)
-    adder : Adder
-        How sums over the containers of each node are taken.
+    samples : Samples
+        What was measured.
     """
 
     def __init__(
@@ -48,11 +46,12 @@ class ReplayState:
         self._sharing = None if limits is None else Sharing(limits, workload.nodes)
         self._kind = None if limits is None else limits.positions(workload.services)
         self._names = np.array(workload.services, dtype=object)
-        self.adder: Adder = PlainAdder()
-        self._history = History(_readers(policy, rebalance), workload)
+        self.samples = Samples(workload, _readers(policy, rebalance))
+        self._moved = False
 
     def start(self, index: int, node: int, now: int) -> None:
         """Put a container on a node."""
+        self._before_moves()
         self.node[index], self.placed_ms[index], self.running[index] = node, now, True
         self._change(index, sign=1)
 
@@ -63,6 +62,7 @@ class ReplayState:
         ----------
         indices, nodes, times_ms : int64, shape (containers,)
         """
+        self._before_moves()
         placed = nodes >= 0
         at = indices[placed]
         self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
@@ -73,6 +73,7 @@ class ReplayState:
 
     def stop(self, index: int) -> None:
         """Take a running container off its node."""
+        self._before_moves()
         self.running[index] = False
         self._change(index, sign=-1)
 
@@ -90,10 +91,12 @@ class ReplayState:
         return self._sharing.open(int(self._kind[index]))
 
     def check_conservation(self) -> None:
-        """Recount what is requested on every node from scratch; a difference is a bug."""
-        counted = self.adder.requested(self.workload, self.running, self.node)
-        if not np.array_equal(counted, self.cluster.requested):
+        """Recount what runs and is requested on every node from scratch; a difference is a bug."""
+        counted = self.samples.count(self.running, self.node)
+        if not np.array_equal(counted.requested, self.cluster.requested):
             raise AssertionError(f"{self.policy}: requested differs from the sum of placed")
+        if not np.array_equal(counted.containers, self.cluster.containers):
+            raise AssertionError(f"{self.policy}: containers differ from those placed")
 
     def container(self, index: int) -> Container:
         """The container as the policy sees it; copies, so that no later one can be reached."""
@@ -118,7 +121,7 @@ class ReplayState:
         """What changes whenever measurements that the policy knows change, or their age does."""
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
         return (
-            self._history.known(now, self.policy),
+            self.samples.history.known(now, self.policy),
             self.policy.metric_time_ms(now) if own else None,
         )
 
@@ -129,26 +132,33 @@ class ReplayState:
         chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
         return np.flatnonzero(self.running)[chosen]
 
-    def sample(self, step: int, pending: int, moves: int = 0) -> dict[str, Any]:
-        """Measure a sampling step: one row of measures."""
-        load = self.workload
-        state = StepState(
-            time_ms=int(load.times_ms[step]),
-            settled=bool(load.times_ms[step] >= load.settled_ms),
-            pending=pending,
-            used=self.adder.used(load, self.running, self.node, step),
-            capacity=load.capacity[:, :2].astype(np.float64),
-            containers=self.cluster.containers,
-            moves=moves,
-        )
-        self._history.add(step, state.used / state.capacity, self.cluster.requested)
-        return measure(state)
+    def pass_step(self, step: int, pending: int, moves: int = 0) -> None:
+        """A sampling step has come; what moved since the one before is recounted."""
+        if self._moved:
+            self.check_conservation()
+            self._moved = False
+        self.samples.note(step, pending, moves, self.cluster.requested)
+
+    def finish(self) -> pl.DataFrame:
+        """Take the last samples: a row of measures for each step."""
+        self._measure()
+        return self.samples.frame()
+
+    def _before_moves(self) -> None:
+        """The steps that have passed are measured as things were."""
+        self._measure()
+        self._moved = True
+
+    def _measure(self) -> None:
+        self.samples.take(self.running, self.node)
 
     def _snapshot(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Snapshot:
         reads = reader.reads
+        if "usage" in reads:
+            self._measure()
         return self.cluster.snapshot(
             now,
-            usage=self._history.usage(now, reader) if "usage" in reads else None,
+            usage=self.samples.history.usage(now, reader) if "usage" in reads else None,
             placed=self._known_placed(now, reader) if "placed" in reads else None,
             calls=self.workload.calls if "calls" in reads else None,
         )
@@ -183,7 +193,7 @@ class ReplayState:
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
     ) -> NDArray[np.float64]:
         """Use of containers at the newest sample that may be known; NaN before their first."""
-        newest = self._history.known(now, reader) - 1
+        newest = self.samples.history.known(now, reader) - 1
         if newest < 0:
             return np.full((len(at), 2), np.nan)
         used = self.workload.use_at(newest)[:, at].T.astype(np.float64)

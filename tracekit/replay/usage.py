@@ -43,7 +43,7 @@ class NodeUsage(Protocol):
 
 
 class SeriesUsage:
-    """Usage from series: holds copies of the samples up to the metric time and nothing later.
+    """Usage from series: holds the samples up to the metric time and nothing later.
 
     Each statistic is computed over the window once, in the order of time, and kept: that a fast
     engine and a plain one ask for different nodes changes no digit of it.
@@ -51,7 +51,7 @@ class SeriesUsage:
     Parameters
     ----------
     fractions : float64, shape (samples, nodes, resources)
-        Use over capacity; the caller cuts at the metric time, the copy is made here.
+        Use over capacity; the caller cuts at the metric time. What can be written is copied here.
     time_ms : int, optional
         Time of the newest sample; None when there is none yet.
     requested : int64, shape (nodes, resources), optional
@@ -65,7 +65,7 @@ class SeriesUsage:
         requested: NDArray[np.int64] | None = None,
     ) -> None:
         self.requested = requested
-        self._fractions = fractions.copy()
+        self._fractions = fractions.copy() if fractions.flags.writeable else fractions
         self._fractions.flags.writeable = False
         self._kept: dict[tuple[str, int, int], FloatArray] = {}
         self.time_ms = time_ms
@@ -119,26 +119,37 @@ class History:
     """Node usage sampled so far, as far back as any reader may look; none where nobody reads.
 
     Samples that every reader has left behind are dropped: a reader's metric time never goes back.
+    What a reader was shown is never written again: samples are added behind it, or elsewhere.
     """
 
     def __init__(self, readers: Sequence[Reader], workload: Workload) -> None:
         self._readers = readers
         self._load = workload
-        self._samples: dict[int, FloatArray] = {}
+        self._samples = np.empty((2, 0, workload.nodes))
+        self._first, self._added, self._steps = 0, 0, 0
         self._requested: dict[int, NDArray[np.int64]] = {}
-        self._steps = 0
         self._kept: dict[tuple[int, int], SeriesUsage] = {}
 
-    def add(self, step: int, fractions: FloatArray, requested: NDArray[np.int64]) -> None:
-        """Take a step's sample in, shape (nodes, 2), and what is requested at its time."""
+    def note(self, step: int, requested: NDArray[np.int64]) -> None:
+        """A step has passed with this much requested, shape (nodes, resources); not yet its use."""
         self._steps = step + 1
         if self._readers:
-            self._samples[step] = fractions
-            self._requested[step] = requested.copy()
-            now = int(self._load.times_ms[step])
-            oldest = min(self.known(now, one) - one.metric_samples() for one in self._readers)
-            for old in [at for at in self._samples if at < oldest]:
-                del self._samples[old], self._requested[old]
+            before = self._requested.get(step - 1)
+            same = before is not None and np.array_equal(before.T, requested.T)
+            self._requested[step] = before if same and before is not None else requested.T.copy().T
+            oldest = self._oldest(step)
+            for old in [at for at in self._requested if at < oldest]:
+                del self._requested[old]
+
+    def add(self, steps: range, fractions: FloatArray) -> None:
+        """Take in the use at steps that were noted, shape (steps, nodes, 2), in their order."""
+        oldest = self._oldest(self._steps - 1) if self._readers else steps.stop
+        first = max(steps.start, oldest)
+        if first < steps.stop:
+            self._make_room(oldest, range(first, steps.stop))
+            new = fractions[first - steps.start :].transpose(2, 0, 1)
+            self._samples[:, first - self._first : steps.stop - self._first] = new
+            self._added = steps.stop
 
     def known(self, now: int, reader: Reader) -> int:
         """How many samples the reader may know: complete steps, up to its metric time."""
@@ -150,11 +161,25 @@ class History:
         known = self.known(now, reader)
         asked = (known, reader.metric_samples())
         if asked not in self._kept:
-            steps = range(max(known - asked[1], 0), known)
-            window = [self._samples[step] for step in steps]
-            empty = np.empty((0, self._load.nodes, 2))
+            oldest = max(known - asked[1], 0)
             newest = int(self._load.times_ms[known - 1]) if known else None
-            samples = np.stack(window) if window else empty
+            window = self._samples[:, oldest - self._first : known - self._first]
+            window.flags.writeable = False
             at_newest = self._requested[known - 1] if known else None
-            self._kept = {asked: SeriesUsage(samples, newest, at_newest)}
+            self._kept = {asked: SeriesUsage(window.transpose(1, 2, 0), newest, at_newest)}
         return self._kept[asked]
+
+    def _oldest(self, step: int) -> int:
+        """The oldest sample that a reader may still ask for at a step or later."""
+        now = int(self._load.times_ms[step])
+        return max(min(self.known(now, one) - one.metric_samples() for one in self._readers), 0)
+
+    def _make_room(self, oldest: int, steps: range) -> None:
+        """Go on in another array where this one is full, with what may still be asked for."""
+        if steps.stop - self._first <= self._samples.shape[1]:
+            return
+        begin = max(oldest, self._first)
+        kept = self._samples[:, begin - self._first : max(self._added, begin) - self._first]
+        self._first = begin if kept.shape[1] else steps.start
+        self._samples = np.empty((2, 2 * (steps.stop - self._first), self._load.nodes))
+        self._samples[:, : kept.shape[1]] = kept

@@ -40,11 +40,11 @@ def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> P
 def _compiled(
     state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool
 ) -> Placer:
-    from tracekit.replay.fast.adding import CompiledAdder  # noqa: PLC0415 - numba is slow to import
-    from tracekit.replay.fast.compiled_placer import CompiledPlacer  # noqa: PLC0415 - same
+    from tracekit.replay.fast.compiled_placer import CompiledPlacer  # noqa: PLC0415 - numba is slow
     from tracekit.replay.fast.kernels import find_kernel  # noqa: PLC0415 - same
+    from tracekit.replay.fast.sampling import CompiledSampler  # noqa: PLC0415 - same
 
-    state.adder = CompiledAdder()
+    state.samples.sampler = CompiledSampler(state.workload)
     policy, load = state.policy, state.workload
     kernel = find_kernel(policy, load.resources, load.capacity)
     if kernel is None or "calls" in policy.reads:

@@ -42,6 +42,11 @@ def compiled(function: F) -> F:
     return made
 
 
+def compiled_for(*arguments: Any) -> Callable[[F], F]:
+    """The function compiled for arguments of these types, where no call would tell them all."""
+    return lambda function: _kept(function, types.void(*arguments))
+
+
 def compiled_in_any_order(function: F) -> F:
     """As ``compiled``, but sums may be taken in any order: quicker, and other in the last digit.
 

@@ -1,0 +1,188 @@
+"""Samples of a cluster, compiled: one pass over the containers and one over the nodes a step.
+
+Means over the nodes are left to numpy, which adds pairwise: so every bit is as in
+``tracekit.replay.sampling.PlainSampler``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import types
+from numpy.typing import NDArray
+
+from tracekit.replay.fast.jit import compiled, compiled_for
+from tracekit.replay.measures import columns
+from tracekit.replay.sampling import Counted, chunks, joined
+from tracekit.replay.workload import Workload
+
+IntArray = NDArray[np.int64]
+ShortArray = NDArray[np.int32]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+Series = NDArray[np.float32]
+
+#: Series may lie in memory as they like, and be read-only: one compiled form serves all.
+_SERIES = types.Array(types.float32, 3, "A", readonly=True)
+_SHORTS = types.Array(types.int32, 1, "C")
+_INTS = types.Array(types.int64, 1, "C")
+_FLOATS = types.Array(types.float64, 2, "C")
+_BLOCK = types.Array(types.float64, 3, "C")
+
+
+class CompiledSampler:
+    """Samples as ``tracekit.replay.sampling.PlainSampler`` does, sums in the same order."""
+
+    def __init__(self, load: Workload) -> None:
+        self._load = load
+        self._capacity = load.capacity[:, :2].astype(np.float64)
+        self._room = self._capacity.sum(axis=0)
+        straight = np.arange(load.containers)
+        self._column = straight if load.usage_column is None else load.usage_column
+        self._usage, self._background = np.asarray(load.usage), np.asarray(load.background)
+        self._measured: list[dict[str, NDArray[Any]]] = []
+
+    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+        """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
+        at = np.flatnonzero(running)
+        where, column = node[at].astype(np.int32), self._column[at].astype(np.int32)
+        containers = np.bincount(where, minlength=self._load.nodes)
+        for some in chunks(steps, self._load.nodes):
+            made = _empty(len(some), self._load.nodes)
+            _sample(
+                self._usage,
+                self._background,
+                self._capacity,
+                where,
+                column,
+                containers,
+                some.start,
+                *made,
+            )
+            self._measured.append(self._columns(made, containers))
+            yield made.fractions
+
+    def measures(self) -> dict[str, NDArray[Any]]:
+        """Measures of all steps sampled, as ``tracekit.replay.measures.columns`` names them."""
+        return joined(self._measured)
+
+    def count(self, running: BoolArray, node: IntArray) -> Counted:
+        """Running containers and their requests."""
+        requested = np.zeros((len(self._load.resources), self._load.nodes), dtype=np.int64)
+        containers = np.zeros(self._load.nodes, dtype=np.int64)
+        _count(self._load.request, running, node, requested, containers)
+        return Counted(requested.T, containers)
+
+    def _columns(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
+        imbalance, debris, difference = made.of_node.mean(axis=-1)
+        steps = len(imbalance)
+        return columns(
+            placed=np.full(steps, containers.sum()),
+            imbalance=imbalance,
+            spread=made.ends[0] - made.ends[1],
+            high=made.ends[0],
+            debris=debris,
+            difference=difference,
+            overload=made.ends[2] / self._room,
+            overloaded=made.full[0],
+            served=made.full[1],
+            nodes_used=np.full(steps, np.count_nonzero(containers)),
+        )
+
+
+class _Made(NamedTuple):
+    """What one compiled call writes.
+
+    Parameters
+    ----------
+    fractions : float64, shape (steps, nodes, 2)
+    of_node : float64, shape (3, steps, nodes)
+        Imbalance, debris rate, and distance of CPU and memory.
+    ends : float64, shape (3, steps, 2)
+        Largest and smallest fraction, and use beyond capacity.
+    full : int64, shape (2, steps)
+        Overloaded nodes, and containers on the others.
+    """
+
+    fractions: FloatArray
+    of_node: FloatArray
+    ends: FloatArray
+    full: IntArray
+
+
+def _empty(steps: int, nodes: int) -> _Made:
+    return _Made(
+        np.empty((steps, nodes, 2)),
+        np.empty((3, steps, nodes)),
+        np.zeros((3, steps, 2)),
+        np.zeros((2, steps), dtype=np.int64),
+    )
+
+
+@compiled_for(
+    _SERIES, _SERIES, _FLOATS, _SHORTS, _SHORTS, _INTS, types.int64,
+    _BLOCK, _BLOCK, _BLOCK, types.Array(types.int64, 2, "C"),
+)  # fmt: skip
+def _sample(
+    usage: Series,
+    background: Series,
+    capacity: FloatArray,
+    where: ShortArray,
+    column: ShortArray,
+    containers: IntArray,
+    first: int,
+    fractions: FloatArray,
+    of_node: FloatArray,
+    ends: FloatArray,
+    full: IntArray,
+) -> None:
+    """Containers in order of arrival, with the node and the column of usage of each."""
+    steps, nodes = fractions.shape[0], fractions.shape[1]
+    for step in range(steps):
+        used = fractions[step]
+        used[:] = 0.0
+        cpu, memory = usage[0, first + step], usage[1, first + step]
+        for at in range(len(where)):
+            node, its = where[at], column[at]
+            used[node, 0] += cpu[its]
+            used[node, 1] += memory[its]
+        high, low, over = ends[0, step], ends[1, step], ends[2, step]
+        high[:], low[:] = -np.inf, np.inf
+        for node in range(nodes):
+            crowded = False
+            idle = 0.0
+            for resource in range(2):
+                amount = background[resource, first + step, node] + used[node, resource]
+                there = capacity[node, resource]
+                share = amount / there
+                over[resource] += max(amount - there, 0.0)
+                high[resource], low[resource] = (
+                    max(high[resource], share),
+                    min(low[resource], share),
+                )
+                idle += 1.0 - min(share, 1.0)
+                crowded |= share > 1.0
+                used[node, resource] = share
+            mean = (used[node, 0] + used[node, 1]) / 2.0
+            off, other = used[node, 0] - mean, used[node, 1] - mean
+            of_node[0, step, node] = np.sqrt(off * off + other * other)
+            of_node[1, step, node] = idle / 2.0
+            of_node[2, step, node] = abs(used[node, 0] - used[node, 1])
+            if crowded:
+                full[0, step] += 1
+            else:
+                full[1, step] += containers[node]
+
+
+@compiled
+def _count(
+    request: IntArray, running: BoolArray, node: IntArray, requested: IntArray, containers: IntArray
+) -> None:
+    """Add each running container's requests to its node's, shape (resources, nodes)."""
+    for at in range(len(node)):
+        if running[at]:
+            containers[node[at]] += 1
+            for resource in range(len(requested)):
+                requested[resource, node[at]] += request[at, resource]
