@@ -19,7 +19,7 @@ from tracekit.replay.sampling import PlainSampler, Sampler
 from tracekit.replay.usage import History
 from tracekit.replay.workload import Workload
 
-STEPS = 40
+STEPS = 48
 SAMPLERS: list[Callable[[Workload], Sampler]] = [PlainSampler, CompiledSampler]
 
 
