@@ -152,5 +152,13 @@ def _parquet_head(path: Path) -> list[list[str]]:
         raise UnreadableError(
             f"{path.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
-    rows = batch.to_pylist() if batch is not None else []
-    return [names, *([str(row[name]) for name in names] for row in rows)]
+    shown = [_texts(column) for column in batch.columns] if batch is not None else []
+    return [names, *map(list, zip(*shown, strict=True))]
+
+
+def _texts(column: pa.Array) -> list[str]:
+    try:
+        return [str(value) for value in column.to_pylist()]
+    except (ValueError, OverflowError, pa.ArrowException):
+        # Python has no such value, for example a timestamp of the year 100000
+        return [""] * len(column)

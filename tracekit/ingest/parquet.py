@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
+import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
-from tracekit.ingest.parse import TYPES, Parsed, no_rejects
+from tracekit.ingest.parquet_types import check_types, typed
+from tracekit.ingest.parse import Parsed, no_rejects
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.ingest.wide import layout_of
 from tracekit.tables import Table
@@ -23,6 +26,7 @@ def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
     layout = layout_of(file.match)
     table = layout.table
     names = {file.match.header[at]: column for column, at in layout.positions.items()}
+    check_types(file.name, _types(file, names), {a: table.column(c) for a, c in names.items()})
     line = 1
     for batch in _batches(file, list(names)):
         parsed = _parsed(batch.rename(names), table, line)
@@ -30,11 +34,28 @@ def parquet_blocks(file: TraceFile, counts: Counts) -> Iterator[CleanBlock]:
         line += batch.height
 
 
+def _types(file: TraceFile, names: Mapping[str, str]) -> dict[str, pa.DataType]:
+    """The type of each column that is read, by its name in the file."""
+    twice = [name for name in names if file.match.header.count(name) > 1]
+    if twice:
+        raise TracekitError(
+            f"{file.name} has two columns '{twice[0]}'", hint="leave one of them out"
+        )
+    with _damaged(file), pq.ParquetFile(file.path) as opened:
+        return {name: opened.schema_arrow.field(name).type for name in names}
+
+
 def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
-    try:
-        for batch in pq.ParquetFile(file.path).iter_batches(_BATCH_ROWS, columns=columns):
+    with _damaged(file), pq.ParquetFile(file.path) as opened:
+        for batch in opened.iter_batches(_BATCH_ROWS, columns=columns):
             yield pl.DataFrame(pa.Table.from_batches([batch]))
-    except (pa.ArrowInvalid, OSError) as error:
+
+
+@contextmanager
+def _damaged(file: TraceFile) -> Iterator[None]:
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
         raise TracekitError(
             f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
@@ -42,15 +63,18 @@ def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
 
 def _parsed(batch: pl.DataFrame, table: Table, first_line: int) -> Parsed:
     raw = batch.select(column.name for column in table.columns)
-    typed = raw.with_columns(
-        pl.col(column.name).cast(TYPES[column.kind], strict=False) for column in table.columns
-    ).with_columns(pl.int_range(first_line, first_line + raw.height).alias("line"))
+    rows = pl.DataFrame([typed(raw[column.name], column.kind) for column in table.columns])
+    frame = rows.with_columns(pl.int_range(first_line, first_line + raw.height).alias("line"))
 
     def found(line: int, column: str) -> str:
-        value = raw[column][line - first_line]
-        return "" if value is None else str(value)
+        values, at = raw[column], line - first_line
+        if isinstance(values.dtype, pl.Datetime):
+            # numpy knows years that Python and polars do not
+            ticks = values.to_physical()[at]
+            return "" if ticks is None else str(np.datetime64(ticks, values.dtype.time_unit))
+        return "" if values[at] is None else str(values[at])
 
     def shown(line: int) -> str:
         return ",".join(found(line, column) for column in raw.columns)
 
-    return Parsed(typed, no_rejects(), found, shown)
+    return Parsed(frame, no_rejects(), found, shown)
