@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.result_folder import ResultFolder
+from tracekit.result_folder import ResultFolder, is_sealed, layout_of
 
 KIND = ResultFolder(what="harvest", schema="tests/harvest/1")
 DOCUMENT = {"schema": "tests/harvest/1", "pears": 3}
@@ -26,7 +26,11 @@ def test_document_frames_and_more(tmp_path: Path) -> None:
                more=lambda made: (made / "extra.txt").touch())  # fmt: skip
     assert files(out) == ["extra.txt", "fruit.parquet", "manifest.json"]
     told = json.loads((out / "manifest.json").read_text())
-    assert told == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"]}
+    assert is_sealed(told)
+    assert not is_sealed({**told, "pears": 4})
+    layouts = {"fruit.parquet": layout_of(FRAME.to_arrow().schema)}
+    rest = {name: value for name, value in told.items() if name != "seal"}
+    assert rest == {**DOCUMENT, "files": ["extra.txt", "fruit.parquet"], "layouts": layouts}
     assert pl.read_parquet(out / "fruit.parquet").equals(FRAME)
     assert KIND.holds(out)
 

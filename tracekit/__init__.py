@@ -66,7 +66,8 @@ if not TYPE_CHECKING:  # a type checker that saw this would take any name for a 
     def __getattr__(name: str) -> object:
         if name not in _VERBS:
             raise AttributeError(f"module 'tracekit' has no attribute '{name}'")
-        return getattr(importlib.import_module(f"tracekit.verbs.{name}"), name)
+        sound = importlib.import_module("tracekit.verbs._sound").sound
+        return sound(getattr(importlib.import_module(f"tracekit.verbs.{name}"), name))
 
 
 def __dir__() -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping
@@ -14,6 +15,7 @@ from tracekit.replacing import put_back, replaced_folder
 
 if TYPE_CHECKING:
     import polars as pl
+    import pyarrow as pa
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,7 +38,7 @@ class ResultFolder:
         """Whether a folder is of this kind."""
         try:
             found = self.read(folder)
-        except (OSError, ValueError):
+        except (OSError, ValueError, RecursionError):
             return False
         return isinstance(found, dict) and found.get("schema") == self.schema
 
@@ -82,9 +84,8 @@ class ResultFolder:
             if more is not None:
                 more(made)
             files = sorted(path.name for path in made.iterdir())
-            text = json.dumps(
-                {**document, "files": files}, indent=2, ensure_ascii=False, allow_nan=False
-            )
+            told = {**document, "files": files, "layouts": _layouts(made)}
+            text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
             (made / self.document).write_text(text + "\n", encoding="utf-8")
             if folder.is_dir():
                 self._keep_others(folder, made)
@@ -101,3 +102,37 @@ class ResultFolder:
                 shutil.copytree(path, made / path.name, symlinks=True)
             else:
                 shutil.copy2(path, made / path.name, follow_symlinks=False)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with a hash of itself, by which it is known to be what was written."""
+    return {**document, "seal": _seal(document)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Whether a document is what was written; False as well for one of before there were seals."""
+    return document.get("seal") == _seal(document)
+
+
+def _seal(document: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in document.items() if name != "seal"}
+    return _digest(json.dumps(rest, sort_keys=True))
+
+
+def layout_of(schema: pa.Schema) -> str:
+    """A hash of a table's columns and their types, by which another table is told."""
+    return _digest("\n".join(f"{field.name} {field.type}" for field in schema))
+
+
+def _layouts(folder: Path) -> dict[str, str]:
+    """The layout of each Parquet file of a folder, by its name there."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - a folder is known without it
+
+    return {
+        path.relative_to(folder).as_posix(): layout_of(pq.read_schema(path))
+        for path in sorted(folder.rglob("*.parquet"))
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

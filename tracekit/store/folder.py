@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.errors import TracekitError
 from tracekit.store.manifest import Manifest, read_manifest
 
 STAGING = ".staging"
@@ -32,7 +33,14 @@ class Store:
 
     def dimension_files(self, entity: str) -> list[Path]:
         """The Parquet files that map an entity's keys to its original ids, in the order of keys."""
-        return dimension_paths(self.path, entity, self.manifest.dimensions.get(entity, 0))
+        count = self.manifest.dimensions.get(entity, 0)
+        files = dimension_paths(self.path, entity, count)
+        first = self.path / dimension_path(entity, 0)
+        if count and first not in files:
+            raise TracekitError(
+                f"{first} is damaged: it is gone", hint="ingest the trace anew, into another folder"
+            )
+        return files
 
 
 def open_store(path: str | Path) -> Store:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tracekit import shape
 from tracekit.errors import TracekitError
 
 FORMAT_VERSION = 2
@@ -75,10 +76,10 @@ def read_manifest(folder: Path) -> Manifest:
         document = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise _not_a_store(folder) from None
-    except (json.JSONDecodeError, UnicodeDecodeError) as error:
-        raise TracekitError(
-            f"{path} is not readable as JSON: {error}", hint="the store is damaged; ingest anew"
-        ) from error
+    except (ValueError, RecursionError) as error:
+        raise _damaged(path, f"it is not readable as JSON: {error}") from None
+    if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
+        raise _damaged(path, "it is no manifest of a store")
     version = document.get("format_version")
     if version != FORMAT_VERSION:
         older = isinstance(version, int) and version < FORMAT_VERSION
@@ -88,7 +89,17 @@ def read_manifest(folder: Path) -> Manifest:
             if older
             else "upgrade tracekit: pip install --upgrade tracekit",
         )
+    try:
+        shape.of_dataclass(Manifest)(document, "")
+    except shape.ShapeError as error:
+        raise _damaged(path, str(error)) from None
     return _from_document(document)
+
+
+def _damaged(path: Path, what: str) -> TracekitError:
+    return TracekitError(
+        f"{path} is damaged: {what}", hint="ingest the trace anew, into another folder"
+    )
 
 
 def _not_a_store(folder: Path) -> TracekitError:
@@ -121,12 +132,12 @@ def replace_file(path: Path, data: bytes) -> None:
 
 def _from_document(document: dict[str, Any]) -> Manifest:
     sources = tuple(
-        SourceEntry(**{**entry, "defects": tuple(Defect(**d) for d in entry["defects"])})
+        SourceEntry(**{**entry, "defects": tuple(Defect(**d) for d in entry.get("defects") or ())})
         for entry in document["sources"]
     )
     return Manifest(
         tool_version=document["tool_version"],
         sources=sources,
-        dimensions=dict(document["dimensions"]),
+        dimensions=dict(document.get("dimensions") or {}),
         format_version=document["format_version"],
     )

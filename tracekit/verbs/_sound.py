@@ -1,0 +1,72 @@
+"""Every verb, told apart from what it reads: a damaged folder is named, it is not a bug."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import os
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+from typing import Any, ParamSpec, TypeVar
+
+from tracekit.engine_errors import is_of_an_engine, system_error
+from tracekit.errors import TracekitError
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+#: The system's refusals that have nothing to do with what a file holds.
+_NOT_DAMAGE = {
+    errno.ENOSPC,
+    errno.EDQUOT,
+    errno.EFBIG,
+    errno.EROFS,
+    errno.EACCES,
+    errno.EPERM,
+    errno.EMFILE,
+    errno.EPIPE,
+}
+
+
+def sound(verb: Callable[P, R]) -> Callable[P, R]:
+    """The verb; where it fails unforeseen, the folders it was given are looked at first.
+
+    What a full or forbidding disk makes an engine raise comes out as OSError.
+    """
+
+    @functools.wraps(verb)
+    def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return verb(*args, **kwargs)
+        except Exception as error:
+            cause = error.__cause__ if isinstance(error, TracekitError) else error
+            if cause is None or isinstance(cause, TracekitError):
+                raise
+            refused = system_error(cause)
+            if refused is not None and refused.errno in _NOT_DAMAGE:
+                raise refused from error
+            if isinstance(error, TracekitError) and not is_of_an_engine(cause):
+                raise
+            damage = _damage([*args, *kwargs.values()])
+            if damage is None:
+                raise
+            raise damage from error
+
+    return called
+
+
+def _damage(given: Iterable[Any]) -> TracekitError | None:
+    from tracekit.verbs._damage import first_damage  # noqa: PLC0415 - only after a failure
+
+    return first_damage(_folders(given))
+
+
+def _folders(given: Iterable[Any]) -> Iterator[Path]:
+    """The folders among a verb's arguments, and those that lists of them name."""
+    for one in given:
+        if isinstance(one, str | os.PathLike):
+            path = Path(str(one).rpartition(":")[2] if isinstance(one, str) else one)
+            if "\0" not in str(path) and path.is_dir():
+                yield path
+        elif isinstance(one, list | tuple):
+            yield from _folders(one)
