@@ -85,9 +85,11 @@
 
   function say(a, b, won) {
     const of = won.a + won.b + won.even;
-    const sure = data.differences.length
+    const met = (one, other) => (row) => row[0] === one && row[1] === other;
+    const known = data.differences.some(met(a, b)) || data.differences.some(met(b, a));
+    const sure = known
       ? ` ${won.sure} of the differences are beyond chance, by 95 % intervals over orders of arrival.`
-      : " One order of arrival was replayed, so none of the differences has an interval: replay with --repeat 20.";
+      : " Not both met several orders of arrival, so none of the differences has an interval: replay them with --repeat 20.";
     at("two-said").textContent =
       a === b
         ? "Both are the same policy: choose another one."

@@ -124,3 +124,11 @@ def test_who_left_containers_waiting_is_not_compared() -> None:
     assert lines[0].startswith("imbalance Z: lowest under a (")
     assert lines[0].endswith(", 12 orders), apart from all others")
     assert said(measured(), "a") == []
+
+
+def test_who_met_one_order_is_not_compared() -> None:
+    lines = said(measured(), "a", "b", "d")
+    assert lines[-1] == "met one order of arrival alone, so not compared: d"
+    assert lines[:-1] == said(measured(), "a", "b")
+    many = said(measured(), "a", "b", *(f"d{at}" for at in range(23)))
+    assert many[-1] == "met one order of arrival alone, so not compared: 23 other policies"

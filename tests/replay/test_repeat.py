@@ -13,6 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.repeat import repeat_replay
 from tracekit.replay.run import choose_policies, replay
+from tracekit.replay.run_folder import manifest_of
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 
@@ -105,3 +106,22 @@ def test_production_does_not_depend_on_the_order() -> None:
 def test_no_repeats_is_an_error() -> None:
     with pytest.raises(TracekitError, match="0 repeats, expected at least 1"):
         repeat_replay(FREE, (), seed=0, repeats=0)
+
+
+def test_those_not_repeated_are_replayed_once_and_have_no_interval() -> None:
+    policies = choose_policies(["first_fit", "least_allocated", "random"], FREE)
+    whole = repeat_replay(FREE, policies, seed=0, repeats=6)
+    again = [one for one in policies if one.name() in ("observed", "least_allocated")]
+    some = repeat_replay(FREE, policies, seed=0, repeats=6, repeated=again)
+    assert some.summary["policy"].equals(whole.summary["policy"])
+    assert some.steps.equals(whole.steps)
+    assert some.repeats is not None
+    assert whole.repeats is not None
+    names = ["observed", "least_allocated"]
+    assert some.repeats.equals(whole.repeats.filter(pl.col("policy").is_in(names)))
+    known = some.summary.filter(pl.col("imbalance_mean_low").is_not_null())["policy"]
+    assert known.to_list() == names
+    assert some.differences is not None
+    assert set(some.differences["policy_a"]) | set(some.differences["policy_b"]) == set(names)
+    counts = {one["policy"]: one["repeats"] for one in manifest_of(some)["policies"]}
+    assert counts == {"observed": 6, "first_fit": 1, "least_allocated": 6, "random": 1}

@@ -114,3 +114,22 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert len(document["differences"]) == found.height
     assert run([*arguments, *policies]) == 0
     assert not (out / "differences.parquet").exists()
+
+
+def test_only_the_named_policies_meet_every_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = ["replay", "--workload", "paper000[nodes=4,containers=40]", "--out"]
+    policies = ["--policy", "first_fit", "--policy", "worst_fit", "--repeat", "6"]
+    for word in ("common", "first_fit"):
+        out = tmp_path / word
+        assert run([*arguments, str(out), *policies, "--repeat-policy", word]) == 0
+        assert set(pl.read_parquet(out / "repeats.parquet")["policy"]) == {"first_fit"}
+        assert pl.read_parquet(out / "summary.parquet").height == 3
+    capsys.readouterr()
+    strange = [*policies, "--repeat-policy", "best_fit"]
+    assert run([*arguments, str(tmp_path / "no"), *strange]) == 2
+    assert capsys.readouterr().err.startswith(
+        "error: 'best_fit' is to meet every order of arrival, but is not replayed at all"
+    )
+    assert not (tmp_path / "no").exists()

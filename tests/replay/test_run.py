@@ -12,6 +12,7 @@ from replay_support import workload
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import STEP_SCHEMA
+from tracekit.replay.placement import all_policies
 from tracekit.replay.run import Run, choose_policies, replay
 from tracekit.replay.run_folder import write_run
 from tracekit.replay.seeds import stream
@@ -42,6 +43,13 @@ def test_all_is_every_policy() -> None:
     assert names[0] == "observed"
     assert {"balanced_allocation", "first_fit", "least_allocated", RESERVOIR} <= set(names)
     assert len(names) == len(set(names))
+
+
+def test_common_are_ten() -> None:
+    names = [str(policy) for policy in choose_policies(["common"], LOAD)]
+    assert names[0] == "observed"
+    assert len(names) == 11
+    assert set(names) < set(all_policies())
 
 
 def test_without_recorded_nodes_there_is_no_observed_row() -> None:

@@ -19,7 +19,7 @@ def command(
     policy: Annotated[
         list[str] | None,
         typer.Option(
-            metavar="all|NAME[param=value,...]",
+            metavar="all|common|NAME[param=value,...]",
             help="A policy, or POLICY+REBALANCER; may be repeated.",
         ),
     ] = None,
@@ -48,6 +48,13 @@ def command(
         int,
         typer.Option("--repeat", "--seeds", min=1, help="Orders of arrival, each its own seed."),
     ] = 1,
+    repeat_policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            metavar="common|NAME[...]",
+            help="Only these meet all orders, the others one; may be repeated.",
+        ),
+    ] = None,
     jobs: Annotated[int, typer.Option(min=1, help="Policies to replay side by side.")] = 1,
     engine: EngineOption = None,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
@@ -56,6 +63,7 @@ def command(
 
     Without --policy every policy is replayed with its defaults. With --repeat 20 every policy
     meets 20 orders of arrival, and is called better only where an interval says so.
+    The word common stands for the ten policies that are compared first.
     Any policy also takes near_weight=W: then nodes count W times more that keep calls between
     services on the node.
     Interrupted, the same command goes on with the policies that are not done yet.
@@ -76,6 +84,7 @@ def command(
             rebalance=rebalance or [],
             gangs=gangs,
             repeats=repeats,
+            repeat_policies=repeat_policy or [],
             jobs=jobs,
             engine=engine,
             progress=shown,

@@ -49,6 +49,9 @@ MEASURES = {
     "moves": Measure(words="moves"),
 }
 
+#: More names than this are counted.
+_NAMED = 4
+
 _SCHEMA = {
     "policy_a": pl.String,
     "policy_b": pl.String,
@@ -162,14 +165,27 @@ def sentences(
     repeats, found : DataFrame
         As ``differences`` takes and gives them.
     ours : sequence of str
-        The policies to speak of; one that left containers waiting is named and not compared.
+        The policies to speak of; one that left containers waiting is named and not compared, nor
+        is one that met a single order.
     """
+    repeated = set(repeats["policy"])
+    once = [name for name in ours if name not in repeated]
+    ours = [name for name in ours if name in repeated]
     waiting = repeats.filter(pl.col("pending") > 0)["policy"].unique().to_list()
     compared = [name for name in ours if name not in waiting]
     known = [name for name in measures if name in repeats.columns]
     said = [_sentence(repeats, found, name, compared) for name in known if len(compared) > 1]
     left = [name for name in ours if name in waiting]
-    return [*said, f"left containers waiting, so not compared: {', '.join(left)}"] if left else said
+    if left:
+        said.append(f"left containers waiting, so not compared: {', '.join(left)}")
+    if once and said:
+        said.append(f"met one order of arrival alone, so not compared: {_few(once)}")
+    return said
+
+
+def _few(names: Sequence[str]) -> str:
+    """The names, or how many they are where a sentence cannot hold them."""
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} other policies"
 
 
 def _sentence(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,6 +40,12 @@ class Replayed:
     placements: pl.DataFrame
     timing: dict[str, Any]
 
+    def measures(self) -> Replayed:
+        """The same without steps and placements, which are kept of the first order alone."""
+        return dataclasses.replace(
+            self, steps=self.steps.clear(), placements=self.placements.clear()
+        )
+
 
 @dataclass(frozen=True)
 class ReplayTask:
@@ -51,8 +58,10 @@ class ReplayTask:
 
     def run(self, on_progress: OnProgress) -> Replayed:
         """Read the workload, unless the last task here had the same, and replay."""
-        load = _ordered(self.source, self.seed) if self.repeat else _loaded(self.source)
-        return replay_one(load, parse_entrant(self.policy), self.seed, lambda: on_progress(1, 0, 0))
+        entrant = parse_entrant(self.policy)
+        if self.repeat:
+            return replay_one(_ordered(self.source, self.seed), entrant, self.seed).measures()
+        return replay_one(_loaded(self.source), entrant, self.seed, lambda: on_progress(1, 0, 0))
 
 
 @functools.lru_cache(maxsize=1)

@@ -11,9 +11,9 @@ from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.compare import MEASURES, differences, with_intervals
 from tracekit.replay.entrant import Entrant
-from tracekit.replay.one import in_order
-from tracekit.replay.replayer import Replayer
-from tracekit.replay.run import BOUND, Run, replay
+from tracekit.replay.one import Replayed
+from tracekit.replay.replayer import Replayer, Turn
+from tracekit.replay.run import Run, assembled
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 
@@ -24,6 +24,7 @@ def repeat_replay(
     *,
     seed: int,
     repeats: int,
+    repeated: Sequence[Entrant] | None = None,
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
@@ -32,12 +33,19 @@ def repeat_replay(
     Repeat 0 is the workload as given, under ``seed``; repeat k has its arrivals rearranged and
     seed + k. Every policy meets the same orders, so that differences between policies are paired.
 
+    Parameters
+    ----------
+    repeated : sequence of Entrant, optional
+        Those of ``policies`` that meet the other orders too; all of them if not given. The others
+        are replayed once and have no intervals.
+
     Returns
     -------
     Run
         The replay in the workload's own order. Its summary has intervals over all repeats;
-        ``repeats`` has one row per repeat and policy: repeat, seed, policy and the measures that
-        are compared; ``differences`` is as ``tracekit.replay.compare.differences`` gives it.
+        ``repeats`` has one row per repeat and repeated policy: repeat, seed, policy and the
+        measures that are compared; ``differences`` is as ``tracekit.replay.compare.differences``
+        gives it.
 
     Raises
     ------
@@ -46,18 +54,14 @@ def repeat_replay(
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
-    replayer = replayer or Replayer()
-    first = replay(workload, policies, seed=seed, replayer=replayer, progress=progress)
-    bound = first.steps.filter(pl.col("policy") == BOUND).drop("policy")
-    rows = [_measures(first, 0)]
-    with progress.task("other orders of arrival", repeats - 1, "orders") as task:
-        for number in range(1, repeats):
-            load = in_order(workload, seed + number)
-            ordered = replayer.for_repeat(number)
-            run = replay(load, policies, seed=seed + number, bound=bound, replayer=ordered)
-            rows.append(_measures(run, number))
-            task.advance(1)
-    measures = pl.concat(rows)
+    again = [one for one in policies if repeated is None or one in repeated]
+    turns = [Turn(policy, seed) for policy in policies]
+    turns += [Turn(one, seed + number, number) for number in range(1, repeats) for one in again]
+    done = (replayer or Replayer()).replay(workload, turns, progress)
+    first = assembled(workload, policies, done[: len(policies)], seed=seed)
+    measures = _measures(
+        [(turn, one) for turn, one in zip(turns, done, strict=True) if turn.policy in again]
+    )
     return dataclasses.replace(
         first,
         summary=with_intervals(first.summary, measures, stream(seed, "intervals")),
@@ -66,11 +70,13 @@ def repeat_replay(
     )
 
 
-def _measures(run: Run, number: int) -> pl.DataFrame:
-    columns = [name for name in MEASURES if name in run.summary.columns]
-    return run.summary.filter(pl.col("policy") != BOUND).select(
-        pl.lit(number, dtype=pl.Int64).alias("repeat"),
-        pl.lit(run.seed, dtype=pl.Int64).alias("seed"),
+def _measures(done: Sequence[tuple[Turn, Replayed]]) -> pl.DataFrame:
+    """One row per repeat and policy, with the columns of a summary that are compared."""
+    rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
+    columns = [name for name in MEASURES if name in rows.columns]
+    return rows.select(
+        pl.Series("repeat", [turn.repeat for turn, _ in done], dtype=pl.Int64),
+        pl.Series("seed", [turn.seed for turn, _ in done], dtype=pl.Int64),
         "policy",
         *columns,
     )

@@ -13,10 +13,10 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.bounds import bound_frame, bound_steps, gaps
 from tracekit.replay.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.measures import STEP_SCHEMA, summarize
-from tracekit.replay.one import labelled
-from tracekit.replay.placement import all_policies, parse_policy
+from tracekit.replay.one import Replayed, labelled
+from tracekit.replay.placement import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.replayer import Replayer
+from tracekit.replay.replayer import Replayer, Turn
 from tracekit.replay.workload import Workload
 
 BOUND = "bound"
@@ -50,7 +50,7 @@ class Run:
 def choose_policies(
     names: Iterable[str], workload: Workload, rebalance: Sequence[RebalancePolicy] = ()
 ) -> tuple[Entrant, ...]:
-    """The policies that texts spell; ``all`` is every one with its defaults.
+    """The policies that texts spell; ``all`` and ``common`` are many, with their defaults.
 
     ``observed`` comes first and is always there, unless the workload has no recorded placement:
     then it is left out of ``all``, and asking for it is an error. With rebalancers each policy is
@@ -60,7 +60,7 @@ def choose_policies(
     if workload.recorded:
         chosen[OBSERVED] = parse_policy(OBSERVED)
     for name in names:
-        for text in sorted(all_policies()) if name == "all" else [name]:
+        for text in policies_of(name):
             policy = parse_entrant(text)
             if "recorded" in policy.reads and not workload.recorded:
                 if name == "all":
@@ -86,19 +86,24 @@ def replay(
     policies: Sequence[Entrant],
     *,
     seed: int,
-    bound: pl.DataFrame | None = None,
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay the workload under each policy; the same seed gives the same run.
 
-    Each policy draws from its own stream, keyed by its name alone. ``bound`` is what
-    ``bound_frame`` gives, where a caller has it already. ``replayer`` does the replays elsewhere,
-    or has some of them done already.
+    Each policy draws from its own stream, keyed by its name alone. ``replayer`` does the replays
+    elsewhere, or has some of them done already.
     """
-    done = (replayer or Replayer()).replay(workload, policies, seed, progress)
-    if bound is None:
-        bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
+    turns = [Turn(policy, seed) for policy in policies]
+    done = (replayer or Replayer()).replay(workload, turns, progress)
+    return assembled(workload, policies, done, seed=seed)
+
+
+def assembled(
+    workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
+) -> Run:
+    """The run that replays of its policies, in their order, make beside the lower bound."""
+    bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
     bound_row = {**summarize(bound), "pending_container_steps": 0}
     rows = [
         {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered)}

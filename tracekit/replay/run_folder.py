@@ -26,7 +26,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "schema": SCHEMA,
         "tool_version": VERSION,
         "seed": run.seed,
-        "repeats": 1 if run.repeats is None else run.repeats["repeat"].n_unique(),
+        "repeats": max((_repeats(run, str(policy)) for policy in run.policies), default=1),
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
@@ -49,12 +49,18 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "policy": str(policy),
                 "name": policy.name(),
                 "source": policy.source,
+                "repeats": _repeats(run, str(policy)),
                 "left_out": [name for name in policy.wants if name not in load.resources],
                 "parameters": spelled(policy),
             }
             for policy in run.policies
         ],
     }
+
+
+def _repeats(run: Run, policy: str) -> int:
+    """How many orders of arrival a policy met."""
+    return 1 if run.repeats is None else max(run.repeats.filter(policy=policy).height, 1)
 
 
 def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
@@ -201,7 +202,18 @@ def command(data: Data) -> str:
     names = [p["policy"] for p in data.run["policies"] if p["policy"] != OBSERVED]
     policies = [f"--policy '{name}'" if "[" in name else f"--policy {name}" for name in names]
     seed = f"--seed {data.run['seed']}"
-    return " ".join(["tracekit replay STORE", *policies, *settings, seed, "--out RUN"])
+    orders = _orders(data.run)
+    return " ".join(["tracekit replay STORE", *policies, *settings, *orders, seed, "--out RUN"])
+
+
+def _orders(run: Mapping[str, Any]) -> list[str]:
+    """How many orders of arrival, and of which policies if not of all."""
+    if run.get("repeats", 1) == 1:
+        return []
+    several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
+    named = [f"--repeat-policy '{p['policy']}'" for p in several if p["policy"] != OBSERVED]
+    every = len(several) == len(run["policies"])
+    return [f"--repeat {run['repeats']}", *([] if every else named)]
 
 
 def _averages(load: dict[str, Any]) -> str:

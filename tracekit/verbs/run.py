@@ -2,28 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
-from tracekit.analysis import analyze
-from tracekit.callgraph.run import callgraph
+import polars as pl
+
 from tracekit.errors import TracekitError
-from tracekit.fit.folder import write_fit
-from tracekit.fit.run import fit_store
-from tracekit.progress import SILENT, Progress
-from tracekit.query.run import run as run_query
+from tracekit.progress import SILENT, Progress, Task
+from tracekit.replay.bootstrap import FEWEST
 from tracekit.report.render import render
 from tracekit.store import Store, ingest, open_store
+from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.synth import write as synthesize
-from tracekit.verbs.bind import bind
-from tracekit.verbs.replay import replay
+from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage, Stage
+from tracekit.verbs.replay import replay_by
 
 SYNTH = "synth:"
 #: What a run writes.
 _STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
-#: More containers than this are not bound one by one unasked: about a minute.
-MOST_BOUND = 5000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +53,9 @@ def run(
     out: str | Path,
     *,
     policies: Sequence[str] = ("all",),
+    repeats: int = FEWEST,
     seed: int = 0,
+    jobs: int | None = None,
     memory_limit_bytes: int = 2**30,
     progress: Progress = SILENT,
 ) -> RunSummary:
@@ -63,6 +66,11 @@ def run(
     source : a folder of trace files, one file, or ``synth:<preset>`` for a made-up trace
     out : gets ``store/``, ``analysis/``, ``calls/``, ``fit/``, ``replay/`` and ``report.html``,
         and ``bound/`` where it is known who sits on which vCPU
+    repeats : orders of arrival that policies meet which are named, and of ``all`` those that are
+        ``common``; the others meet one. The default is the fewest that an interval needs
+    jobs : processes side by side; as many as there are cores if not given. With more than one,
+        analysis, call graphs, fit and replays are under way together. What is written does not
+        depend on it
 
     Raises
     ------
@@ -71,19 +79,28 @@ def run(
     """
     out = Path(out)
     _check_out(out)
-    traces = _synthesize(str(source), out, seed, progress)
+    traces = _synthesize(str(source), out, seed, jobs, progress)
     progress.stage("ingest")
-    ingest(traces, out / "store", memory_limit_bytes=memory_limit_bytes, progress=progress)
+    ingest(
+        traces, out / "store", jobs=jobs, memory_limit_bytes=memory_limit_bytes, progress=progress
+    )
     store = open_store(out / "store")
-    progress.stage("check and analyse")
-    ledger = run_query(store, "quality/ledger")
-    analyze(store, out / "analysis", progress=progress)
-    _rebuild_calls(store, out / "calls", progress)
-    _fit(store, traces, out, progress)
     skipped = _nothing_to_replay(store)
-    if not skipped:
-        progress.stage("replay")
-        replay(store.path, policies, out=out / "replay", seed=seed, progress=progress)
+    with _crew(jobs or os.cpu_count() or 1) as crew:
+        alone = crew.size == 1
+        with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
+            if not skipped:
+                progress.stage("replay" if alone else "replay, side by side with these")
+                replay_by(
+                    None if alone else crew,
+                    store.path,
+                    policies,
+                    out=out / "replay",
+                    seed=seed,
+                    repeats=repeats,
+                    repeat_policies=["common"] if list(policies) == ["all"] else [],
+                    progress=progress,
+                )
     progress.stage("report")
     shown = store.path if skipped else out / "replay"
     report = render(shown, out / "report.html", progress=progress)
@@ -92,33 +109,57 @@ def run(
         store=store.path,
         replay=None if skipped else out / "replay",
         report=report.path,
-        defects=ledger.height,
+        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet")
+        .select(pl.len())
+        .collect()
+        .item(),
         findings=report.findings,
         skipped=tuple(skipped),
     )
 
 
-def _rebuild_calls(store: Store, out: Path, progress: Progress) -> None:
-    """The call graphs, where the trace has calls."""
+@contextlib.contextmanager
+def _crew(jobs: int) -> Iterator[Crew]:
+    """Processes of this machine; stopped at once if anything goes wrong."""
+    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
+    try:
+        yield crew
+    finally:
+        crew.close()
+
+
+def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
+    """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
+    stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
     if any(entry.rows for entry in store.manifest.parts("call")):
-        progress.stage("call graphs")
-        callgraph(store, out, progress=progress)
+        stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
+    if store.manifest.parts("container_usage"):
+        stages.append(FitStage(store.path, traces, out / "fit", out / "bound"))
+    return stages
 
 
-def _fit(store: Store, traces: Path, out: Path, progress: Progress) -> None:
-    """What neighbours cost, where there are containers; a made-up trace knows who sits where."""
-    if not store.manifest.parts("container_usage"):
-        return
-    progress.stage("fit")
-    files = [traces / "truth" / f"{name}.csv" for name in ("monitoring", "topology")]
-    known = all(file.is_file() for file in files)
-    binding, topology = files if known else (None, None)
-    found = fit_store(store, binding=binding, topology=topology, progress=progress)
-    write_fit(found, out / "fit")
-    if known and found.rows.height <= MOST_BOUND and found.fitted.pooled["k1"][0] is not None:
-        progress.stage("bind")
-        truth = traces / "truth" / "binding.parquet"
-        bind(store.path, fit=out / "fit", truth=truth, out=out / "bound", progress=progress)
+@contextlib.contextmanager
+def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[None]:
+    """The stages begun before, and done after, what is done within."""
+    running = []
+    with progress.task("other stages", len(stages), "stages") as task:
+        for stage in stages:
+            progress.stage(stage.name)
+            future = crew.submit(stage, lambda *_: None)
+            if future.done():
+                # alone: a stage that failed ends the run here, not after the replays
+                future.result()
+            future.add_done_callback(partial(_tell, task, stage.name))
+            running.append(future)
+        yield
+        for future in running:
+            future.result()
+
+
+def _tell(task: Task, name: str, done: Future[None]) -> None:
+    """What failed is told by what it raises."""
+    if not done.cancelled() and done.exception() is None:
+        task.advance(1, name)
 
 
 def _check_out(out: Path) -> None:
@@ -140,14 +181,14 @@ def _ours(name: str) -> bool:
     return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
-def _synthesize(source: str, out: Path, seed: int, progress: Progress) -> Path:
+def _synthesize(source: str, out: Path, seed: int, jobs: int | None, progress: Progress) -> Path:
     """The folder of trace files; made now when the source is ``synth:<preset>``."""
     if not source.startswith(SYNTH):
         return Path(source)
     progress.stage("synthesize")
     preset = source.removeprefix(SYNTH)
     # 0: as many processes as the preset and this machine's cores and memory can use
-    synthesize(out / "trace", preset=preset, seed=seed, jobs=0, progress=progress)
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs or 0, progress=progress)
     return out / "trace"
 
 

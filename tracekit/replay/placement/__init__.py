@@ -51,6 +51,10 @@ class PlacementPolicy:
     joint : bool
         Whether a node's score depends on the other candidates. Then an engine must offer all nodes
         with room at once, and may keep no score from one decision to the next.
+    common : bool
+        Whether it is one of the ten that are compared first: what a Kubernetes cluster can be set
+        to without writing code, the load-aware plugins beside it, and the plain baselines. The
+        word ``common`` stands for them.
     batched : bool
         Whether it decides for several containers at once, by ``select``; see ``_batch.py``.
     wants : tuple of str
@@ -65,6 +69,7 @@ class PlacementPolicy:
     aliases: ClassVar[tuple[str, ...]] = ()
     filtered: ClassVar[bool] = True
     joint: ClassVar[bool] = False
+    common: ClassVar[bool] = False
     batched: ClassVar[bool] = False
     wants: ClassVar[tuple[str, ...]] = ()
     file: ClassVar[str | None] = None
@@ -182,6 +187,14 @@ class PlacementPolicy:
 def all_policies() -> dict[str, type[PlacementPolicy]]:
     """Every placement policy, by name."""
     return registry.subclasses(sys.modules[__name__], PlacementPolicy)
+
+
+def policies_of(word: str) -> list[str]:
+    """The names that ``all`` or ``common`` stands for, in order; any other text is one policy."""
+    known = all_policies()
+    if word == "common":
+        return sorted(name for name, kind in known.items() if kind.common)
+    return sorted(known) if word == "all" else [word]
 
 
 def get_policy(name: str) -> type[PlacementPolicy]:

@@ -25,6 +25,7 @@ _LEGACY = {"legacy_100": 100, "legacy_10": 10}
 class BalancedAllocation(PlacementPolicy):
     """Keep the requested fractions of the resources close to each other on every node."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "kubernetes v1.35 noderesources/balanced_allocation.go (NodeResourcesBalancedAllocation)"

@@ -18,6 +18,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class BestFit(PlacementPolicy):
     """Fill the fullest node that still has room, to keep others empty."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "best-fit bin packing; leftover=amount chooses as AccaSim 1.1.3 Best_Fit does"

@@ -22,6 +22,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class DefaultScheduler(PlacementPolicy):
     """Place as kube-scheduler does out of the box, where only requests tell nodes apart."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "kubernetes v1.34 pkg/scheduler/schedule_one.go and apis/config/v1/default_plugins.go"

@@ -16,6 +16,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class FirstFit(PlacementPolicy):
     """Fill the nodes one after the other, in the order of the workload."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "first-fit bin packing; FF of the CTM21 analysis (Yao et al. 2023)"
 

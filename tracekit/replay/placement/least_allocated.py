@@ -18,6 +18,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class LeastAllocated(PlacementPolicy):
     """Spread requests: prefer the node with the most left, resource by resource in integers."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "kubernetes v1.34 noderesources/least_allocated.go (NodeResourcesFit, LeastAllocated)"

@@ -24,6 +24,7 @@ FloatArray = NDArray[np.float64]
 class LoadVariationRiskBalancing(LoadAware):
     """Balance mean and deviation of load together: the worse of cpu and memory decides."""
 
+    common: ClassVar[bool] = True
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/trimaran/loadvariationriskbalancing"
         " (LoadVariationRiskBalancing)"

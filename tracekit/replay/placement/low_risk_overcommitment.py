@@ -32,6 +32,7 @@ _NAMES = ("cpu", "memory")
 class LowRiskOvercommitment(LoadAware):
     """Avoid nodes whose limits are promised beyond capacity or whose load may exceed requests."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage"})
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/trimaran/lowriskovercommitment (LowRiskOverCommitment)"

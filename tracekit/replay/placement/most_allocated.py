@@ -18,6 +18,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class MostAllocated(PlacementPolicy):
     """Pack requests: prefer the node with the least left, resource by resource in integers."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = (
         "kubernetes v1.34 noderesources/most_allocated.go (NodeResourcesFit, MostAllocated)"

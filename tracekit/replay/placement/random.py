@@ -18,6 +18,7 @@ from tracekit.replay.snapshot import Container, Snapshot
 class Random(PlacementPolicy):
     """Every node is as good as any other: the yardstick that a policy has to beat."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "uniform choice by reservoir sampling, drawn from the replay's seed"
 

@@ -25,6 +25,7 @@ FloatArray = NDArray[np.float64]
 class TargetLoadPacking(LoadAware):
     """Pack by predicted CPU use: best just at the target, worse above it than when idle."""
 
+    common: ClassVar[bool] = True
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "limits", "usage", "placed"})
     source: ClassVar[str] = (
         "scheduler-plugins 903da7df pkg/trimaran/targetloadpacking (TargetLoadPacking)"
