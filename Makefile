@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-full docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -55,6 +55,9 @@ bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies bu
 
 bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 	$(BIN)/python tests/bench/bench_callgraph.py 50
+
+bench-full: $(VENV)/.dev ## the main job at the trace's own size: each stage, then all at once
+	$(BIN)/python tests/bench/bench_full.py
 
 docs: $(VENV)/.dev ## write docs/reference anew from the code
 	$(BIN)/python tests/support/docs_support.py

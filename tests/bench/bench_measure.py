@@ -61,7 +61,7 @@ class _Peak:
         threading.Thread(target=self._watch, args=(pid,), daemon=True).start()
 
     def _watch(self, pid: int) -> None:
-        while (now := sum(_resident(one) for one in _with_children(pid))) or _lives(pid):
+        while (now := sum(_resident(one) for one in with_children(pid))) or _lives(pid):
             self.bytes = max(self.bytes, now)
             time.sleep(_EVERY_S)
 
@@ -70,7 +70,8 @@ def _lives(pid: int) -> bool:
     return Path(f"/proc/{pid}/statm").exists()
 
 
-def _with_children(pid: int) -> list[int]:
+def with_children(pid: int) -> list[int]:
+    """A process and all below it."""
     found = [pid]
     for task in Path(f"/proc/{pid}/task").glob("*/children"):
         try:
@@ -78,7 +79,7 @@ def _with_children(pid: int) -> list[int]:
         except OSError:
             continue
         for child in children:
-            found += _with_children(int(child))
+            found += with_children(int(child))
     return found
 
 

@@ -121,7 +121,12 @@ def test_the_command_prints_where_to_look(
 
 
 def test_json(real_rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line(["run", str(real_rows), "--out", str(tmp_path / "out"), "--json"]) == 0
+    assert (
+        command_line(
+            ["run", str(real_rows), "--out", str(tmp_path / "out"), "--repeat", "1", "--json"]
+        )
+        == 0
+    )
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "tracekit/run/1"
     assert Path(document["report"]).stat().st_size > 100_000

@@ -12,7 +12,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.compare import MEASURES, differences, with_intervals
 from tracekit.replay.entrant import Entrant
 from tracekit.replay.one import Replayed
-from tracekit.replay.replayer import Replayer, Turn
+from tracekit.replay.replayer import Planned, Replayer
 from tracekit.replay.run import Run, assembled
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
@@ -55,12 +55,14 @@ def repeat_replay(
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
     again = [one for one in policies if repeated is None or one in repeated]
-    turns = [Turn(policy, seed) for policy in policies]
-    turns += [Turn(one, seed + number, number) for number in range(1, repeats) for one in again]
-    done = (replayer or Replayer()).replay(workload, turns, progress)
+    planned = [Planned(policy, seed) for policy in policies]
+    planned += [
+        Planned(one, seed + number, number) for number in range(1, repeats) for one in again
+    ]
+    done = (replayer or Replayer()).replay(workload, planned, progress)
     first = assembled(workload, policies, done[: len(policies)], seed=seed)
     measures = _measures(
-        [(turn, one) for turn, one in zip(turns, done, strict=True) if turn.policy in again]
+        [(plan, one) for plan, one in zip(planned, done, strict=True) if plan.policy in again]
     )
     return dataclasses.replace(
         first,
@@ -70,13 +72,13 @@ def repeat_replay(
     )
 
 
-def _measures(done: Sequence[tuple[Turn, Replayed]]) -> pl.DataFrame:
+def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:
     """One row per repeat and policy, with the columns of a summary that are compared."""
     rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
     columns = [name for name in MEASURES if name in rows.columns]
     return rows.select(
-        pl.Series("repeat", [turn.repeat for turn, _ in done], dtype=pl.Int64),
-        pl.Series("seed", [turn.seed for turn, _ in done], dtype=pl.Int64),
+        pl.Series("repeat", [plan.repeat for plan, _ in done], dtype=pl.Int64),
+        pl.Series("seed", [plan.seed for plan, _ in done], dtype=pl.Int64),
         "policy",
         *columns,
     )

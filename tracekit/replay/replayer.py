@@ -16,7 +16,7 @@ from tracekit.store.crew import Crew
 
 
 @dataclass(frozen=True)
-class Turn:
+class Planned:
     """One replay to be done: a policy under a seed, and which order of arrival it meets.
 
     Order 0 is the workload's own; what is replayed in another gives measures alone.
@@ -50,66 +50,66 @@ class Replayer:
         self._source = source
 
     def replay(
-        self, load: Workload, turns: Sequence[Turn], progress: Progress = SILENT
+        self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
     ) -> list[Replayed]:
-        """One replay for each turn, in their order; they are under way in any order."""
-        done = {at: self._known(turn, progress) for at, turn in enumerate(turns)}
-        waiting = {at: turns[at] for at, known in done.items() if known is None}
+        """One replay for each plan, in their order; they are under way in any order."""
+        done = {at: self._known(plan, progress) for at, plan in enumerate(planned)}
+        waiting = {at: planned[at] for at, known in done.items() if known is None}
         if self._crew is not None and self._source is not None:
             found = self._elsewhere(waiting, progress)
         else:
             found = dict(self._here(load, waiting, progress))
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
-    def _known(self, turn: Turn, progress: Progress) -> Replayed | None:
+    def _known(self, plan: Planned, progress: Progress) -> Replayed | None:
         if self._kept is None:
             return None
         try:
-            return self._kept.get(turn.policy, turn.seed, turn.repeat)
+            return self._kept.get(plan.policy, plan.seed, plan.repeat)
         except DamagedReplayError as error:
             progress.stage(
-                f"{turn.policy} is replayed anew, what was kept of it is damaged: {error}"
+                f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
             )
             return None
 
-    def _keep(self, turn: Turn, one: Replayed) -> Replayed:
+    def _keep(self, plan: Planned, one: Replayed) -> Replayed:
         if self._kept is not None:
-            self._kept.put(turn.policy, turn.seed, turn.repeat, one)
+            self._kept.put(plan.policy, plan.seed, plan.repeat, one)
         return one
 
     def _here(
-        self, load: Workload, waiting: Mapping[int, Turn], progress: Progress
+        self, load: Workload, waiting: Mapping[int, Planned], progress: Progress
     ) -> Iterator[tuple[int, Replayed]]:
         """One after the other, an order of arrival at a time."""
-        own = {at: turn for at, turn in waiting.items() if not turn.repeat}
-        for at, turn in own.items():
-            with progress.task(str(turn.policy), len(load.times_ms), "steps") as task:
-                one = replay_one(load, turn.policy, turn.seed, lambda task=task: task.advance(1))  # type: ignore[misc]
-            yield at, self._keep(turn, one)
+        own = {at: plan for at, plan in waiting.items() if not plan.repeat}
+        for at, plan in own.items():
+            with progress.task(str(plan.policy), len(load.times_ms), "steps") as task:
+                one = replay_one(load, plan.policy, plan.seed, lambda task=task: task.advance(1))  # type: ignore[misc]
+            yield at, self._keep(plan, one)
         others = sorted(waiting.keys() - own.keys(), key=lambda at: (waiting[at].repeat, at))
         ordered, repeat = load, 0
         with progress.task("other orders of arrival", len(others), "replays") as task:
             for at in others:
-                turn = waiting[at]
-                if turn.repeat != repeat:
-                    ordered, repeat = in_order(load, turn.seed), turn.repeat
-                one = replay_one(ordered, turn.policy, turn.seed).measures()
-                yield at, self._keep(turn, one)
-                task.advance(1, str(turn.policy))
+                plan = waiting[at]
+                if plan.repeat != repeat:
+                    ordered, repeat = in_order(load, plan.seed), plan.repeat
+                one = replay_one(ordered, plan.policy, plan.seed).measures()
+                yield at, self._keep(plan, one)
+                task.advance(1, str(plan.policy))
 
-    def _elsewhere(self, waiting: Mapping[int, Turn], progress: Progress) -> dict[int, Replayed]:
+    def _elsewhere(self, waiting: Mapping[int, Planned], progress: Progress) -> dict[int, Replayed]:
         """Side by side, the longest first, so that none of them is left over at the end."""
         assert self._crew is not None  # noqa: S101 - as the caller saw
         assert self._source is not None  # noqa: S101 - same
         at_of: dict[Future[Replayed], int] = {}
         for at in sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched):
-            turn = waiting[at]
-            task = ReplayTask(self._source, turn.policy.address(), turn.seed, turn.repeat)
+            plan = waiting[at]
+            task = ReplayTask(self._source, plan.policy.address(), plan.seed, plan.repeat)
             at_of[self._crew.submit(task, lambda *_: None)] = at
         found = {}
         with progress.task("replays", len(waiting), "replays") as shown:
             for future in as_completed(at_of):
-                turn = waiting[at_of[future]]
-                found[at_of[future]] = self._keep(turn, future.result())
-                shown.advance(1, str(turn.policy))
+                plan = waiting[at_of[future]]
+                found[at_of[future]] = self._keep(plan, future.result())
+                shown.advance(1, str(plan.policy))
         return found

@@ -16,7 +16,7 @@ from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.one import Replayed, labelled
 from tracekit.replay.placement import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.replayer import Replayer, Turn
+from tracekit.replay.replayer import Planned, Replayer
 from tracekit.replay.workload import Workload
 
 BOUND = "bound"
@@ -94,8 +94,8 @@ def replay(
     Each policy draws from its own stream, keyed by its name alone. ``replayer`` does the replays
     elsewhere, or has some of them done already.
     """
-    turns = [Turn(policy, seed) for policy in policies]
-    done = (replayer or Replayer()).replay(workload, turns, progress)
+    planned = [Planned(policy, seed) for policy in policies]
+    done = (replayer or Replayer()).replay(workload, planned, progress)
     return assembled(workload, policies, done, seed=seed)
 
 
