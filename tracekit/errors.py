@@ -27,6 +27,18 @@ class TracekitError(Exception):
         self.hint = hint
         self.details = tuple(details)
 
+    def __reduce__(self) -> tuple[object, ...]:
+        """A worker's error comes out where the task came from, whatever it was made of."""
+        return _again, (type(self), self.args, self.__dict__)
+
+
+def _again(
+    kind: type[TracekitError], args: tuple[object, ...], state: dict[str, object]
+) -> TracekitError:
+    error = kind.__new__(kind, *args)
+    error.__dict__.update(state)
+    return error
+
 
 class CheckFailedError(TracekitError):
     """The work is done, but a check the user asked for failed."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+import sys
 from pathlib import Path
 
 import pytest
@@ -108,3 +110,72 @@ def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
         load_own_policy(tmp_path / "none.py")
     with pytest.raises(TracekitError, match="cannot be a policy's name"):
         load_own_policy(written(tmp_path, GOOD, "my-policy.py"))
+
+
+#: What a policy's code may do instead of answering, and what is said of it.
+MISDEEDS = [
+    ("import sys; sys.exit(0)", "failed at line LINE: SystemExit: 0"),
+    ("raise BaseException('no')", "failed at line LINE: BaseException: no"),
+    ("raise KeyboardInterrupt", "failed at line LINE: KeyboardInterrupt"),
+    ("raise GeneratorExit", "failed at line LINE: GeneratorExit"),
+    ("1 / 0", "failed at line LINE: ZeroDivisionError"),
+    ("while True: pass", "took longer than 0.2 s"),
+    ("container.request.flags.writeable = True; container.request[:] = 0",
+     r"score changed container\.request"),
+    ("object.__setattr__(container, 'request', container.request * 2)",
+     r"score changed container\.request"),
+    ("nodes.flags.writeable = True; nodes[:] = 0", "score changed nodes"),
+    ("return left[:, 0] * np.nan", "score gave NaN for node 0"),
+    ("return left[:, 0] + np.inf", "score gave inf for node 0"),
+    ("return left", r"score gave \(\d, 2\) for"),
+    ("return None", "score gave NoneType for"),
+    ("return left[:, 0].astype(str)", "expected int64 or float64"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("late", [False, True], ids=["at once", "late"])
+@pytest.mark.parametrize(("misdeed", "told"), MISDEEDS, ids=[told[:30] for _, told in MISDEEDS])
+def test_whatever_it_does_is_one_error_of_its_file(
+    tmp_path: Path, misdeed: str, told: str, late: bool
+) -> None:
+    """``late``: only after the promises were asked, in the middle of the replay."""
+    counted = f"CALLS.append(0)\n        if {'len(CALLS) > 500' if late else 'True'}:"
+    limit = 0.2 if "while" in misdeed else 10.0
+    text = (
+        GOOD.replace(SCORE, f"{counted}\n            {misdeed}\n        {SCORE}")
+        .replace('"our own idea"\n', f'"our own idea"\n    limit_s: ClassVar = {limit}\n')
+        .replace("import numpy as np\n", "import numpy as np\nCALLS = []\n")
+    )
+    line = text[: text.index(misdeed)].count("\n") + 1
+    path = written(tmp_path, text)
+    load = workload([(9000, 9000)] * 3, [(0, 9000, 1, 1)] * 600)
+    with pytest.raises(TracekitError, match=told.replace("LINE", str(line))) as error:
+        replay(load, choose_policies([str(path)], load), seed=0)
+    assert str(path) in error.value.what
+    assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    "statement", ["import sys; sys.exit(0)", "raise BaseException('no')", "raise KeyboardInterrupt"]
+)
+def test_a_file_that_ends_the_program_does_not(tmp_path: Path, statement: str) -> None:
+    with pytest.raises(TracekitError, match=r"mine\.py:1 does not run: "):
+        load_own_policy(written(tmp_path, f"{statement}\n"))
+
+
+def test_a_file_that_never_ends_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules[load_own_policy.__module__], "IMPORT_LIMIT_S", 0.2)
+    text = "while True:\n    try:\n        pass\n    except Exception:\n        pass\n"
+    with pytest.raises(TracekitError, match=r"mine\.py:\d: importing it took longer than 0\.2 s"):
+        load_own_policy(written(tmp_path, text))
+
+
+def test_a_broken_promise_comes_out_of_a_worker_as_it_was(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError) as error:
+        load_own_policy(written(tmp_path, GOOD.replace(SCORE, "return 1.0")))
+    again = pickle.loads(pickle.dumps(error.value))  # noqa: S301 - made here
+    assert (type(again), again.what, again.hint) == (
+        type(error.value),
+        error.value.what,
+        error.value.hint,
+    )

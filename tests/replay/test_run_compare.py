@@ -99,6 +99,10 @@ def test_thresholds(runs: dict[str, Path], text: str, failed: bool) -> None:
     ("text", "said"),
     [
         ("imbalance_mean", "compares nothing"),
+        ("-" * 20_000 + "1 > base", "has 20,008 characters, at most 2,000 are read"),
+        ("+".join(["1"] * 900) + " > base", "is nested more than 100 deep"),
+        ("(" * 900 + "1" + ")" * 900 + " > base", "is not an expression"),
+        ("imbalance_mean > " + "-" * 1900 + "1", "is nested more than 100 deep"),
         ("imbalance_mean >", "is not an expression"),
         ("1 > 2", "names no measure"),
         ("open('x') > 1", "no number, measure or sum"),

@@ -15,8 +15,9 @@ from types import ModuleType
 import numpy as np
 
 from tracekit.errors import TracekitError
+from tracekit.replay.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.replay.placement import PlacementPolicy, all_policies
-from tracekit.replay.promises import check_promises
+from tracekit.replay.promises import check_promises, check_result
 
 SUFFIX = ".py"
 _PACKAGE = "own_policies"
@@ -46,9 +47,12 @@ def load_own_policy(path: Path) -> type[PlacementPolicy]:
             f"{path} defines {len(found)} placement policies, expected one",
             hint="one class derived from tracekit.replay.placement.PlacementPolicy per file",
         )
-    found[0].file = str(path.resolve())
-    check_promises(found[0], np.random.default_rng(0))
-    return found[0]
+    kind = found[0]
+    kind.file = str(path.resolve())
+    guard(kind, functools.partial(check_result, kind))
+    with answers_for(kind.file, "the policy", kind.limit_s):
+        check_promises(kind, np.random.default_rng(0))
+    return kind
 
 
 def _check_name(path: Path) -> None:
@@ -76,22 +80,18 @@ def _imported(path: Path) -> ModuleType:
         raise TracekitError(f"{path} is no Python file", hint="its name must end in .py")
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
+    file = str(path.resolve())
     try:
-        spec.loader.exec_module(module)
-    except Exception as error:
+        with answers_for(file, "importing it", IMPORT_LIMIT_S):
+            spec.loader.exec_module(module)
+    except OwnPolicyError as error:
         del sys.modules[name]
+        cause = error.__cause__
+        if cause is None:
+            raise
+        line = line_of(file, cause)
         raise TracekitError(
-            f"{path}{_line(error, path)} does not run: {type(error).__name__}: {error}",
+            f"{path}{f':{line}' if line else ''} does not run: {type(cause).__name__}: {cause}",
             hint="run it with python to see more: a policy file must import cleanly",
-        ) from error
+        ) from cause
     return module
-
-
-def _line(error: Exception, path: Path) -> str:
-    if isinstance(error, SyntaxError):
-        return f":{error.lineno}"
-    trace, line = error.__traceback__, 0
-    while trace:
-        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == str(path.resolve()) else line
-        trace = trace.tb_next
-    return f":{line}" if line else ""

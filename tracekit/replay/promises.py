@@ -7,7 +7,6 @@ before it may decide anything. A broken promise is a TracekitError that says wha
 from __future__ import annotations
 
 import dataclasses
-import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -17,6 +16,7 @@ from numpy.typing import NDArray
 from tracekit.errors import TracekitError
 from tracekit.replay import parameters
 from tracekit.replay.cluster import Cluster
+from tracekit.replay.guard import OwnPolicyError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError
 from tracekit.replay.snapshot import Container, Placed, Snapshot
 from tracekit.replay.usage import SeriesUsage
@@ -30,7 +30,8 @@ class PromiseError(TracekitError):
     """A policy does not do what every policy does."""
 
     def __init__(self, kind: type[PlacementPolicy], what: str, hint: str) -> None:
-        super().__init__(f"policy {kind.name()}: {what}", hint=hint)
+        where = f"{kind.file}: " if kind.file else ""
+        super().__init__(f"{where}policy {kind.name()}: {what}", hint=hint)
 
 
 @dataclasses.dataclass(frozen=True)
@@ -112,26 +113,52 @@ def reads_back(kind: type[PlacementPolicy]) -> None:
 
 
 def scores_every_node(policy: PlacementPolicy, case: Case) -> None:
-    """One number for every node offered, int64 or float64, never NaN."""
-    scores = _scored(policy, case, case.nodes)
-    kind = type(policy)
-    if not isinstance(scores, np.ndarray) or scores.shape != case.nodes.shape:
-        shape = getattr(scores, "shape", type(scores).__name__)
+    """One number for every node offered, int64 or float64, finite."""
+    check_scores(type(policy), _scored(policy, case, case.nodes), len(case.nodes))
+
+
+def check_result(
+    kind: type[PlacementPolicy], method: str, found: Any, given: tuple[Any, ...]
+) -> None:
+    """Raise PromiseError for what a method of a policy gave back, if it is none of its kind."""
+    if method == "score":
+        check_scores(kind, found, len(given[2]))
+    elif method == "normalize":
+        check_scores(kind, found, len(given[0]), method)
+    elif method == "admits" and not (
+        isinstance(found, np.ndarray) and found.dtype == bool and found.shape == given[2].shape
+    ):
+        raise PromiseError(
+            kind, f"admits gave {_told_of(found)}, expected one bool per node", "compare arrays"
+        )
+
+
+def check_scores(
+    kind: type[PlacementPolicy], scores: Any, nodes: int, method: str = "score"
+) -> None:
+    """Raise PromiseError unless there is one finite number for each of so many nodes."""
+    if not isinstance(scores, np.ndarray) or scores.shape != (nodes,):
         raise PromiseError(
             kind,
-            f"score gave {shape} for {len(case.nodes)} nodes, expected shape {case.nodes.shape}",
+            f"{method} gave {_told_of(scores)} for {nodes} nodes, expected shape ({nodes},)",
             "return one number per node of 'nodes', in that order",
         )
     if scores.dtype not in (np.int64, np.float64):
         hint = "end with .astype(np.float64)"
-        raise PromiseError(kind, f"score gave {scores.dtype}, expected int64 or float64", hint)
-    if np.isnan(scores).any():
-        node = int(np.flatnonzero(np.isnan(scores))[0])
+        raise PromiseError(kind, f"{method} gave {scores.dtype}, expected int64 or float64", hint)
+    odd = np.flatnonzero(~np.isfinite(scores))
+    if odd.size:
+        node = int(odd[0])
+        found = "NaN" if np.isnan(scores[node]) else str(scores[node])
         raise PromiseError(
             kind,
-            f"score gave NaN for node {node} of {len(case.nodes)}",
+            f"{method} gave {found} for node {node} of {nodes}",
             "usage is NaN where nothing was measured, a capacity may be 0: say what then counts",
         )
+
+
+def _told_of(found: Any) -> Any:
+    return getattr(found, "shape", type(found).__name__)
 
 
 def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Generator) -> None:
@@ -215,21 +242,7 @@ def _teaching(kind: type[PlacementPolicy], call: Callable[[], Any]) -> Any:
     """What the call gives; what goes wrong in the policy's own lines is told with its line."""
     try:
         return call()
-    except ScoreError:
+    except (ScoreError, OwnPolicyError, PromiseError):
         raise
     except TracekitError as error:
         raise PromiseError(kind, error.what, error.hint or "see CONTRIBUTING") from None
-    except Exception as error:
-        raise PromiseError(kind, *_told(kind, error)) from error
-
-
-def _told(kind: type[PlacementPolicy], error: Exception) -> tuple[str, str]:
-    file = getattr(sys.modules.get(kind.__module__), "__file__", None)
-    trace, line = error.__traceback__, 0
-    while trace:
-        line = trace.tb_lineno if trace.tb_frame.f_code.co_filename == file else line
-        trace = trace.tb_next
-    what = f"score failed at line {line}: {type(error).__name__}: {error}"
-    if "read-only" in str(error):
-        return what, "a snapshot is not to be changed: compute new arrays from it"
-    return what, "snapshot arrays have shape (nodes, resources): index them with 'nodes' first"

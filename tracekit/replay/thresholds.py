@@ -29,6 +29,8 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
 }
+#: Far more than any threshold takes, and far less than what reading one could choke on.
+_LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 _EXAMPLE = "for example --fail-if 'imbalance_mean > 1.05 * base'"
 
 Row = Mapping[str, Any]
@@ -72,11 +74,15 @@ class Threshold:
 
 def parse_threshold(text: str) -> Threshold:
     """A threshold from its text; raises TracekitError that says what is wrong with it."""
+    if len(text) > _LONGEST:
+        raise _wrong(text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
     policy, expression = _policy_and_expression(text)
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
-    except SyntaxError:
+    except (SyntaxError, ValueError, MemoryError, RecursionError):
         raise _wrong(text, "is not an expression") from None
+    if _depth(tree) > _DEEPEST:
+        raise _wrong(text, f"is nested more than {_DEEPEST} deep")
     if not isinstance(tree, ast.Compare):
         raise _wrong(text, "compares nothing")
     for node in ast.walk(tree):
@@ -114,8 +120,19 @@ def _allowed(node: ast.AST) -> bool:
     return isinstance(node, plain)
 
 
+def _depth(tree: ast.AST) -> int:
+    """How deep an expression is nested; a long sum is as deep as it has terms."""
+    level: list[ast.AST] = [tree]
+    depth = 0
+    while level:
+        level = [child for node in level for child in ast.iter_child_nodes(node)]
+        depth += 1
+    return depth
+
+
 def _wrong(text: str, what: str) -> TracekitError:
-    return TracekitError(f"--fail-if '{text}' {what}", hint=_EXAMPLE)
+    shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
+    return TracekitError(f"--fail-if '{shown}' {what}", hint=_EXAMPLE)
 
 
 class _Values:

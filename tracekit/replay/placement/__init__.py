@@ -62,6 +62,8 @@ class PlacementPolicy:
         the policy leaves it out, and a report must say so.
     file : str, optional
         Where a user's own policy is written; None for those of tracekit.
+    limit_s : float
+        How long a user's own policy may be at one decision; asked of no other.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -73,6 +75,7 @@ class PlacementPolicy:
     batched: ClassVar[bool] = False
     wants: ClassVar[tuple[str, ...]] = ()
     file: ClassVar[str | None] = None
+    limit_s: ClassVar[float] = 10.0
 
     tie: Annotated[
         Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
