@@ -23,7 +23,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.seeds import stream
-from tracekit.replay.trace import survey
+from tracekit.replay.trace import matrix, survey
 from tracekit.replay.trace.workload import workload_from_store
 from tracekit.replay.workload import Workload
 
@@ -252,6 +252,7 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     container_rows=container_rows,
     cuts=some.lists(some.integers(0, 40), max_size=3),
     ordered=some.booleans(),
+    worth_compiling=some.sampled_from([0, 1000]),
     assumed=some.fixed_dictionaries(
         {
             "edge_steps": some.sampled_from([0, 2]),
@@ -262,7 +263,12 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     ),
 )
 def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
-    node_rows: list[Any], container_rows: list[Any], cuts: list[int], ordered: bool, assumed: Any
+    node_rows: list[Any],
+    container_rows: list[Any],
+    cuts: list[int],
+    ordered: bool,
+    worth_compiling: int,
+    assumed: Any,
 ) -> None:
     """Gaps, ties, several nodes, rows between the steps, strays, numbers that are none."""
     rows = [
@@ -279,7 +285,8 @@ def test_parts_of_any_rows_in_any_order_give_the_workload_of_their_frames(
     except TracekitError as refused:
         with pytest.raises(TracekitError, match=f"^{re.escape(refused.what)}$"):
             from_parts(*given_parts)
-    else:
+        return
+    with mock.patch.object(matrix, "WORTH_COMPILING", worth_compiling):
         assert_same(from_parts(*given_parts), plain)
 
 

@@ -120,6 +120,8 @@ def replay_by(
     with contextlib.ExitStack() as opened:
         if isinstance(crew, Workers):
             source = opened.enter_context(shared(load, kept_folder(Path(out)) / "workload"))
+            # gone before the shared one is there: one of them may fit where two do not
+            del load
             load = source.load()
         replayer = Replayer(kept=kept, crew=crew, source=source)
         run = (

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.replay.fast.choose import WORTH_COMPILING
 from tracekit.replay.series import Axis
 from tracekit.replay.trace.rows import TIME, VALUES, Piece
 
@@ -66,7 +67,9 @@ class Matrix:
         """The columns of entities, new ones where they have none."""
         found: IntArray = self._column[keys]
         if (found < 0).any():
-            fresh, first = np.unique(keys[found < 0], return_index=True)
+            fresh = keys[found < 0]
+            fresh = fresh[np.concatenate([[True], fresh[1:] != fresh[:-1]])]
+            fresh, first = np.unique(fresh, return_index=True)
             fresh = fresh[np.argsort(first)]
             end = self.entities + len(fresh)
             self._column[fresh] = np.arange(self.entities, end)
@@ -89,16 +92,39 @@ class Matrix:
         rank = np.searchsorted(self._late, late) if len(self._late) > 1 else 0
         ranks = np.broadcast_to(rank * self._nodes + node, step.shape).astype(self._rank.dtype)
         cell = step * self.values.shape[2] + column
-        lower = np.flatnonzero(ranks < self._rank.take(cell))
-        rows = self._firsts(cell, ranks, lower)
-        for values, name in zip(self.values, VALUES, strict=True):
-            values.reshape(-1)[cell[rows]] = piece[name][rows]
+        put = _put_compiled if self.values.shape[2] >= WORTH_COMPILING else _put
+        amounts = [piece[name] for name in VALUES]
+        put(cell, ranks, amounts, self._rank, self.values.reshape(len(VALUES), -1))
 
-    def _firsts(self, cell: IntArray, rank: NDArray[Any], rows: IntArray) -> IntArray:
-        """Note the ranks of rows; returns the rows in an order whose last for a cell is to stay."""
-        rows = rows[::-1]
-        self._rank[cell[rows]] = rank[rows]
-        if (self._rank.take(cell[rows]) != rank[rows]).any():
-            rows = rows[np.lexsort((rows, rank[rows]))[::-1]]
-            self._rank[cell[rows]] = rank[rows]
-        return rows
+
+def _put(
+    cell: IntArray,
+    rank: NDArray[Any],
+    amounts: list[NDArray[np.float64]],
+    held: NDArray[Any],
+    values: NDArray[np.float32],
+) -> None:
+    """Put each row into its cell unless what is there has the same rank or a lower one."""
+    # assignment keeps the last of several rows for one cell, and the first is to stay
+    rows = np.flatnonzero(rank < held.take(cell))[::-1]
+    held[cell[rows]] = rank[rows]
+    if (held.take(cell[rows]) != rank[rows]).any():
+        rows = rows[np.lexsort((rows, rank[rows]))[::-1]]
+        held[cell[rows]] = rank[rows]
+    for target, amount in zip(values, amounts, strict=True):
+        target[cell[rows]] = amount[rows]
+
+
+def _put_compiled(
+    cell: IntArray,
+    rank: NDArray[Any],
+    amounts: list[NDArray[np.float64]],
+    held: NDArray[Any],
+    values: NDArray[np.float32],
+) -> None:
+    """As ``_put``, in a loop."""
+    from tracekit.replay.fast.cells import put_rows  # noqa: PLC0415 - numba is slow to import
+
+    # compiled once: a piece as it was read cannot be written to, and numba tells that apart
+    cpu, memory = (np.array(one) for one in amounts)
+    put_rows(cell, rank, cpu, memory, held, values[0], values[1])
