@@ -1,8 +1,9 @@
 """``make bench-ingest``: speed and memory of ingest, and of the node analytics, as ratios.
 
 What is compared runs in turns, in one go, on the machine at hand: ``gzip -dc`` of the same archive
-is the yardstick, pandas ``read_csv`` and ``to_parquet`` the usual way. ``--quick`` goes through
-everything with files too small to say anything.
+is the yardstick, DuckDB's reader the honest rival (the same rows, keys and order, compared row by
+row), pandas ``read_csv`` and ``to_parquet`` the usual way. Both rivals stand in ``rivals``, to be
+run by hand. ``--quick`` goes through everything with files too small to say anything.
 """
 
 from __future__ import annotations
@@ -19,17 +20,13 @@ from pathlib import Path
 from bench_analytics import analytics
 from bench_archives import Blocks, call_blocks, resource_blocks, write_archive
 from bench_keys import keys
-from bench_measure import Measured, interleaved, measure, median_wall
+from bench_measure import Measured, interleaved, measure, median_cpu, median_wall
+from bench_rivals import RIVALS, check_same, duckdb_ingest
 
 #: 96,368 containers x 120 steps of 30 s: an hour, as in each MSResource archive of the trace.
-FULL = {"resource": 11_564_160, "call": 5_000_000, "memory": 600_000, "rounds": 3}
-QUICK = {"resource": 20_000, "call": 20_000, "memory": 5_000, "rounds": 1}
+FULL = {"resource": 11_564_160, "call": 5_000_000, "memory": 600_000, "rounds": 3, "starts": 25}
+QUICK = {"resource": 20_000, "call": 20_000, "memory": 5_000, "rounds": 1, "starts": 2}
 FULL_CSV_GB = 277
-_PANDAS = """
-import sys, tarfile, pandas
-with tarfile.open(sys.argv[1]) as archive:
-    pandas.read_csv(archive.extractfile(archive.next())).to_parquet(sys.argv[2])
-"""
 _TWICE = "for file in {}; do gzip -dc $file > /dev/null; done"
 
 
@@ -37,32 +34,42 @@ def main() -> None:
     """Measure and print."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny files, one round")
+    parser.add_argument("--rows", type=int, help="rows of an MSResource archive")
     parser.add_argument("--dir", type=Path, help="where the archives are made; needs 15 GB")
     arguments = parser.parse_args()
-    sizes = QUICK if arguments.quick else FULL
+    sizes = dict(QUICK if arguments.quick else FULL)
+    sizes["resource"] = arguments.rows or sizes["resource"]
     print(f"{_machine()}\n")
     with tempfile.TemporaryDirectory(dir=arguments.dir) as name:
         folder = Path(name)
         one_archive(folder, "MSResource", resource_blocks, sizes["resource"], sizes["rounds"])
         one_archive(folder, "MSCallGraph", call_blocks, sizes["call"], sizes["rounds"])
         two_archives(folder, sizes["resource"], sizes["rounds"])
+        start_up(folder, sizes["starts"])
         memory(folder, sizes["memory"])
         keys(folder, quick=arguments.quick)
         analytics(folder, quick=arguments.quick)
 
 
 def one_archive(folder: Path, stem: str, blocks: Blocks, rows: int, rounds: int) -> None:
-    """One archive to a finished store, against gzip and pandas."""
+    """One archive to a finished store, against gzip, DuckDB and pandas."""
     path = folder / f"{stem}_0.tar.gz"
     csv_bytes = write_archive(path, blocks, rows, seed=1)
-    store = folder / "store"
+    store, rival = folder / "store", folder / "duckdb"
     commands = {"gzip -dc": ["gzip", "-dc", str(path)], "tracekit": _ingest(path, store)}
+    if blocks is resource_blocks:
+        commands["DuckDB"] = duckdb_ingest(path, rival)
     if importlib.util.find_spec("pandas"):
         target = str(folder / "pandas.parquet")
-        commands["pandas"] = [sys.executable, "-c", _PANDAS, str(path), target]
+        commands["pandas"] = [sys.executable, str(RIVALS / "pandas_parquet.py"), str(path), target]
     runs = interleaved(commands, rounds)
     print(f"{stem}, {rows:,} rows, {csv_bytes / 1e6:,.0f} MB of CSV:")
     _table(runs, csv_bytes)
+    if "DuckDB" in runs:
+        same = check_same(store, rival)
+        times = median_cpu(runs["DuckDB"]) / median_cpu(runs["tracekit"])
+        print(f"  DuckDB wrote the same {same:,} rows in the same order with {times:.2f} x the CPU")
+        shutil.rmtree(rival)
     part = folder / "store" / "tables"
     stored = sum(file.stat().st_size for file in part.rglob("*.parquet"))
     print(f"  tables / archive: {stored / path.stat().st_size:.0%}\n")
@@ -90,6 +97,27 @@ def two_archives(folder: Path, rows: int, rounds: int) -> None:
     minutes = FULL_CSV_GB * 1e9 / (csv_bytes / seconds) / 60
     print(f"  at that rate the whole trace, {FULL_CSV_GB} GB of CSV: {minutes:,.0f} minutes\n")
     shutil.rmtree(pair)
+
+
+def start_up(folder: Path, times: int) -> None:
+    """A folder of one archive of 2,000 rows: what an ingest takes before it has anything to do."""
+    source = folder / "tiny"
+    source.mkdir()
+    write_archive(source / "MSResource_0.tar.gz", resource_blocks, 2_000, seed=1)
+    commands = {
+        "python -c pass": [sys.executable, "-c", "pass"],
+        "tracekit ingest": _ingest(source, folder / "store"),
+    }
+    print(f"start to end with 2,000 rows, {times} times (least, median):")
+    for name, runs in interleaved(commands, times).items():
+        wall, cpu = sorted(run.wall_s for run in runs), sorted(run.cpu_s for run in runs)
+        middle = times // 2
+        print(
+            f"  {name:22s} {wall[0]:.2f} s, {wall[middle]:.2f} s;"
+            f" {cpu[0]:.2f} CPU s, {cpu[middle]:.2f} CPU s",
+            flush=True,
+        )
+    print()
 
 
 def memory(folder: Path, rows: int) -> None:
@@ -121,7 +149,7 @@ def _table(runs: dict[str, list[Measured]], csv_bytes: int) -> None:
     yardstick = median_wall(next(iter(runs.values())))
     for name, measured in runs.items():
         wall = median_wall(measured)
-        cpu = sorted(run.cpu_s for run in measured)[len(measured) // 2]
+        cpu = median_cpu(measured)
         peak = max(run.memory_bytes for run in measured) / 2**20
         print(
             f"  {name:22s} {wall:7.2f} s {cpu:7.2f} CPU s {csv_bytes / wall / 1e6:7.0f} MB/s"

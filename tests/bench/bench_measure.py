@@ -53,6 +53,11 @@ def median_wall(runs: Sequence[Measured]) -> float:
     return statistics.median(run.wall_s for run in runs)
 
 
+def median_cpu(runs: Sequence[Measured]) -> float:
+    """The median of the seconds of the processors."""
+    return statistics.median(run.cpu_s for run in runs)
+
+
 class _Peak:
     """Watches the resident memory of a process and all below it until they end."""
 

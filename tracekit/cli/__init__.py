@@ -25,6 +25,7 @@ from tracekit.cli._edge import answered
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
 from tracekit.cli._streams import ReaderGoneError, open_standard_files
 from tracekit.errors import TracekitError
+from tracekit.loading import nothing_collected
 
 _THIS = sys.modules[__name__]
 
@@ -82,25 +83,20 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
             raise SystemExit(end.exit_code) from None
         except KeyboardInterrupt:
             raise InterruptedByUserError from None
+        finally:
+            # libraries complain when what they made is still there at the end of the process
+            gc.unfreeze()
 
     return wrapped
 
 
 def _load(subcommand: str) -> None:
-    """Import the verb that a subcommand calls, and what that needs, without looking for garbage.
-
-    Nothing that is loaded is ever garbage, yet Python looks through all of it again and again,
-    a quarter of the time that loading takes.
-    """
+    """Import the verb that a subcommand calls, and what that needs."""
     name = subcommand.replace("-", "_")
-    if name not in registry.module_names(verbs):
-        return
-    gc.disable()
-    try:
-        importlib.import_module(f"{verbs.__name__}.{name}")
-        gc.freeze()
-    finally:
-        gc.enable()
+    if name in registry.module_names(verbs):
+        with nothing_collected():
+            importlib.import_module(f"{verbs.__name__}.{name}")
+            gc.freeze()
 
 
 class InterruptedByUserError(TracekitError):
@@ -157,8 +153,6 @@ def main() -> None:
     open_standard_files()
     with ended_by_signals() as ending:
         code = run(sys.argv[1:])
-        # libraries complain when what they made is still there at the end
-        gc.unfreeze()
         sys.exit(code if ending.exit_code is None else ending.exit_code)
 
 

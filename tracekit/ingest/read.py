@@ -26,6 +26,7 @@ from tracekit.ingest.parse import parse_block
 from tracekit.ingest.plan import key_kinds, make_plan
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.ingest.wide import layout_of, table_of, unpivot
+from tracekit.loading import nothing_collected
 from tracekit.sources import Match, recognise
 
 #: Files from this size on are worth loading, and on a new machine compiling, the quick way.
@@ -87,9 +88,10 @@ class CodedFile:
         kinds = len(key_kinds(table_of(self.file.match)))
         if not self.padding:
             return PlainKeys(kinds)
-        from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time to load
+        with nothing_collected():
+            from tracekit.ingest.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time
 
-        return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
+            return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
     def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
         """The rows of the base table; raises as ``read_file`` does."""

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import gc
 import os
 import pickle
 import queue
 import sys
 import threading
 from typing import IO, Any
+
+from tracekit.loading import nothing_collected
 
 
 def main() -> None:
@@ -34,7 +37,11 @@ def main() -> None:
 def _receive(requests: IO[bytes], tasks: queue.Queue[Any]) -> None:
     with contextlib.suppress(Exception):
         while True:
-            tasks.put(pickle.load(requests))  # noqa: S301 - from the process that started this one
+            # the first task loads most of what this process will ever hold
+            with nothing_collected():
+                task = pickle.load(requests)  # noqa: S301 - from the process that started this one
+                gc.freeze()
+            tasks.put(task)
     os._exit(0)
 
 
