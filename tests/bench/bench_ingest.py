@@ -13,8 +13,10 @@ import importlib.util
 import os
 import platform
 import shutil
+import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from bench_analytics import analytics
@@ -35,6 +37,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny files, one round")
     parser.add_argument("--rows", type=int, help="rows of an MSResource archive")
+    parser.add_argument("--only", help="one, calls, two, start, memory, keys or analytics")
     parser.add_argument("--dir", type=Path, help="where the archives are made; needs 15 GB")
     arguments = parser.parse_args()
     sizes = dict(QUICK if arguments.quick else FULL)
@@ -42,13 +45,19 @@ def main() -> None:
     print(f"{_machine()}\n")
     with tempfile.TemporaryDirectory(dir=arguments.dir) as name:
         folder = Path(name)
-        one_archive(folder, "MSResource", resource_blocks, sizes["resource"], sizes["rounds"])
-        one_archive(folder, "MSCallGraph", call_blocks, sizes["call"], sizes["rounds"])
-        two_archives(folder, sizes["resource"], sizes["rounds"])
-        start_up(folder, sizes["starts"])
-        memory(folder, sizes["memory"])
-        keys(folder, quick=arguments.quick)
-        analytics(folder, quick=arguments.quick)
+        resource, rounds = sizes["resource"], sizes["rounds"]
+        parts: dict[str, Callable[[], None]] = {
+            "one": lambda: one_archive(folder, "MSResource", resource_blocks, resource, rounds),
+            "calls": lambda: one_archive(folder, "MSCallGraph", call_blocks, sizes["call"], rounds),
+            "two": lambda: two_archives(folder, resource, rounds),
+            "start": lambda: start_up(folder, sizes["starts"]),
+            "memory": lambda: memory(folder, sizes["memory"]),
+            "keys": lambda: keys(folder, quick=arguments.quick),
+            "analytics": lambda: analytics(folder, quick=arguments.quick),
+        }
+        for part, print_it in parts.items():
+            if arguments.only in {None, part}:
+                print_it()
 
 
 def one_archive(folder: Path, stem: str, blocks: Blocks, rows: int, rounds: int) -> None:
@@ -165,7 +174,23 @@ def _machine() -> str:
         lines = [line for line in cpu_info.read_text().splitlines() if "model name" in line]
         model = lines[0].partition(":")[2].strip() if lines else ""
     load = os.getloadavg()[0]
-    return f"{os.cpu_count()} cores, {model or platform.machine()}, load {load:.1f}"
+    return (
+        f"commit {_commit()}; {os.cpu_count()} cores, {model or platform.machine()},"
+        f" {_vector_bits(cpu_info)}-bit vectors, load {load:.1f}"
+    )
+
+
+def _vector_bits(cpu_info: Path) -> int:
+    """The widest vectors the processor says it has."""
+    flags = cpu_info.read_text().split() if cpu_info.exists() else []
+    return 512 if "avx512f" in flags else 256 if "avx2" in flags else 128
+
+
+def _commit() -> str:
+    here = Path(__file__).parent
+    asked = ["git", "-C", str(here), "describe", "--always", "--dirty"]
+    done = subprocess.run(asked, check=False, capture_output=True, text=True)
+    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":
