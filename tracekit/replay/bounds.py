@@ -21,7 +21,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.replay.node_bound import linear_bound, volume_bound
+from tracekit.replay.node_bound import linear_bound, volume_bounds
 from tracekit.replay.workload import Workload
 
 FloatArray = NDArray[np.float64]
@@ -54,7 +54,7 @@ def bound_steps(workload: Workload) -> list[dict[str, Any]]:
     for step in range(len(workload.times_ms)):
         present = workload.present(step)
         parts = [_Resource(workload, step, at, present, capacity[at]) for at in range(2)]
-        rows.append(_row(workload, step, parts, nodes.by_volume(step, present)))
+        rows.append(_row(workload, step, parts, int(nodes.by_volume[step])))
     for step, needed in nodes.by_program():
         rows[step]["nodes_used"] = max(rows[step]["nodes_used"], needed)
     return rows
@@ -143,26 +143,17 @@ class _Resource:
 
 
 class _NodesUsed:
-    """Bounds on the nodes used: by volume at every step, by program where most is requested."""
+    """Bounds on the nodes used: by volume at every step, by program where most is requested.
+
+    Attributes
+    ----------
+    by_volume : int64, shape (steps,)
+    """
 
     def __init__(self, workload: Workload) -> None:
         self._load = workload
-        self._present: NDArray[np.bool_] | None = None
-        self._needed = 0
-        self._requested: list[FloatArray] = []
-        self._of_step: list[int] = []
-
-    def by_volume(self, step: int, present: NDArray[np.bool_]) -> int:
-        """The volume bound of a step; steps must be asked in order."""
-        if self._present is None or not np.array_equal(self._present, present):
-            request = self._load.request[present]
-            self._needed = volume_bound(request, self._load.capacity)
-            self._requested.append(request.sum(axis=0, dtype=np.float64))
-            self._present = present
-        else:
-            self._requested.append(self._requested[step - 1])
-        self._of_step.append(self._needed)
-        return self._needed
+        self._requested = _requested(workload)
+        self.by_volume = volume_bounds(self._requested, workload.capacity)
 
     def by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.
@@ -173,7 +164,7 @@ class _NodesUsed:
         load = self._load
         settled = np.flatnonzero(load.times_ms >= load.settled_ms)
         steps = settled if len(settled) else np.arange(len(load.times_ms))
-        asked = np.stack([*np.array(self._requested).T, np.array(self._of_step, dtype=np.float64)])
+        asked = np.stack([*self._requested.T, self.by_volume])
         peaks = {int(steps[row[steps].argmax()]) for row in asked}
         found: dict[bytes, int | None] = {}
         for step in sorted(peaks):
@@ -183,6 +174,15 @@ class _NodesUsed:
                 found[key] = linear_bound(load.request[present], load.capacity)
         bounds = {step: found[load.present(step).tobytes()] for step in sorted(peaks)}
         return [(step, bound) for step, bound in bounds.items() if bound is not None]
+
+
+def _requested(workload: Workload) -> IntArray:
+    """Sums of the requests of all containers present, shape (steps, resources)."""
+    times = workload.times_ms
+    changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
+    np.add.at(changes, np.searchsorted(times, workload.arrival_ms), workload.request)
+    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), workload.request)
+    return np.asarray(changes[:-1].cumsum(axis=0))
 
 
 def _down(value: float) -> float:

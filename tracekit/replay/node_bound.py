@@ -40,12 +40,17 @@ def volume_bound(request: IntArray, capacity: IntArray) -> int:
     int
         At most the number of nodes, also where the requests exceed them all.
     """
-    needed = 0
+    return int(volume_bounds(request.sum(axis=0)[None], capacity)[0])
+
+
+def volume_bounds(requested: IntArray, capacity: IntArray) -> IntArray:
+    """The volume bound for each row of sums of requests, shape (rows, resources)."""
+    needed = np.zeros(len(requested), dtype=np.int64)
     for column in range(capacity.shape[1]):
-        requested = int(request[:, column].sum())
         room = np.cumsum(np.sort(capacity[:, column])[::-1].astype(np.float64))
-        needed = max(needed, int(np.searchsorted(room, requested)) + (requested > 0))
-    return min(needed, len(capacity))
+        asked = requested[:, column]
+        needed = np.maximum(needed, np.searchsorted(room, asked) + (asked > 0))
+    return np.minimum(needed, len(capacity))
 
 
 def linear_bound(request: IntArray, capacity: IntArray) -> int | None:

@@ -17,6 +17,7 @@ from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.gangs import with_gangs
 from tracekit.replay.measures import summarize
+from tracekit.replay.placements import by_number
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
@@ -31,7 +32,9 @@ class Replayed:
     ----------
     row : dict
         What the summary says of it, but for the gaps to the bound.
-    steps, placements : DataFrame
+    steps : DataFrame
+    placements : DataFrame
+        As ``tracekit.replay.placements.by_number`` gives it.
     timing : dict
     """
 
@@ -107,7 +110,7 @@ def replay_one(
     return Replayed(
         row={**about, **measured, "move_downtime_ms": cost, **_kept_calls(load, outcome)},
         steps=labelled(outcome.steps, str(entrant)),
-        placements=_placements(load, str(entrant), outcome),
+        placements=by_number(outcome.node, outcome.time_ms),
         timing=_timing(str(entrant), outcome),
     )
 
@@ -120,29 +123,6 @@ def _kept_calls(load: Workload, outcome: Outcome) -> dict[str, Any]:
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
     """The frame with the policy as its first column."""
     return frame.select(pl.lit(policy).alias("policy"), pl.all())
-
-
-def _placements(workload: Workload, policy: str, outcome: Outcome) -> pl.DataFrame:
-    placed = outcome.node >= 0
-    nodes = np.array([*workload.node_ids, None], dtype=object)[outcome.node]
-    return pl.DataFrame(
-        {
-            "policy": [policy] * workload.containers,
-            "container": workload.container_ids,
-            "service": workload.services,
-            "node": nodes.tolist(),
-            "time_ms": [int(at) if at >= 0 else None for at in outcome.time_ms],
-            "outcome": np.where(placed, "placed", "pending").tolist(),
-        },
-        schema={
-            "policy": pl.String,
-            "container": pl.String,
-            "service": pl.String,
-            "node": pl.String,
-            "time_ms": pl.Int64,
-            "outcome": pl.String,
-        },
-    )
 
 
 def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:

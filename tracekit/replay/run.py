@@ -15,6 +15,7 @@ from tracekit.replay.entrant import Entrant, Rebalanced, parse_entrant, rebalanc
 from tracekit.replay.measures import STEP_SCHEMA, summarize
 from tracekit.replay.one import Replayed, labelled
 from tracekit.replay.placement import parse_policy, policies_of
+from tracekit.replay.placements import by_name
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.replayer import Planned, Replayer
 from tracekit.replay.workload import Workload
@@ -116,7 +117,10 @@ def assembled(
         seed=seed,
         summary=pl.DataFrame(rows, infer_schema_length=None),
         steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
-        placements=pl.concat([one.placements for one in done]),
+        placements=by_name(
+            workload,
+            [(str(one), found.placements) for one, found in zip(policies, done, strict=True)],
+        ),
         timing=pl.DataFrame([one.timing for one in done]),
     )
 

@@ -27,16 +27,16 @@ T = TypeVar("T")
 
 
 class ServiceNames(Sequence[str]):
-    """Names of services by position, looked up when asked: most policies never do.
+    """Names of services by position, looked at when asked: most policies never do.
 
     Parameters
     ----------
-    names : object, shape (all,)
-    at : int64, shape (some,)
+    chosen : object, shape (some,)
+        Not written to any more.
     """
 
-    def __init__(self, names: NDArray[np.object_], at: NDArray[np.int64]) -> None:
-        self._chosen = names[at]
+    def __init__(self, chosen: NDArray[np.object_]) -> None:
+        self._chosen = chosen
 
     def __len__(self) -> int:
         return len(self._chosen)

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from tracekit.replay.cluster import Cluster
 from tracekit.replay.constraints import Sharing
+from tracekit.replay.placed_rows import PlacedRows
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.samples import Samples
-from tracekit.replay.snapshot import Container, Placed, ServiceNames, Snapshot
+from tracekit.replay.snapshot import Container, Placed, Snapshot
 from tracekit.replay.usage import Reader
 from tracekit.replay.workload import Workload
 
@@ -45,7 +46,7 @@ class ReplayState:
         limits = workload.anti_affinity if policy.filtered else None
         self._sharing = None if limits is None else Sharing(limits, workload.nodes)
         self._kind = None if limits is None else limits.positions(workload.services)
-        self._names = np.array(workload.services, dtype=object)
+        self._rows = PlacedRows(workload)
         self.samples = Samples(workload, _readers(policy, rebalance))
         self._moved = False
 
@@ -177,14 +178,15 @@ class ReplayState:
         )
 
     def _known_placed(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Placed:
-        load, at = self.workload, np.flatnonzero(self.running)
+        at = np.flatnonzero(self.running)
         measured = isinstance(reader, RebalancePolicy) and "usage" in reader.reads
+        request, limit, service = self._rows.show(at)
         return Placed(
             node=self.node[at],
             time_ms=self.placed_ms[at],
-            request=load.request[at],
-            limit=load.limit[at],
-            service=ServiceNames(self._names, at),
+            request=request,
+            limit=limit,
+            service=service,
             usage=self._measured(at, now, reader) if measured else None,
             index=at,
         )

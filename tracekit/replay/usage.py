@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
@@ -125,6 +126,7 @@ class History:
     def __init__(self, readers: Sequence[Reader], workload: Workload) -> None:
         self._readers = readers
         self._load = workload
+        self._times: list[int] = workload.times_ms.tolist()
         self._samples = np.empty((2, 0, workload.nodes))
         self._first, self._added, self._steps = 0, 0, 0
         self._requested: dict[int, NDArray[np.int64]] = {}
@@ -154,7 +156,7 @@ class History:
     def known(self, now: int, reader: Reader) -> int:
         """How many samples the reader may know: complete steps, up to its metric time."""
         until = min(now - self._load.step_ms, reader.metric_time_ms(now))
-        return int(np.searchsorted(self._load.times_ms[: self._steps], until, side="right"))
+        return bisect_right(self._times, until, 0, self._steps)
 
     def usage(self, now: int, reader: Reader) -> SeriesUsage:
         """What the reader may know at a time, as far back as it looks."""
