@@ -59,10 +59,13 @@ def command(
         print_table(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
+    for name in summary.mended:
+        print(f"{name}: what was stored of it was damaged, and is mended")
     for name, same in summary.known:
         print(visible(f"{name}: already in the store{'' if name == same else f' as {same}'}"))
-    for name, _ in summary.passed_over:
-        print(visible(f"{name}: not a trace table, passed over"))
+    for name, reason in summary.passed_over:
+        what = reason if reason.startswith("is ") else "not a trace table"
+        print(visible(f"{name}: {what}, passed over"))
 
 
 def _document(summary: object) -> dict[str, object]:
@@ -75,5 +78,6 @@ def _document(summary: object) -> dict[str, object]:
         "store": str(summary.store),
         "ingested": [dataclasses.asdict(entry) for entry in summary.ingested],
         "known": [{"file": name, "same_as": same} for name, same in summary.known],
+        "mended": list(summary.mended),
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],
     }

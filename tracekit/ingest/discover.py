@@ -21,6 +21,7 @@ from tracekit.ingest.members import (
     file_kind,
     members,
 )
+from tracekit.ingest.searched import search, what_it_is
 from tracekit.sources import Match, MissingColumnError, recognise
 
 _LONGEST_HEADER = 1 << 16
@@ -66,11 +67,21 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             f"no such file or folder: {source}",
             hint="give a trace file, a folder of them, or synth:small to try without data",
         )
+    if not source.is_dir() and not source.is_file():
+        raise TracekitError(
+            f"{source} is {what_it_is(source)}, expected a trace file or a folder of them",
+            hint="write it to a file first; its content is read more than once",
+        )
     if source.is_file():
         return Discovery((identify(source, _text(Path(source.name)), release),))
-    found, passed_over, unreadable = [], [], []
-    for path in sorted(_visible_files(source), key=lambda p: natural(_text(p.relative_to(source)))):
-        name = _text(path.relative_to(source))
+    there = search(source)
+    found: list[TraceFile] = []
+    passed_over = [(_name(path, source), f"is {what}") for path, what in there.others]
+    unreadable: list[tuple[str, TracekitError]] = [
+        (_name(path, source), _closed(path, reason)) for path, reason in there.closed
+    ]
+    for path in sorted(there.files, key=lambda p: natural(_name(p, source))):
+        name = _name(path, source)
         try:
             found.append(identify(path, name, release))
         except _NotATableError as error:
@@ -80,6 +91,16 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
     if not found:
         raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
     return Discovery(tuple(found), tuple(passed_over), tuple(unreadable))
+
+
+def _name(path: Path, source: Path) -> str:
+    return _text(path.relative_to(source))
+
+
+def _closed(folder: Path, reason: str) -> TracekitError:
+    return TracekitError(
+        f"{folder} cannot be searched: {reason}", hint="what is in it was not looked at"
+    )
 
 
 def _text(path: Path) -> str:
@@ -95,13 +116,6 @@ def natural(name: str) -> list[tuple[int, str]]:
 
 class _NotATableError(TracekitError):
     """A file that is no trace table at all; passed over in a folder."""
-
-
-def _visible_files(folder: Path) -> Iterator[Path]:
-    for path in folder.rglob("*"):
-        hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-        if path.is_file() and not hidden:
-            yield path
 
 
 def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> TracekitError:
