@@ -16,6 +16,9 @@ def command(
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 when there is any defect.")
     ] = False,
+    verify: Annotated[
+        bool, typer.Option("--verify", help="Read every stored file; exit with 1 if one changed.")
+    ] = False,
     json: JsonOption = False,
 ) -> None:
     """Show every kind of defect, how many rows it touches, what was done.
@@ -27,6 +30,9 @@ def command(
     import tracekit
     from tracekit.errors import CheckFailedError
 
+    if verify:
+        _verify(store, tracekit.check(store, verify=True), json=json)
+        return
     document = tracekit.check(store)
     ledger = document["ledger"]
     if json:
@@ -37,6 +43,27 @@ def command(
         raise CheckFailedError(
             f"{len(ledger)} kinds of defect in {store}, --strict allows none",
             hint="each row's fate is in the table above",
+        )
+
+
+def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
+    from tracekit.errors import CheckFailedError
+
+    damaged, unknown = document["damaged"], document["without_checksums"]
+    if json:
+        print_json({"schema": "tracekit/verify/1", **document})
+    else:
+        for one in damaged:
+            mend = f"ingest {one['source_file']}" if one["source_file"] else "ingest any file"
+            print(f"{one['path']} {one['found']}; to mend it {mend} again")
+        if unknown:
+            print(f"not verified, taken in before checksums were kept: {', '.join(unknown)}")
+        print(f"{document['verified']:,} stored files read, {len(damaged)} damaged")
+    if damaged:
+        raise CheckFailedError(
+            f"{len(damaged)} of {document['verified']:,} files in {store} are damaged;"
+            f" the first: {damaged[0]['path']}",
+            hint="ingest the trace files named above again: tracekit ingest SRC STORE",
         )
 
 

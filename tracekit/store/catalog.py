@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from tracekit.engine_errors import system_error
+from tracekit.errors import TracekitError
 from tracekit.store.folder import Store
 from tracekit.store.quality import write_quality
 from tracekit.store.views import base_views, query_views, quoted
@@ -55,4 +57,16 @@ def _full_disk_as_os_error() -> Iterator[None]:
     except duckdb.IOException as error:
         if "No space left" in str(error) or "could not write" in str(error).lower():
             raise OSError(errno.ENOSPC, str(error)) from error
-        raise
+        if system_error(error) is not None and "No such file" not in str(error):
+            raise
+        raise _damaged(error) from error
+    except duckdb.Error as error:
+        raise _damaged(error) from error
+
+
+def _damaged(error: Exception) -> TracekitError:
+    first = str(error).splitlines()[0]
+    return TracekitError(
+        f"the store's catalog cannot be made, a stored file is damaged: {first}",
+        hint="tracekit check STORE --verify names the trace file to ingest again",
+    )

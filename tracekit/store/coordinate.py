@@ -19,6 +19,7 @@ import numpy as np
 
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile
+from tracekit.store.checksums import checksum
 from tracekit.store.crew import Crew, LostWorkerError
 from tracekit.store.dimensions import Dimension, committed, extend
 from tracekit.store.entry import make_entry
@@ -179,11 +180,12 @@ class Coordinator:
             self._dimensions[entity] = self._dimensions[entity].moved(aside, place)
         if staged.rejected:
             moves[staged.rejects] = rejects_path(staged.table, part)
+        checksums = {target: checksum(source) for source, target in moves.items()}
         # everything is written; moving it takes no room on the disk and next to no time
         for source, target in moves.items():
             _move(source, self._folder / target)
         counts = {entity: count for entity, (_, count) in flight.longer.items()}
-        entry = make_entry(flight.file, staged, written, part)
+        entry = make_entry(flight.file, staged, written, part, checksums)
         self._manifest = replace(
             self._manifest,
             sources=(*self._manifest.sources, entry),

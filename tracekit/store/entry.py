@@ -11,7 +11,9 @@ from tracekit.store.stage import Staged
 from tracekit.tables import all_tables
 
 
-def make_entry(file: TraceFile, staged: Staged, written: Written, part: int) -> SourceEntry:
+def make_entry(
+    file: TraceFile, staged: Staged, written: Written, part: int, checksums: dict[str, str]
+) -> SourceEntry:
     """The manifest's entry for a file whose rows are part ``part`` of its table."""
     return SourceEntry(
         file=file.name,
@@ -28,6 +30,7 @@ def make_entry(file: TraceFile, staged: Staged, written: Written, part: int) -> 
         time_min_ms=written.time_min_ms,
         time_max_ms=written.time_max_ms,
         defects=tuple(_defects(staged, written)),
+        checksums=checksums,
     )
 
 

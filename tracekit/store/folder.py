@@ -10,6 +10,7 @@ from tracekit.store.manifest import Manifest, read_manifest
 
 STAGING = ".staging"
 LOCK = ".lock"
+DIMENSIONS = "dimensions"
 
 
 @dataclass(frozen=True)
@@ -61,7 +62,7 @@ def rejects_path(table: str, part: int) -> str:
 
 def dimension_path(entity: str, first_key: int) -> str:
     """Where an entity's ids from a key on lie, relative to the store."""
-    return f"dimensions/{entity}/part-{first_key:010d}.parquet"
+    return f"{DIMENSIONS}/{entity}/part-{first_key:010d}.parquet"
 
 
 def dimension_paths(folder: Path, entity: str, count: int) -> list[Path]:

@@ -12,7 +12,9 @@ from typing import Any
 from tracekit import shape
 from tracekit.errors import TracekitError
 
-FORMAT_VERSION = 2
+FORMAT_VERSION = 3
+#: Format 2 has no checksums.
+OLDEST_READ = 2
 NAME = "manifest.json"
 
 
@@ -33,6 +35,8 @@ class SourceEntry:
 
     ``rows_read = rows + rejected + duplicates_dropped``. ``content`` names the unpacked content,
     so that a copy packed in another way is known again. ``part`` is the Parquet file's number.
+    ``checksums`` has every Parquet file that came with it, by its path in the store; it is empty
+    for a file that was taken in before checksums were kept.
     """
 
     file: str
@@ -49,6 +53,7 @@ class SourceEntry:
     time_min_ms: int | None
     time_max_ms: int | None
     defects: tuple[Defect, ...] = ()
+    checksums: dict[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,8 +86,8 @@ def read_manifest(folder: Path) -> Manifest:
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
         raise _damaged(path, "it is no manifest of a store")
     version = document.get("format_version")
-    if version != FORMAT_VERSION:
-        older = isinstance(version, int) and version < FORMAT_VERSION
+    if not isinstance(version, int) or not OLDEST_READ <= version <= FORMAT_VERSION:
+        older = isinstance(version, int) and version < OLDEST_READ
         raise TracekitError(
             f"{folder} is a store of format {version}, this tracekit reads format {FORMAT_VERSION}",
             hint="ingest the trace anew, into another folder"
@@ -132,12 +137,17 @@ def replace_file(path: Path, data: bytes) -> None:
 
 def _from_document(document: dict[str, Any]) -> Manifest:
     sources = tuple(
-        SourceEntry(**{**entry, "defects": tuple(Defect(**d) for d in entry.get("defects") or ())})
+        SourceEntry(
+            **{
+                **entry,
+                "defects": tuple(Defect(**one) for one in entry.get("defects") or ()),
+                "checksums": dict(entry.get("checksums") or {}),
+            }
+        )
         for entry in document["sources"]
     )
     return Manifest(
         tool_version=document["tool_version"],
         sources=sources,
         dimensions=dict(document.get("dimensions") or {}),
-        format_version=document["format_version"],
     )

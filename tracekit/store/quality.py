@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
 import pyarrow as pa
 import pyarrow.parquet as pq
 
@@ -11,6 +13,7 @@ from tracekit.store.manifest import SourceEntry
 
 DEFECTS = "quality/defects.parquet"
 SOURCES = "quality/sources.parquet"
+QUALITY = (DEFECTS, SOURCES)
 
 _DEFECTS_SCHEMA = pa.schema(
     [
@@ -40,20 +43,22 @@ _SOURCES_SCHEMA = pa.schema(
 
 def write_quality(store: Store) -> None:
     """Write what ingest met, and the files it took in, as Parquet."""
+    (store.path / "quality").mkdir(exist_ok=True)
+    for path, table in quality_tables(store.manifest.sources):
+        temporary = store.path / "quality" / ".new.parquet"
+        pq.write_table(table, temporary, compression="zstd")
+        temporary.replace(store.path / path)
+
+
+def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Table]]:
+    """The quality tables, each with its path in the store."""
     defects = [
         {"source_file": entry.file, "table": entry.table, **vars(defect)}
-        for entry in store.manifest.sources
+        for entry in sources
         for defect in entry.defects
     ]
-    sources = [_source_row(entry) for entry in store.manifest.sources]
-    (store.path / "quality").mkdir(exist_ok=True)
-    for path, rows, schema in (
-        (DEFECTS, defects, _DEFECTS_SCHEMA),
-        (SOURCES, sources, _SOURCES_SCHEMA),
-    ):
-        temporary = store.path / "quality" / ".new.parquet"
-        pq.write_table(arrow_table(rows, schema), temporary, compression="zstd")
-        temporary.replace(store.path / path)
+    yield DEFECTS, arrow_table(defects, _DEFECTS_SCHEMA)
+    yield SOURCES, arrow_table([_source_row(entry) for entry in sources], _SOURCES_SCHEMA)
 
 
 def _source_row(entry: SourceEntry) -> dict[str, object]:

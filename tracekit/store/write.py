@@ -8,7 +8,6 @@ any moment leaves the store as it was before the file it was at.
 from __future__ import annotations
 
 import errno
-import hashlib
 import os
 import shutil
 from collections.abc import Iterable, Iterator, Sequence
@@ -26,6 +25,7 @@ from tracekit.store.coordinate import Advance, Coordinator, Events
 from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import LOCK, STAGING, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
+from tracekit.store.mend import mend, sha256
 from tracekit.store.stage import Staged
 from tracekit.units import percent
 
@@ -45,13 +45,17 @@ _PARTS = ("tables", "rejects", "dimensions", "quality")
 
 @dataclass
 class IngestSummary:
-    """What an ingest did: files taken in, files known already, files passed over or failed."""
+    """What an ingest did: files taken in, files known already, files passed over or failed.
+
+    ``mended`` names known files whose stored parts were damaged, and are written again.
+    """
 
     store: Path
     ingested: list[SourceEntry] = field(default_factory=list)
     known: list[tuple[str, str]] = field(default_factory=list)
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, TracekitError]] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
 
 
 def ingest(
@@ -89,17 +93,20 @@ def ingest(
     # a crew may work in another folder, on another machine
     found = discover(Path(source) if crew is None else Path(source).resolve(), release=release)
     folder = Path(store) if crew is None else Path(store).resolve()
-    with _opened_for_writing(folder) as manifest:
+    with _opened_for_writing(folder) as opened:
         summary = IngestSummary(
             folder, passed_over=list(found.passed_over), failed=list(found.unreadable)
         )
+        alone_memory = memory_limit_bytes - _PROCESS_BYTES
+        manifest, mended = mend(folder, opened, found.files, alone_memory)
+        summary.mended += [entry.file for entry in mended]
         writer = _Writer(folder, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
         if crew is None:
             crew = _crew(jobs, found.files, memory_limit_bytes)
             sort_memory = _sort_memory(crew, memory_limit_bytes)
         else:
-            sort_memory = memory_limit_bytes - _PROCESS_BYTES
+            sort_memory = alone_memory
         coordinator = Coordinator(folder, manifest, crew, sort_memory, writer.events())
         try:
             with progress.task("ingest", total, "bytes") as task:
@@ -232,7 +239,7 @@ class _Writer:
         alike = [e for e in self._manifest.sources if e.size_bytes == file.size_bytes]
         if not alike:
             return None
-        digest = _sha256(file.path)
+        digest = sha256(file.path)
         return next((entry for entry in alike if entry.sha256 == digest), None)
 
 
@@ -249,11 +256,6 @@ def _sort_memory(crew: Crew, memory_bytes: int) -> int:
     if crew.size == 1:
         return memory_bytes - _PROCESS_BYTES
     return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES
-
-
-def _sha256(path: Path) -> str:
-    with path.open("rb") as handle:
-        return hashlib.file_digest(handle, "sha256").hexdigest()
 
 
 def _too_many_rejects(

@@ -2,20 +2,41 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 from typing import Any
 
 from tracekit.query import run
 from tracekit.query.describe import describe
-from tracekit.store import open_store
+from tracekit.store import Store, open_store
+from tracekit.store.checksums import damaged_parts, damaged_quality
+from tracekit.store.quality import QUALITY
 
 
-def check(store: str | Path) -> dict[str, Any]:
-    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``."""
+def check(store: str | Path, *, verify: bool = False) -> dict[str, Any]:
+    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``.
+
+    Parameters
+    ----------
+    verify : read every stored file instead, and compare it with its checksum: ``{"verified": count,
+        "without_checksums": [source file, ...], "damaged": [{path, source_file, found}, ...]}``
+    """
     opened = open_store(store)
+    if verify:
+        return _verified(opened)
     ledger = run(opened, "quality/ledger").to_dicts()
     tables = {
         name: {key: table[key] for key in ("rows_read", "rows", "rejected", "duplicates_dropped")}
         for name, table in describe(opened)["tables"].items()
     }
     return {"tables": tables, "ledger": ledger}
+
+
+def _verified(store: Store) -> dict[str, Any]:
+    sources = store.manifest.sources
+    damaged = [*damaged_parts(store.path, sources), *damaged_quality(store)]
+    return {
+        "verified": sum(len(entry.checksums) for entry in sources) + len(QUALITY),
+        "without_checksums": [entry.file for entry in sources if not entry.checksums],
+        "damaged": [dataclasses.asdict(one) for one in damaged],
+    }

@@ -1,0 +1,139 @@
+"""Stored files that change: found by their checksums, and mended from their trace file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from store_support import tree
+from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines, resource_lines
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.store import ingest, open_store
+from tracekit.store.checksums import checksum, damaged_parts
+from tracekit.verbs.check import check
+
+
+@pytest.fixture
+def many(traces: TraceFolder) -> TraceFolder:
+    """Files that bring new ids one after another, and rejects."""
+    traces.write("Node_1.csv", NODE_HEADER, [*node_lines(9, 5)[20:], "0,x,abc,1"])
+    traces.write("MSResource_1.csv", RESOURCE_HEADER, resource_lines(12, 14))
+    return traces
+
+
+def parts(store: Path) -> list[str]:
+    return sorted(p.relative_to(store).as_posix() for p in store.rglob("part-*.parquet"))
+
+
+def flip(path: Path, at: int = -1) -> None:
+    """Flip one bit of a file, in the middle if not told where."""
+    data = bytearray(path.read_bytes())
+    data[at if at >= 0 else len(data) // 2] ^= 16
+    path.write_bytes(bytes(data))
+
+
+def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ingest(many.path, store)
+    entries = open_store(store).manifest.sources
+    kept = {path: one for entry in entries for path, one in entry.checksums.items()}
+    assert sorted(kept) == parts(store)
+    assert all(checksum(store / path) == one for path, one in kept.items())
+    found = check(store, verify=True)
+    assert found == {"verified": len(kept) + 2, "without_checksums": [], "damaged": []}
+
+
+def test_a_flipped_bit_is_found_named_and_mended(
+    many: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    ingest(many.path, store)
+    before = tree(store)
+    entries = open_store(store).manifest.sources
+    source_of = {path: entry.file for entry in entries for path in entry.checksums}
+    for path in parts(store):
+        flip(store / path)
+        assert run(["check", str(store), "--verify"]) == 1
+        shown = capsys.readouterr()
+        assert f"to mend it ingest {source_of[path]} again" in shown.out
+        assert f"the first: {path}" in shown.err
+        summary = ingest(many.path / source_of[path], store)
+        assert summary.mended == [source_of[path]]
+        assert tree(store) == before, path
+    assert run(["check", str(store), "--verify"]) == 0
+
+
+@pytest.mark.parametrize("how", ["gone", "cut", "empty", "first byte"])
+def test_any_damage_is_found_and_mended(many: TraceFolder, tmp_path: Path, how: str) -> None:
+    store = tmp_path / "store"
+    ingest(many.path, store)
+    before = tree(store)
+    for path in parts(store):
+        data = (store / path).read_bytes()
+        (store / path).write_bytes({"cut": data[:-1], "empty": b""}.get(how, data))
+        if how == "gone":
+            (store / path).unlink()
+        if how == "first byte":
+            flip(store / path, 0)
+    assert len(check(store, verify=True)["damaged"]) == len(parts(store)) or how == "gone"
+    summary = ingest(many.path, store)
+    assert len(summary.mended) == len(open_store(store).manifest.sources)
+    assert tree(store) == before
+    assert check(store, verify=True)["damaged"] == []
+
+
+def test_ids_are_mended_before_what_builds_upon_them(many: TraceFolder, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ingest(many.path, store)
+    sources = open_store(store).manifest.sources
+    first, ids = next(
+        (entry, path)
+        for entry in sources
+        for path in entry.checksums
+        if path.startswith("dimensions/node/")
+    )
+    second = next(entry for entry in sources if entry.table == "node_usage")
+    assert first.file != second.file
+    flip(store / ids)
+    (rows,) = [path for path in second.checksums if path.startswith("tables/")]
+    flip(store / rows)
+    with pytest.raises(TracekitError, match=f"{second.file} cannot be mended before {first.file}"):
+        ingest(many.path / second.file, store)
+    with pytest.raises(TracekitError, match="catalog cannot be made, a stored file is damaged"):
+        ingest(many.path / first.file, store)
+    ingest(many.path / second.file, store)
+    assert not list(damaged_parts(store, open_store(store).manifest.sources))
+
+
+def test_damaged_quality_tables_are_made_anew(many: TraceFolder, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ingest(many.path, store)
+    before = tree(store)
+    sources = store / "quality" / "sources.parquet"
+    sources.write_bytes(sources.read_bytes()[:-1])
+    (store / "quality" / "defects.parquet").unlink()
+    found = check(store, verify=True)["damaged"]
+    assert [one["source_file"] for one in found] == [None, None]
+    ingest(many.path / "Node_0.csv", store)
+    assert tree(store) == before
+
+
+def test_a_store_without_checksums_is_read_and_said_to_be(
+    many: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    store = tmp_path / "store"
+    ingest(many.path / "Node_0.csv", store)
+    manifest = json.loads((store / "manifest.json").read_text())
+    del manifest["sources"][0]["checksums"]
+    manifest["format_version"] = 2
+    (store / "manifest.json").write_text(json.dumps(manifest))
+    assert run(["check", str(store), "--verify"]) == 0
+    shown = capsys.readouterr().out
+    assert "not verified, taken in before checksums were kept: Node_0.csv" in shown
+    ingest(many.path, store)
+    found = check(store, verify=True)
+    assert (found["without_checksums"], found["damaged"]) == (["Node_0.csv"], [])
+    assert json.loads((store / "manifest.json").read_text())["format_version"] == 3

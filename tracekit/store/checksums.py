@@ -1,0 +1,73 @@
+"""Checksums of the stored Parquet files: what an ingest wrote is what stands there still.
+
+CRC-32 and length, as for the content of trace files: no flipped bit escapes a CRC, and the
+processor computes it at several times the speed of any disk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+from isal.isal_zlib import crc32
+
+from tracekit.store.folder import Store
+from tracekit.store.manifest import SourceEntry
+from tracekit.store.quality import quality_tables
+
+_BLOCK_BYTES = 1 << 20
+
+
+@dataclass(frozen=True)
+class Damage:
+    """A stored file that is not what ingest wrote.
+
+    Attributes
+    ----------
+    path : relative to the store
+    source_file : the trace file to ingest again; None where any ingest mends it
+    found : what is there instead
+    """
+
+    path: str
+    source_file: str | None
+    found: str
+
+
+def checksum(path: Path) -> str:
+    """The checksum of a file: ``crc32:<8 hex digits>:<bytes>``."""
+    crc, size = 0, 0
+    block = memoryview(bytearray(_BLOCK_BYTES))
+    with path.open("rb", buffering=0) as file:
+        while read := file.readinto(block):
+            crc, size = crc32(block[:read], crc), size + read
+    return f"crc32:{crc:08x}:{size}"
+
+
+def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Damage]:
+    """The files of these entries that are missing or changed; all of them are read."""
+    for entry in entries:
+        for path, wanted in entry.checksums.items():
+            try:
+                found = checksum(folder / path)
+            except OSError as error:
+                yield Damage(path, entry.file, error.strerror or str(error))
+                continue
+            if found != wanted:
+                yield Damage(path, entry.file, f"is {found}, was written as {wanted}")
+
+
+def damaged_quality(store: Store) -> Iterator[Damage]:
+    """The quality tables that do not say what the manifest says, from which they are made."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - only who verifies reads them
+
+    for path, wanted in quality_tables(store.manifest.sources):
+        try:
+            same = pq.read_table(store.path / path).equals(wanted)
+        except (OSError, pa.ArrowException) as error:
+            yield Damage(path, None, str(error))
+            continue
+        if not same:
+            yield Damage(path, None, "is not what the manifest says")
