@@ -51,7 +51,10 @@ def read_study(folder: Path) -> Study:
     """A study from its folder; TracekitError where it is none, or a file of it is gone."""
     try:
         document = STUDY_FOLDER.read(folder)
-        frames = {name: pl.read_parquet(folder / f"{name}.parquet") for name in document["frames"]}
+        frames = {
+            name: pl.read_parquet(folder / f"{name}.parquet", glob=False)
+            for name in document["frames"]
+        }
     except (OSError, ValueError, KeyError) as error:
         raise TracekitError(
             f"{folder} is no study folder, or is damaged: {error}",

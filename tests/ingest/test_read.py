@@ -23,7 +23,10 @@ from tests_support import (
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import discover
+from tracekit.ingest.parse import parse_block
 from tracekit.ingest.read import Reading, read_file
+from tracekit.ingest.validate import Counts, validate
+from tracekit.tables import all_tables
 
 NODE = hex_id("node", 0)
 GOOD = f"0,{NODE},0.5,0.7"
@@ -276,3 +279,24 @@ def test_a_short_and_a_long_line_do_not_balance_each_other(tmp_path: Path) -> No
     clean, rejects = read_lines(tmp_path, NODE_HEADER, lines)
     assert clean["line"].to_list() == [2, 5]
     assert rejects["reason"].to_list() == ["has 4 fields, expected 5", "has 6 fields, expected 5"]
+
+
+ODD_LINES = [
+    (b"\xef\xbb\xbf30000,n,0.5,0.5\n", "is '\ufeff30000', expected a whole number"),
+    (b"30000,n\r,0.5,0.5\n", "has a field that ends in a carriage return"),
+    (b"30000,n,0.5\r,0.5\n", "has a field that ends in a carriage return"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), ODD_LINES)
+@pytest.mark.parametrize("first", [True, False])
+def test_what_a_reader_would_silently_drop_is_rejected(
+    line: bytes, reason: str, first: bool
+) -> None:
+    """Wherever in a block the line stands: small files and large ones are cut differently."""
+    table = all_tables()["node_usage"]
+    good = b"0,n,0.5,0.5\n"
+    parsed = parse_block(line if first else good + line, table, [0, 1, 2, 3], 4, 2)
+    clean = validate(parsed, table, frozenset(), Counts())
+    assert clean.frame.height == (0 if first else 1)
+    assert [text.startswith(reason) for text in clean.rejects["reason"]] == [True]

@@ -6,12 +6,13 @@ import shutil
 from pathlib import Path
 
 import pytest
-from store_support import tree
-from tests_support import TraceFolder, node_lines
+from store_support import ingest_one, tree
+from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 from tracekit.errors import TracekitError
 from tracekit.lock import held
 from tracekit.query import Database
+from tracekit.query.plan import plan
 from tracekit.store import ingest, open_store
 from tracekit.store.folder import LOCK
 from tracekit.store.manifest import FORMAT_VERSION
@@ -61,3 +62,24 @@ def test_a_store_can_be_moved(traces: TraceFolder, tmp_path: Path) -> None:
     shutil.move(tmp_path / "store", tmp_path / "else where's")
     with Database(open_store(tmp_path / "else where's")) as database:
         assert database.scalar("SELECT count(*) FROM node_usage") == len(node_lines())
+
+
+ODD = ["a?b", "a[1]", "a*", "a,b", "two\nlines", "quo'te", "\x1b[31mred"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_a_store_may_lie_anywhere(name: str, tmp_path: Path) -> None:
+    """What engines take for a pattern is a name, and no other folder's rows are read with it."""
+    for other in ("axb", "a1"):
+        ingest_one(made(tmp_path / other), "Node_0.csv", NODE_HEADER, node_lines(2))
+    ingest_one(made(tmp_path / name), "Node_0.csv", NODE_HEADER, node_lines(1))
+    store = open_store(tmp_path / name / "store")
+    with Database(store) as database:
+        assert database.scalar("SELECT count(*) FROM node_usage") == len(node_lines(1))
+        assert database.scalar("SELECT count(DISTINCT node) FROM node_usage") == 1
+    assert plan(store).tables[0].rows == len(node_lines(1))
+
+
+def made(folder: Path) -> Path:
+    folder.mkdir()
+    return folder

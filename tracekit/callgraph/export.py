@@ -191,7 +191,7 @@ def _printed(
 
 def _states(store: Store, containers: pl.Series) -> pl.DataFrame:
     """timestamp, container_key, cpuNeed, memNeed; sorted."""
-    files = [pl.scan_parquet(path) for path in store.table_files("container_usage")]
+    files = [pl.scan_parquet(path, glob=False) for path in store.table_files("container_usage")]
     needs = {"cpu_fraction": "cpuNeed", "memory_fraction": "memNeed"}
     return (
         pl.concat(files)

@@ -28,11 +28,11 @@ class Names:
         files = self._store.dimension_files(entity)
         if not files:
             return pl.Series("id", [], dtype=pl.String)
-        return pl.read_parquet(files, columns=["id"])["id"]
+        return pl.read_parquet(files, columns=["id"], glob=False)["id"]
 
     def traces(self, keys: pl.Series) -> pl.Series:
         """The ids of some traces, in the order of their keys' series."""
-        rows = pl.scan_parquet(self._store.dimension_files("trace"))
+        rows = pl.scan_parquet(self._store.dimension_files("trace"), glob=False)
         found = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
         return keys.replace_strict(found["key"], found["id"], return_dtype=pl.String)
 
@@ -68,7 +68,7 @@ class Names:
         if not len(keys):
             return 0, pl.Series("id", [], dtype=pl.String)
         first, last = int(keys.min()), int(keys.max())  # type: ignore[arg-type]
-        rows = pl.scan_parquet(self._store.dimension_files("trace"))
+        rows = pl.scan_parquet(self._store.dimension_files("trace"), glob=False)
         found = rows.filter(pl.col("key").is_between(first, last)).collect()
         return first, found["id"]
 

@@ -84,7 +84,7 @@ def _read(path: Path) -> pl.DataFrame:
         raise TracekitError(f"no such binding file: {path}", hint="give --binding FILE")
     try:
         frame = (
-            pl.read_parquet(path)
+            pl.read_parquet(path, glob=False)
             if path.suffix == ".parquet"
             else pl.read_csv(path, infer_schema=False, null_values="")
         )

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 TEXT_SHOWN = 240
 
-_FIELDS, _NUL, _ENCODING = 1, 2, 3
+_FIELDS, _NUL, _ENCODING, _RETURN = 1, 2, 3, 4
+#: What a CSV reader would silently leave away from the field before.
+RETURN = b"\r,"
 
 
 class Lines:
@@ -52,6 +54,9 @@ class Lines:
         commas = np.searchsorted(np.flatnonzero(self._bytes == ord(",")), self._ends)
         faults[np.diff(commas, prepend=0) != self._width - 1] = _FIELDS
         faults[np.searchsorted(self._ends, np.flatnonzero(self._bytes == 0))] = _NUL
+        if RETURN in self.block:
+            ends = (self._bytes[:-1] == RETURN[0]) & (self._bytes[1:] == RETURN[1])
+            faults[np.searchsorted(self._ends, np.flatnonzero(ends))] = _RETURN
         foreign = np.searchsorted(self._ends, np.flatnonzero(self._bytes >= 0x80))
         for at in np.unique(foreign):
             try:
@@ -72,6 +77,8 @@ class Lines:
         """What is wrong with a malformed line, in words."""
         if fault == _NUL:
             return "holds a NUL byte, expected text"
+        if fault == _RETURN:
+            return "has a field that ends in a carriage return, expected text"
         if fault == _ENCODING:
             return "is not UTF-8 text"
         text = self.text(line)

@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.ingest.lines import Lines
+from tracekit.ingest.lines import RETURN, Lines
 from tracekit.tables import Column, Table
 
 TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
@@ -38,6 +38,12 @@ class Parsed:
     rejects: pl.DataFrame
     found: Callable[[int, str], str]
     shown: Callable[[int], str]
+
+
+#: What a line may not hold, and the CSV reader does not mind.
+_ODD = (b"\0", RETURN)
+#: Taken off a file's start already; the reader would take one off any block.
+_BOM = b"\xef\xbb\xbf"
 
 
 def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
@@ -70,7 +76,12 @@ def parse_block(
     frame = _read_csv(block, table.columns, positions, width)
     rejects = no_rejects()
     numbers: pl.Series | pl.Expr = pl.int_range(first_line, first_line + lines.count)
-    if frame is None or frame.height != lines.count or _maybe_short(frame) or b"\0" in block:
+    if (
+        frame is None
+        or frame.height != lines.count
+        or _maybe_short(frame)
+        or any(odd in block for odd in _ODD)
+    ):
         faults = lines.faults()
         rejects = _malformed(lines, faults)
         if rejects.height:
@@ -98,9 +109,10 @@ def _read_csv(
         )
         for at in range(width)
     }
+    text = _BOM + block if block.startswith(_BOM) else block
     try:
         return pl.read_csv(
-            block, has_header=False, schema=schema, quote_char=None, ignore_errors=True
+            text, has_header=False, schema=schema, quote_char=None, ignore_errors=True
         )
     except (pl.exceptions.NoDataError, pl.exceptions.SchemaError, pl.exceptions.ComputeError):
         return None

@@ -16,6 +16,7 @@ import pyarrow.parquet as pq
 from tracekit.query.engine import AnyDatabase, open_database
 from tracekit.spark import check_engine, is_spark
 from tracekit.store.folder import Store
+from tracekit.store.views import quoted_plain
 from tracekit.tables import Table, all_tables
 
 #: A pass that takes less than this on one machine is not worth a cluster.
@@ -136,8 +137,8 @@ def _measured(
 
 def _pass(database: AnyDatabase, table: Table, path: Path, *, spark: bool) -> None:
     """Sum every number of the file by its first id."""
-    name = str(path.resolve()).replace("'", "''")
-    scan = f"parquet.`{name}`" if spark else f"read_parquet('{name}')"
+    whole = path.resolve()
+    scan = f"parquet.`{whole}`" if spark else f"read_parquet('{quoted_plain(whole)}')"
     numbers = [column.name for column in table.columns if column.sql_type in {"BIGINT", "DOUBLE"}]
     sums = ", ".join(f"sum(CAST({column} AS DOUBLE)) AS {column}" for column in numbers)
     key = table.ids[0].stored_name

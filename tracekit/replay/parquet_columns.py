@@ -25,7 +25,7 @@ def read(
             hint="a workload folder holds nodes.parquet, containers.parquet and usage.parquet",
         )
     try:
-        frame = pl.read_parquet(path)
+        frame = pl.read_parquet(path, glob=False)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise TracekitError(f"'{path}' is not a Parquet file: {error}") from None
     for name, wanted in schema.items():

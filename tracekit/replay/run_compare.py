@@ -119,8 +119,8 @@ def _read(folder: Path) -> _Kept:
     return _Kept(
         folder=folder.resolve(),
         manifest=RUN_FOLDER.read(folder),
-        summary=pl.read_parquet(folder / "summary.parquet"),
-        repeats=pl.read_parquet(repeats) if repeats.is_file() else None,
+        summary=pl.read_parquet(folder / "summary.parquet", glob=False),
+        repeats=pl.read_parquet(repeats, glob=False) if repeats.is_file() else None,
     )
 
 

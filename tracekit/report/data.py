@@ -181,7 +181,9 @@ def load(
         return database.frame(get_query(name).text, params) if known is None else known
 
     files = {n: run / f"{n}.parquet" for n in (*RUN_FRAMES, *MORE_FRAMES)} if run else {}
-    frames = {name: pl.read_parquet(path) for name, path in files.items() if path.is_file()}
+    frames = {
+        name: pl.read_parquet(path, glob=False) for name, path in files.items() if path.is_file()
+    }
     return Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,

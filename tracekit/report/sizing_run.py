@@ -41,7 +41,7 @@ def read_sizing(folder: Path) -> SizingRun:
     for name in (*FRAMES, *OPTIONAL):
         path = folder / f"{name}.parquet"
         if path.is_file():
-            frames[name] = pl.read_parquet(path)
+            frames[name] = pl.read_parquet(path, glob=False)
         elif name in FRAMES:
             raise TracekitError(
                 f"the sizing run {folder} has no {name}.parquet",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import shutil
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,6 +16,8 @@ from tracekit.store.quality import write_quality
 from tracekit.store.views import base_views, query_views, quoted
 
 CATALOG = "catalog.duckdb"
+#: In a path to search DuckDB takes these for patterns or for the end; a '?' hides a database's log.
+_TAKEN_FOR_MORE = set("*?[,")
 #: The oldest storage format that DuckDB 1.x and 2.x both read.
 STORAGE_VERSION = "v1.0.0"
 
@@ -24,21 +28,33 @@ def write_catalog(store: Store) -> None:
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
     try:
-        _write_views(store, temporary)
+        if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
+            _write_elsewhere(store, temporary)
+        else:
+            _write_views(store, temporary, store.path.resolve())
         temporary.replace(store.path / CATALOG)
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
             left.unlink(missing_ok=True)
 
 
-def _write_views(store: Store, target: Path) -> None:
+def _write_elsewhere(store: Store, target: Path) -> None:
+    """Write the views where the path of the store is a plain one."""
+    with tempfile.TemporaryDirectory() as aside:
+        plain = Path(aside) / "store"
+        plain.symlink_to(store.path.resolve())
+        _write_views(store, Path(aside) / CATALOG, plain)
+        shutil.copyfile(Path(aside) / CATALOG, target)
+
+
+def _write_views(store: Store, target: Path, seen_as: Path) -> None:
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     with _full_disk_as_os_error(), duckdb.connect() as con:
         con.execute(f"ATTACH '{quoted(target)}' AS made (STORAGE_VERSION '{STORAGE_VERSION}')")
         con.execute("USE made")
         # DuckDB checks a view's files when it makes the view, so it must find the relative paths
-        con.execute(f"SET file_search_path = '{quoted(store.path.resolve())}'")
+        con.execute(f"SET file_search_path = '{quoted(seen_as)}'")
         # all at once: a transaction each would wait for the disk fifty times
         con.execute("BEGIN")
         for statement in [*base_views(store, relative=True), *query_views()]:

@@ -64,7 +64,7 @@ class Staged:
 
     def names(self, kind: str) -> pl.Series:
         """The names of a kind, in the order of the file's keys."""
-        return pl.read_ipc(self.folder / f"{kind}.names")["id"]
+        return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
 
     def keys_path(self, entity: str) -> Path:
         """Where the store's keys of the file's keys stand."""

@@ -6,6 +6,7 @@ for the plain duckdb CLI; and a connection of tracekit's own, with absolute path
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -16,6 +17,8 @@ from tracekit.store.steps import steps_view
 from tracekit.tables import Column, Table, all_entities, all_tables
 
 Scan = Callable[[list[Path]], str]
+
+_PATTERN = re.compile(r"[*?\[]")
 
 
 def query_views() -> Iterator[str]:
@@ -108,8 +111,13 @@ def _file_view(name: str, path: Path, scan: Scan) -> str:
 
 
 def _scan(files: list[Path]) -> str:
-    listed = ", ".join(f"'{quoted(file)}'" for file in files)
+    listed = ", ".join(f"'{quoted_plain(file)}'" for file in files)
     return f"read_parquet([{listed}])"
+
+
+def quoted_plain(path: Path) -> str:
+    """A path that means itself alone, where DuckDB would take ``*?[`` for a pattern."""
+    return _PATTERN.sub(r"[\g<0>]", quoted(path))
 
 
 def quoted(path: Path) -> str:

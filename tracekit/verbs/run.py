@@ -109,7 +109,7 @@ def run(
         store=store.path,
         replay=None if skipped else out / "replay",
         report=report.path,
-        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet")
+        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
         .select(pl.len())
         .collect()
         .item(),

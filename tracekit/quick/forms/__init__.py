@@ -80,5 +80,5 @@ def quick_rows(
     form: Quick, store: Store, database: AnyDatabase, frames: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """The rows of the query."""
-    parts = [pl.scan_parquet(file) for file in store.table_files(form.table)]
+    parts = [pl.scan_parquet(file, glob=False) for file in store.table_files(form.table)]
     return form.function(Sorted(store=store, parts=parts, database=database, frames=frames))

@@ -57,8 +57,8 @@ class _Sums:
 def of_fit(folder: Path) -> Profile:
     """The profile of a fit's folder; raises TracekitError when it holds none."""
     try:
-        table = pl.read_parquet(folder / "coefficients.parquet")
-        pooled = pl.read_parquet(folder / "pooled.parquet")["k2"][0]
+        table = pl.read_parquet(folder / "coefficients.parquet", glob=False)
+        pooled = pl.read_parquet(folder / "pooled.parquet", glob=False)["k2"][0]
     except (OSError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"policy interference: {folder} holds no fit",

@@ -107,7 +107,7 @@ def ids_of(store: Store, entity: str) -> pl.Series:
     files = store.dimension_files(entity)
     if not files:
         return pl.Series(entity, [], dtype=pl.String)
-    rows = pl.concat([pl.read_parquet(path, columns=["key", "id"]) for path in files])
+    rows = pl.concat([pl.read_parquet(path, columns=["key", "id"], glob=False) for path in files])
     return rows.sort("key")["id"]
 
 

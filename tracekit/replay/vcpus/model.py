@@ -52,8 +52,8 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
     """
     try:
         manifest = FIT_FOLDER.read(folder)
-        known = pl.read_parquet(folder / "coefficients.parquet")
-        pooled = pl.read_parquet(folder / "pooled.parquet").row(0, named=True)
+        known = pl.read_parquet(folder / "coefficients.parquet", glob=False)
+        pooled = pl.read_parquet(folder / "pooled.parquet", glob=False).row(0, named=True)
     except (OSError, ValueError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"{folder} holds no fit", hint=f"make one: tracekit fit STORE --out {folder.name}"
@@ -107,7 +107,7 @@ def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
     """
     names = ["service_id", "cpu_profile", "k1", "k2"]
     try:
-        table = pl.read_parquet(file, columns=names).unique("service_id")
+        table = pl.read_parquet(file, columns=names, glob=False).unique("service_id")
     except (OSError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"{file} holds no planted interference",

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import io
+import lzma
 import zipfile
+import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +15,16 @@ import polars as pl
 from tracekit.errors import TracekitError
 
 _HEAD_BYTES = 65_536
+#: What unpacking a damaged, encrypted or strangely packed member raises.
+_UNREADABLE = (
+    zipfile.BadZipFile,
+    zlib.error,
+    lzma.LZMAError,
+    EOFError,
+    OSError,
+    NotImplementedError,
+    RuntimeError,
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,7 +51,7 @@ class CsvFile:
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.read(self.member)
-        except (zipfile.BadZipFile, OSError) as error:
+        except _UNREADABLE as error:
             raise TracekitError(
                 f"{self.path.name}: {self.member} cannot be unpacked: {error}",
                 hint="the archive is damaged, fetch it again",
@@ -68,7 +80,7 @@ def _members(path: Path) -> Iterator[CsvFile]:
                 if member.endswith(".csv"):
                     with archive.open(member) as stream:
                         yield _file(path, member, stream.read(_HEAD_BYTES))
-    except (zipfile.BadZipFile, OSError):
+    except _UNREADABLE:
         return  # a damaged member is nobody's workload; the caller says which files are missing
 
 
