@@ -41,8 +41,8 @@ bench-ingest: $(VENV)/.dev ## speed and memory of ingest, beside gzip
 bench-analyze: $(VENV)/.dev ## speed of the analytics, beside one scan of the columns
 	$(BIN)/python tests/bench/bench_analyze.py
 
-bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plain one
-	$(BIN)/python tests/bench/bench_replay.py
+bench-replay: $(VENV)/.dev ## placements per second, fast engine beside the plain one; also as with AVX2
+	$(BIN)/python tests/bench/bench_replay.py --avx2
 
 bench-search: $(VENV)/.dev ## batch search, beside the same through a general library
 	$(BIN)/python tests/bench/bench_search.py

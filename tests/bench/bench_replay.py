@@ -3,13 +3,16 @@
 ``python -m tests.bench.bench_replay`` prints the table; ``--quick`` takes a small workload, to see
 that it runs. Every row checks that the plain engine, shown the same cluster, decides the same: at
 decisions spread evenly over the whole replay, which are also those that it is timed on. Times are
-CPU seconds of the thread, because others may use the machine.
+CPU seconds of the thread, because others may use the machine. ``--avx2`` measures the load-aware
+policies once more, in a process that compiles as a processor without wider vectors does.
 """
 
 from __future__ import annotations
 
 import argparse
+import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -20,6 +23,7 @@ from numpy.typing import NDArray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from machine import as_avx2, machine
 from replay_load import Size, make_load
 
 from tracekit.replay.decision import Turn, decide, looked_at
@@ -165,7 +169,7 @@ def rows(size: Size, checks: int, only: str) -> Iterator[Row]:
         name = f"{text}, {wanted.order}, {wanted.nodes:,}" + (
             f" of {wanted.sizes} sizes" if wanted.sizes > 1 else ""
         )
-        if only not in name:
+        if not any(part in name for part in only.split("|")):
             continue
         if made is None or made[0] != wanted:
             made = wanted, make_load(wanted, np.random.default_rng(0))
@@ -178,12 +182,24 @@ def main(arguments: list[str] | None = None) -> None:
     """Print the table as it is measured."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a small workload")
-    parser.add_argument("--only", default="", help="rows whose name has this in it")
+    parser.add_argument("--only", default="", help="rows whose name has one of these in it, by |")
+    parser.add_argument("--avx2", action="store_true", help="then load-aware rows as with AVX2")
     parser.add_argument("--checks", type=int, default=60, help="plain decisions per row")
     given = parser.parse_args(arguments)
+    print(machine())
     print(HEADER)
     for row in rows(QUICK if given.quick else FULL, given.checks, given.only):
         print(row.text(), flush=True)
+    if given.avx2:
+        print(flush=True)
+        again_with_avx2([*(["--quick"] if given.quick else []), f"--checks={given.checks}"])
+
+
+def again_with_avx2(options: list[str]) -> None:
+    """The rows of policies that read measured load, from a process of its own."""
+    with tempfile.TemporaryDirectory() as cache:
+        command = [sys.executable, __file__, f"--only={'|'.join(LOAD)}", *options]
+        subprocess.run(command, env=as_avx2(Path(cache)), check=True)
 
 
 if __name__ == "__main__":

@@ -13,8 +13,11 @@ from replay_support import Row, workload
 from tracekit.replay.constraints import AntiAffinity
 from tracekit.replay.engine import Engine, Outcome
 from tracekit.replay.fast.choose import fast_placer, rows_placer, scan_placer
+from tracekit.replay.fast.compiled_placer import CompiledPlacer
+from tracekit.replay.fast.kernels import all_kernels, find_kernel
 from tracekit.replay.placement import all_policies, parse_policy
-from tracekit.replay.placer import MakePlacer, PlainPlacer
+from tracekit.replay.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.state import ReplayState
 from tracekit.replay.workload import Workload
 
 STEPS = 6
@@ -45,6 +48,51 @@ def workloads(draw: some.DrawFn) -> Workload:
     )
 
 
+#: What each bound reads: rounding, cut-offs, roots and weights of the load-aware policies.
+INDEXED = (
+    *sorted(set(all_kernels()) - {"cwt", "default_scheduler"}),
+    "load_variation_risk_balancing[formula=prose,safe_variance_margin=3.0]",
+    "load_variation_risk_balancing[safe_variance_sensitivity=0.0]",
+    "low_risk_overcommitment[risk_limit_weights=cpu:1.0+memory:0.0]",
+    "low_risk_overcommitment[smoothing_window_size=1]",
+    "target_load_packing[target_utilization=100]",
+    "target_load_packing[target_utilization=150]",
+    "target_load_packing[requests_multiplier=0.0]",
+)
+
+
+@some.composite
+def wide_workloads(draw: some.DrawFn) -> Workload:
+    """So many nodes that they do not fit one leaf, alike or not, some without measurements."""
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    nodes, size = draw(some.integers(33, 150)), draw(some.sampled_from([60, 10_000, 2**31]))
+    sizes = rng.integers(size // 2, size + 1, (draw(some.integers(1, 3)), 2))[:, None]
+    capacity = [(int(cpu), int(memory)) for cpu, memory in sizes[np.arange(nodes) % len(sizes), 0]]
+    rows: list[Row] = []
+    for _ in range(draw(some.integers(20, 120))):
+        arrival = int(rng.integers(0, 6)) * 900
+        asked = rng.integers(0, max(size // 3, 2), 2)
+        rows.append((arrival, arrival + int(rng.integers(1, 9000)), *asked.tolist(), 0))
+    loaded = draw(some.sampled_from([0.0, 0.1, 0.7, 1.3]))
+    background = rng.uniform(0, loaded, (2, STEPS, nodes)) * np.array(capacity).T[:, None]
+    load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
+    stated = rng.integers(0, 2, (len(rows), 1)) * rng.integers(1, 3)
+    load = dataclasses.replace(load, limit=load.limit * stated)
+    if draw(some.booleans()):  # no workload may say so; a node's measurements may be missing
+        load.background[:, :, rng.random(nodes) < 0.3] = np.nan
+        load.background[0, :, rng.random(nodes) < 0.3] = np.nan
+    return load
+
+
+def eager_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> CompiledPlacer:
+    """Searches the index from the first container on."""
+    load = state.workload
+    kernel = find_kernel(state.policy, load.resources, load.capacity)
+    assert kernel is not None
+    assert kernel.bound is not None
+    return CompiledPlacer(state, rng, clock, kernel, eager=True)
+
+
 def run(load: Workload, policy: str, placer: MakePlacer) -> Outcome:
     return Engine(load, parse_policy(policy), np.random.default_rng(3), placer=placer).run()
 
@@ -73,6 +121,16 @@ def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -
     load = workload([(20, 20)] * 3, rows, background=np.repeat(used[:, None, :], 4, axis=1))
     for placer in (PlainPlacer, fast_placer, rows_placer):
         assert run(load, "tbesk_exact[tie=first]", placer).node.tolist() == [2, 0, 1, 0]
+
+
+@pytest.mark.parametrize("policy", INDEXED)
+@settings(max_examples=12)
+@given(wide_workloads())
+def test_searching_from_the_first_container_equals_plain(policy: str, load: Workload) -> None:
+    tied = policy[:-1] + ",tie=first]" if policy.endswith("]") else policy + "[tie=first]"
+    plain, fast = run(load, tied, PlainPlacer), run(load, tied, eager_placer)
+    assert fast.way == "search"
+    assert fast.node.tolist() == plain.node.tolist()
 
 
 @settings(max_examples=25)

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 from tracekit.replay.fast.jit import Direct
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
-from tracekit.replay.fast.leaves import MOVES, empty_leaves
-from tracekit.replay.fast.place import Choice, Nodes, Shapes, moved, place
+from tracekit.replay.fast.leaves import MOVES, OWED, empty_leaves
+from tracekit.replay.fast.place import Choice, Nodes, Shapes, left, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.sight import sight
@@ -28,6 +28,8 @@ class CompiledPlacer:
     ----------
     search : bool
         Whether an index may be searched where the kernel has bounds; else every node is scored.
+    eager : bool
+        Whether the index is made for the first container, and not when it is known to repay.
     """
 
     def __init__(
@@ -38,6 +40,7 @@ class CompiledPlacer:
         kernel: Kernel,
         *,
         search: bool = True,
+        eager: bool = False,
     ) -> None:
         load, amounts = state.workload, state.cluster.amounts
         self.latencies_s: list[float] = []
@@ -53,14 +56,20 @@ class CompiledPlacer:
         )
         self.way = "search" if self._choice.indexed else "scan"
         self._sight = sight(kernel.window, amounts)
-        self._leaves = empty_leaves(amounts[0] if self._choice.indexed else amounts[0, :, :1])
-        self._leaves.counts[MOVES] = -1
+        terms = self._terms(int(load.times_ms[0]))
+        self._leaves = (
+            empty_leaves(amounts[0], len(terms), kernel.views)
+            if self._choice.indexed
+            else empty_leaves(amounts[0, :, :1])
+        )
+        self._eager = eager
+        self._leaves.counts[MOVES] = self._owed(0)
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
         self._work = workspace(load.nodes, self._leaves)
         self._shapes = Shapes(self._table.asks, self._parameters(), self._silent(), self._none())
         self._call = Direct(place)
         self._epoch: tuple[int, int | None] | None = None
-        self._scorer = self._made(np.zeros((1, load.nodes)))
+        self._scorer = self._made(terms)
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
         """Decide for the containers of a stretch together, as far as they know the same."""
@@ -74,12 +83,14 @@ class CompiledPlacer:
     def freed(self, nodes: IntArray) -> None:
         """Sums went down on these nodes."""
         self._shapes.refused[:] = False
-        moved(self._leaves, self._choice, self._nodes, nodes)
-        if self._kernel.placed is not None:
+        if self._kernel.recounts:
+            left(self._scorer, self._nodes, self._table.asks[0], nodes)
+        elif self._kernel.placed is not None:
             self._epoch = None
+        moved(self._leaves, self._choice, self._nodes, self._scorer.terms, nodes)
 
     def _place(self, indices: IntArray, times_ms: IntArray) -> None:
-        self._refresh(int(times_ms[0]))
+        self._refresh(int(times_ms[0]), len(indices))
         found = np.empty(len(indices), dtype=np.int64)
         began = self._clock()
         self._call(
@@ -118,11 +129,26 @@ class CompiledPlacer:
                 yield start, at
                 start = at
 
-    def _refresh(self, now: int) -> None:
-        """Compute the terms anew when other measurements are known."""
+    def _refresh(self, now: int, containers: int) -> None:
+        """Compute the terms anew when other measurements are known.
+
+        The index by the old ones does not hold. That by the new ones is made at once where so many
+        containers will search it that it repays.
+        """
         if self._kernel.terms is not None and self._epoch != self._state.usage_epoch(now):
             self._epoch = self._state.usage_epoch(now)
-            self._scorer = self._made(self._kernel.terms(self._state.snapshot(now)))
+            self._scorer = self._made(self._terms(now))
+            self._leaves.counts[MOVES] = self._owed(containers)
+
+    def _owed(self, containers: int) -> int:
+        """What stands for the moves of an index that is not made yet."""
+        return OWED if self._eager or containers > -OWED else -1
+
+    def _terms(self, now: int) -> NDArray[np.float64]:
+        """What the kernel needs of measured usage, shape (terms, nodes)."""
+        if self._kernel.terms is None:
+            return np.zeros((0, self._state.workload.nodes))
+        return self._kernel.terms(self._state.snapshot(now))
 
     def _made(self, terms: NDArray[np.float64]) -> Scorer:
         kernel = self._kernel

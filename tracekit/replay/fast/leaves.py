@@ -1,9 +1,12 @@
-"""An index of node states: nodes whose sums and sizes are alike share a leaf.
+"""An index of node states: nodes that a score sees as alike share a leaf.
 
 A leaf holds a number of nodes side by side that grows with the root of all, and knows the box of
 their states and the lowest position among them. A tree of cuts leads from a state to its leaf; a
 full leaf is cut at the median of its widest side, or by position where all states
-in it are the same. Sides are measured in fractions of capacity, sizes in fractions of the largest.
+in it are the same.
+
+What is compared are sums in fractions of capacity, and a kernel's views of a node or, where it has
+none, sizes in fractions of the largest.
 """
 
 from __future__ import annotations
@@ -25,6 +28,9 @@ LEAVES, CUTS, ROOT, MOVES = 0, 1, 2, 3
 #: have used it outnumber others by this many, or at once when it held until now.
 OWED = -64
 
+#: About how many nodes tell where to cut.
+_SAMPLE = 64
+
 
 class Leaves(NamedTuple):
     """The index; a child below 0 is leaf ``-child - 1``, any other a cut.
@@ -32,12 +38,15 @@ class Leaves(NamedTuple):
     Parameters
     ----------
     states : int64, shape (leaves, 4, resources, slots)
-        The state of each member, beside one another.
+    terms : float64, shape (leaves, terms, slots)
+        State and terms of each member, beside one another.
     members : int64, shape (leaves, slots)
     size, first : int64, shape (leaves,)
         Number of members, lowest position among them.
     boxes : int64, shape (4, resources, leaves)
         Least and most sum, least and most allocatable.
+    ranges : float64, shape (2, views, leaves)
+        Least and most of each view; views are the first of the terms.
     home : int64, shape (nodes, 2)
         The leaf of each node, and its slot.
     parent : int64, shape (leaves, 2)
@@ -45,16 +54,18 @@ class Leaves(NamedTuple):
     side : int64, shape (cuts, 3)
         What is compared, child below the cut, child at or above it.
     cut : float64, shape (cuts,)
-    place : float64, shape (nodes, 2 * resources + 1)
-        What is compared, of each node: sums over capacity, sizes over the largest, position.
+    place : float64, shape (nodes, resources + (views or resources) + 1)
+        What is compared, of each node: its sums, its views or sizes, its position.
     counts : int64, shape (4,)
     """
 
     states: IntArray
+    terms: FloatArray
     members: IntArray
     size: IntArray
     first: IntArray
     boxes: IntArray
+    ranges: FloatArray
     home: IntArray
     parent: IntArray
     side: IntArray
@@ -63,20 +74,29 @@ class Leaves(NamedTuple):
     counts: IntArray
 
 
-def empty_leaves(allocatable: IntArray) -> Leaves:
-    """An index without nodes, for nodes of these sizes, shape (resources, nodes)."""
+def empty_leaves(allocatable: IntArray, terms: int = 0, views: int = 0) -> Leaves:
+    """An index without nodes, for nodes of these sizes, shape (resources, nodes).
+
+    Parameters
+    ----------
+    terms, views : int
+        How many terms the kernel's score reads, and how many of them are views.
+    """
     resources, nodes = allocatable.shape
     slots = max(32, int(0.6 * nodes**0.5))
     room = 64 + 6 * (nodes // slots + 1)
-    place = np.zeros((nodes, 2 * resources + 1))
-    place[:, resources:-1] = allocatable.T / np.maximum(allocatable.max(axis=1), 1)
+    place = np.zeros((nodes, resources + (views or resources) + 1))
+    if not views:
+        place[:, resources:-1] = allocatable.T / np.maximum(allocatable.max(axis=1), 1)
     place[:, -1] = np.arange(nodes)
     return Leaves(
         states=np.zeros((room, 4, resources, slots), np.int64),
+        terms=np.zeros((room, terms, slots)),
         members=np.zeros((room, slots), np.int64),
         size=np.zeros(room, np.int64),
         first=np.zeros(room, np.int64),
         boxes=np.zeros((4, resources, room), np.int64),
+        ranges=np.zeros((2, views, room)),
         home=np.zeros((nodes, 2), np.int64),
         parent=np.zeros((room, 2), np.int64),
         side=np.zeros((room, 3), np.int64),
@@ -87,21 +107,84 @@ def empty_leaves(allocatable: IntArray) -> Leaves:
 
 
 @compiled
-def fill(leaves: Leaves, state: IntArray, sums: int) -> None:
-    """Index every node anew, by row ``sums`` of the state, shape (4, resources, nodes)."""
+def fill(leaves: Leaves, state: IntArray, terms: FloatArray, sums: int) -> None:
+    """Index every node anew, by views and row ``sums`` of the state, shape (4, resources, nodes).
+
+    All nodes are cut in two, then each part, until a part fits a leaf with room to spare. Where to
+    cut is told by some of the nodes, which is quicker than the median of all and nearly as even.
+    """
+    nodes, slots, room = state.shape[2], leaves.members.shape[1], len(leaves.size)
     leaves.counts[LEAVES], leaves.counts[CUTS], leaves.counts[ROOT] = 1, 0, -1
     leaves.counts[MOVES] = 0
     leaves.parent[0, 0] = -1
-    leaves.size[0] = 0
-    _measure(leaves, 0, sums)
-    for node in range(state.shape[2]):
-        _locate(leaves.place, node, state, sums)
-        _insert(leaves, node, state, sums)
+    order = np.empty(nodes, np.int64)
+    for node in range(nodes):
+        order[node] = node
+        _locate(leaves, node, state, terms, sums)
+    waiting = np.empty((room, 3), np.int64)
+    waiting[0, 0], waiting[0, 1], waiting[0, 2] = 0, nodes, 0
+    parts = 1
+    while parts > 0:
+        parts -= 1
+        start, end, leaf = waiting[parts]
+        if 4 * (end - start) <= 3 * slots:
+            _settle(leaves, leaf, order[start:end], state, terms, sums)
+            continue
+        crowded = 2 * leaves.counts[LEAVES] > room
+        what, middle = _cut_of_many(leaves.place, order[start:end], crowded)
+        new = _fork(leaves, leaf, what, middle)
+        border = start + _part(leaves.place, order[start:end], what, middle)
+        waiting[parts, 0], waiting[parts, 1], waiting[parts, 2] = start, border, leaf
+        waiting[parts + 1, 0], waiting[parts + 1, 1], waiting[parts + 1, 2] = border, end, new
+        parts += 2
 
 
 @compiled
-def move(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
-    """Bring the index up to date after the sums of a node changed.
+def _settle(
+    leaves: Leaves, leaf: int, nodes: IntArray, state: IntArray, terms: FloatArray, sums: int
+) -> None:
+    """Fill a leaf with these nodes."""
+    for slot in range(len(nodes)):
+        _put(leaves, leaf, slot, nodes[slot], state, terms, nodes[slot])
+    leaves.size[leaf] = len(nodes)
+    _measure(leaves, leaf, sums)
+
+
+@compiled
+def _cut_of_many(place: FloatArray, nodes: IntArray, crowded: bool) -> tuple[int, float]:
+    """What to compare and where to cut; both sides get nodes.
+
+    Where leaves are running short the cut is by position, in halves.
+    """
+    position = place.shape[1] - 1
+    some = nodes[:: max(len(nodes) // _SAMPLE, 1)]
+    what = position if crowded else _widest(place, some)
+    if what == position:
+        if not crowded:
+            what = _widest(place, nodes)
+        some = nodes
+    keys = np.empty(len(some))
+    for at in range(len(some)):
+        keys[at] = place[some[at], what]
+    return what, _middle(np.sort(keys))
+
+
+@compiled
+def _part(place: FloatArray, nodes: IntArray, what: int, middle: float) -> int:
+    """Bring the nodes below the cut to the front; how many they are."""
+    low, high = 0, len(nodes) - 1
+    while low <= high:
+        if place[nodes[low], what] < middle:
+            low += 1
+        else:
+            nodes[low], nodes[high] = nodes[high], nodes[low]
+            high -= 1
+    return low
+
+
+@compiled
+def move(leaves: Leaves, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
+    """Bring the index up to date after the state or the terms of a node changed.
 
     Cuts suit the states they were made for, those by position most of all: the index is made anew
     after a number of moves that is a share of the nodes, so that a move's part of it stays small.
@@ -111,24 +194,28 @@ def move(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
         leaves.counts[MOVES] = OWED
         return
     leaves.counts[MOVES] = moves
-    _locate(leaves.place, node, state, sums)
+    _locate(leaves, node, state, terms, sums)
     old, slot = leaves.home[node, 0], leaves.home[node, 1]
     if _route(leaves, node) == old:
-        _put(leaves, old, slot, node, state, node)
+        _put(leaves, old, slot, node, state, terms, node)
         _measure(leaves, old, sums)
         return
     last = leaves.size[old] - 1
     leaves.size[old] = last
     if slot != last:
-        _put(leaves, old, slot, leaves.members[old, last], leaves.states[old], last)
+        other = leaves.members[old, last]
+        _put(leaves, old, slot, other, leaves.states[old], leaves.terms[old], last)
     _measure(leaves, old, sums)
-    _insert(leaves, node, state, sums)
+    _insert(leaves, node, state, terms, sums)
 
 
 @compiled
-def _locate(place: FloatArray, node: int, state: IntArray, sums: int) -> None:
-    for resource in range(state.shape[1]):
+def _locate(leaves: Leaves, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
+    place, resources = leaves.place, state.shape[1]
+    for resource in range(resources):
         place[node, resource] = state[sums, resource, node] / max(state[0, resource, node], 1)
+    for view in range(leaves.ranges.shape[1]):
+        place[node, resources + view] = terms[view, node]
 
 
 @compiled
@@ -140,21 +227,25 @@ def _route(leaves: Leaves, node: int) -> int:
 
 
 @compiled
-def _put(leaves: Leaves, leaf: int, slot: int, node: int, source: IntArray, at: int) -> None:
-    """Put a node into a slot, its state from column ``at`` of the source."""
+def _put(
+    leaves: Leaves, leaf: int, slot: int, node: int, source: IntArray, terms: FloatArray, at: int
+) -> None:
+    """Put a node into a slot, its state and terms from column ``at`` of where they are."""
     leaves.members[leaf, slot] = node
     leaves.home[node, 0], leaves.home[node, 1] = leaf, slot
     states = leaves.states
     for kind in range(4):
         for resource in range(source.shape[1]):
             states[leaf, kind, resource, slot] = source[kind, resource, at]
+    for term in range(leaves.terms.shape[1]):
+        leaves.terms[leaf, term, slot] = terms[term, at]
 
 
 @compiled
-def _insert(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
+def _insert(leaves: Leaves, node: int, state: IntArray, terms: FloatArray, sums: int) -> None:
     leaf = _route(leaves, node)
     slot = leaves.size[leaf]
-    _put(leaves, leaf, slot, node, state, node)
+    _put(leaves, leaf, slot, node, state, terms, node)
     leaves.size[leaf] = slot + 1
     leaves.first[leaf] = min(leaves.first[leaf], node)
     boxes = leaves.boxes
@@ -164,6 +255,10 @@ def _insert(leaves: Leaves, node: int, state: IntArray, sums: int) -> None:
         boxes[1, resource, leaf] = max(boxes[1, resource, leaf], total)
         boxes[2, resource, leaf] = min(boxes[2, resource, leaf], size)
         boxes[3, resource, leaf] = max(boxes[3, resource, leaf], size)
+    ranges = leaves.ranges
+    for view in range(ranges.shape[1]):
+        ranges[0, view, leaf] = min(ranges[0, view, leaf], terms[view, node])
+        ranges[1, view, leaf] = max(ranges[1, view, leaf], terms[view, node])
     if slot + 1 == leaves.members.shape[1]:
         _split(leaves, leaf, sums)
 
@@ -180,6 +275,13 @@ def _measure(leaves: Leaves, leaf: int, sums: int) -> None:
                 high = max(high, states[kind, resource, slot])
             leaves.boxes[at, resource, leaf] = low
             leaves.boxes[at + 1, resource, leaf] = high
+    terms = leaves.terms[leaf]
+    for view in range(leaves.ranges.shape[1]):
+        least, most = np.inf, -np.inf
+        for slot in range(size):
+            least = min(least, terms[view, slot])
+            most = max(most, terms[view, slot])
+        leaves.ranges[0, view, leaf], leaves.ranges[1, view, leaf] = least, most
     first = len(leaves.home)
     for slot in range(size):
         first = min(first, leaves.members[leaf, slot])
@@ -189,7 +291,7 @@ def _measure(leaves: Leaves, leaf: int, sums: int) -> None:
 @compiled
 def _split(leaves: Leaves, leaf: int, sums: int) -> None:
     """Cut a full leaf in two; both parts get members, since the keys are not all the same."""
-    members, states = leaves.members[leaf], leaves.states[leaf]
+    members, states, terms = leaves.members[leaf], leaves.states[leaf], leaves.terms[leaf]
     what = _widest(leaves.place, members)
     keys = np.empty(len(members))
     for slot in range(len(members)):
@@ -199,11 +301,11 @@ def _split(leaves: Leaves, leaf: int, sums: int) -> None:
     low, high = 0, 0
     for slot in range(len(members)):
         if keys[slot] >= middle:
-            _put(leaves, new, high, members[slot], states, slot)
+            _put(leaves, new, high, members[slot], states, terms, slot)
             high += 1
         else:
             if low != slot:
-                _put(leaves, leaf, low, members[slot], states, slot)
+                _put(leaves, leaf, low, members[slot], states, terms, slot)
             low += 1
     leaves.size[leaf], leaves.size[new] = low, high
     _measure(leaves, leaf, sums)

@@ -83,7 +83,7 @@ class Shapes(NamedTuple):
 
 
 @compiled
-def place(  # noqa: C901 - one loop, compiled as one
+def place(
     scorer: Scorer,
     leaves: Leaves,
     choice: Choice,
@@ -123,7 +123,7 @@ def place(  # noqa: C901 - one loop, compiled as one
                     leaves.counts[MOVES] = min(leaves.counts[MOVES] + run, -1)
                 _place_alike(scorer, leaves, choice, nodes, work, ask, found[at : at + run])
                 node = found[at + run - 1]
-            elif choice.indexed and _holds(leaves, choice, nodes):
+            elif choice.indexed and _holds(leaves, choice, nodes, scorer.terms):
                 run = 1
                 node = search(scorer, leaves, choice.prune, ask, nodes.blocked, work)
             else:
@@ -132,43 +132,50 @@ def place(  # noqa: C901 - one loop, compiled as one
         if run == 1:
             found[at] = node
             if node >= 0:
-                change(leaves, choice, nodes, node, ask, 1)
-                if scorer.follows:
-                    scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
+                add(scorer, leaves, choice, nodes, node, ask)
         shapes.refused[shape] = node < 0
         at += run
 
 
 @compiled
-def change(
-    leaves: Leaves, choice: Choice, nodes: Nodes, node: int, ask: IntArray, sign: int
+def add(
+    scorer: Scorer, leaves: Leaves, choice: Choice, nodes: Nodes, node: int, ask: IntArray
 ) -> None:
-    """Add (1) or take away (-1) a container of these amounts."""
+    """Add a container of these amounts to a node, and bring all that is kept of it up to date."""
     for kind in range(1, 4):
         for resource in range(ask.shape[1]):
-            nodes.state[kind, resource, node] += sign * ask[kind, resource]
-    nodes.containers[node] += sign
+            nodes.state[kind, resource, node] += ask[kind, resource]
+    nodes.containers[node] += 1
+    if scorer.follows:
+        scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
     if choice.indexed and leaves.counts[MOVES] >= 0:
-        move(leaves, node, nodes.state, choice.sums)
+        move(leaves, node, nodes.state, scorer.terms, choice.sums)
 
 
 @compiled
-def moved(leaves: Leaves, choice: Choice, nodes: Nodes, which: IntArray) -> None:
-    """Bring the index up to date where sums were changed from outside."""
+def left(scorer: Scorer, nodes: Nodes, ask: IntArray, which: IntArray) -> None:
+    """Bring the terms of nodes up to date that containers left, as after a placement."""
+    for node in which:
+        scorer.placed(scorer.terms, nodes.state, node, ask, scorer.parameters)
+
+
+@compiled
+def moved(leaves: Leaves, choice: Choice, nodes: Nodes, terms: FloatArray, which: IntArray) -> None:
+    """Bring the index up to date where state or terms were changed from outside."""
     if choice.indexed and leaves.counts[MOVES] >= 0:
         for node in which:
             if node >= 0 and leaves.counts[MOVES] >= 0:
-                move(leaves, node, nodes.state, choice.sums)
+                move(leaves, node, nodes.state, terms, choice.sums)
 
 
 @compiled
-def _holds(leaves: Leaves, choice: Choice, nodes: Nodes) -> bool:
+def _holds(leaves: Leaves, choice: Choice, nodes: Nodes, terms: FloatArray) -> bool:
     """Whether the index may be searched; makes it when it is owed."""
     if leaves.counts[MOVES] < 0:
         leaves.counts[MOVES] -= 1
         if leaves.counts[MOVES] > OWED:
             return False
-        fill(leaves, nodes.state, choice.sums)
+        fill(leaves, nodes.state, terms, choice.sums)
     return True
 
 
@@ -193,7 +200,7 @@ def _place_alike(
     matches = start(scorer, nodes.state, ask, nodes.blocked, work)
     play(scorer, matches, nodes.state, nodes.containers, ask, found)
     if leaves.counts[MOVES] >= 0:
-        moved(leaves, choice, nodes, found)
+        moved(leaves, choice, nodes, scorer.terms, found)
 
 
 @compiled

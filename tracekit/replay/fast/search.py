@@ -120,10 +120,10 @@ def search(
     ``prune`` says that the boxes are of real requests, so that one without room may be left out.
     The body is one piece: a call that hands on this many arrays costs as much as a leaf.
     """
-    score, terms, parameters = scorer.score, scorer.terms, scorer.parameters
+    score, terms, parameters = scorer.score, leaves.terms, scorer.parameters
     states, size, first, members = leaves.states, leaves.size, leaves.first, leaves.members
     scores, bounds, count = work.scores, work.bounds, leaves.counts[LEAVES]
-    scorer.bound(leaves.boxes, count, first, ask, parameters, bounds)
+    scorer.bound(leaves.boxes, leaves.ranges, count, first, ask, parameters, bounds)
     _close(bounds, count, leaves.boxes, size, prune, ask, 1.0 / _SCALE if scorer.floats else 0.0)
     leaf, at = _promising(bounds, count, first), -1
     nobody = len(blocked)
@@ -132,7 +132,7 @@ def search(
         bound = bounds[leaf]
         if bound > highest or (bound == highest and first[leaf] < best):
             state, positions = states[leaf], members[leaf]
-            score(state, positions, size[leaf], terms, ask, parameters, scores)
+            score(state, positions, size[leaf], terms[leaf], ask, parameters, scores)
             if scorer.floats:
                 rounded(scores, size[leaf])
             for slot in range(size[leaf]):

@@ -37,16 +37,22 @@ class Kernel:
         resources, block): allocatable, and the sums of requests, of requests with defaults, and of
         limits. ``positions`` says which nodes they are, ``ask`` is int64, shape (4, resources): the
         container's, row 0 its limits as stated. Nodes without room are scored too, never looked at.
-    bound : function(boxes, count, first, ask, parameters, bounds), optional
+    bound : function(boxes, ranges, count, first, ask, parameters, bounds), optional
         Write for each box a number that no score of a node inside exceeds. ``boxes`` is int64,
         shape (4, resources, boxes): least and most scored sum, least and most allocatable;
-        ``first`` the lowest position in each box.
+        ``ranges`` is float64, shape (2, views, boxes): least and most of each view; ``first`` the
+        lowest position in each box.
     scored : int
         Which sums the score reads where there is a bound: REQUESTED or NONZERO.
     terms : function(snapshot) -> float64, shape (terms, nodes), optional
         What the score needs of measured usage; asked again when new measurements are known.
+    views : int
+        How many of the terms, from the first, are views: numbers about 0..1 and never NaN, by which
+        nodes are told apart where there is a bound. Without any it is by sums and sizes.
     placed : function(terms, state, node, ask, parameters), optional
         Bring the terms of a node up to date after a container was added to its state.
+    recounts : bool
+        Whether ``placed`` reads nothing of the container, so that it serves for one that left too.
     window : int
         0, or how many nodes with room are looked at: they are scored as a block of their own, in
         the order in which the search finds them, so that the policy may be joint.
@@ -62,7 +68,9 @@ class Kernel:
     bound: Pointer | None = None
     scored: int = NONZERO
     terms: Callable[[Snapshot], FloatArray] | None = None
+    views: int = 0
     placed: Pointer | None = None
+    recounts: bool = False
     window: int = 0
     each: Callable[[Snapshot, Container], FloatArray] | None = None
     floats: bool = False

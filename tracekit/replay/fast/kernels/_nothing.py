@@ -13,6 +13,7 @@ FloatArray = NDArray[np.float64]
 
 def _bound(
     boxes: IntArray,  # noqa: ARG001
+    ranges: FloatArray,  # noqa: ARG001
     count: int,
     first: IntArray,  # noqa: ARG001
     ask: IntArray,  # noqa: ARG001

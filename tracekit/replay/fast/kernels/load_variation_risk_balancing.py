@@ -11,14 +11,27 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    score_pointer,
+)
 from tracekit.replay.fast.kernels._rounding import half_away
+from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.load_variation_risk_balancing import LoadVariationRiskBalancing
 from tracekit.replay.snapshot import Snapshot
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+#: How many terms are views: mean and deviation of cpu together, and of memory.
+_VIEWS = 2
+
+#: The view of a resource that was not measured, while the other was.
+_NO_MATTER = -1.0
 
 
 def _score(
@@ -30,12 +43,13 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms are amount used and risk by deviation, of cpu and then of memory."""
+    """Terms after the views are amount used and risk by deviation, of cpu and then of memory."""
     prose = parameters[0] == 1.0
     for at in range(count):
         lowest = np.inf
         for column in range(2):
-            used, sigma = terms[2 * column, at], terms[2 * column + 1, at]
+            row = _VIEWS + 2 * column
+            used, sigma = terms[row, at], terms[row + 1, at]
             if not (np.isnan(used) or np.isnan(sigma)):
                 mu = min(max((used + ask[1, column]) / state[0, column, at], 0.0), 1.0)
                 risk = min(mu + sigma, 1.0) if prose else (mu + sigma) / 2
@@ -43,7 +57,32 @@ def _score(
         scores[at] = 0.0 if lowest == np.inf else half_away(lowest)
 
 
-_SCORE = score_pointer(_score)
+def _bound(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score of the node that is least loaded in both resources, of the largest size.
+
+    The mean is cut at the capacity: both together are then the capacity at least.
+    """
+    share = 100.0 if parameters[0] == 1.0 else 50.0
+    bounds[:count] = 100.0
+    for column in range(2):
+        view, largest, asked = ranges[0, column], boxes[3, column], ask[1, column]
+        for at in range(count):
+            load = min(max(view[at] + asked / max(largest[at], 1) - SLACK, 0.0), 1.0)
+            best = 100.0 - share * load if view[at] < BEYOND else 0.0
+            bounds[at] = min(bounds[at], best)
+    for at in range(count):
+        bounds[at] = np.floor(bounds[at] + 0.5)
+
+
+_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
 
 
 def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray:
@@ -58,7 +97,16 @@ def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray
         _, sigma = mu_sigma(capacity, 0.0, used, deviation)
         sigma = np.power(sigma, 1 / root if root else math.inf)
         rows += [used, np.clip(policy.safe_variance_margin * sigma, 0.0, 1.0)]
-    return np.stack(rows)
+    return np.stack([*_views(rows, snapshot.allocatable), *rows])
+
+
+def _views(rows: Sequence[FloatArray], allocatable: IntArray) -> FloatArray:
+    """Mean and deviation of each resource together, as fractions of capacity."""
+    views = np.stack([rows[2 * at] / allocatable[:, at] + rows[2 * at + 1] for at in range(2)])
+    unknown = np.isnan(views)
+    views[unknown] = _NO_MATTER
+    views[:, unknown.all(axis=0)] = HOPELESS
+    return views
 
 
 def _make(
@@ -69,7 +117,10 @@ def _make(
     return Kernel(
         score=_SCORE,
         parameters=np.array([policy.formula == "prose"], dtype=np.float64),
+        bound=_BOUND,
+        scored=REQUESTED,
         terms=functools.partial(_terms, policy),
+        views=_VIEWS,
     )
 
 

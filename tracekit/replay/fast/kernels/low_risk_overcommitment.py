@@ -11,9 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.fast.jit import compiled
-from tracekit.replay.fast.kernels import Kernel, KernelSource, placed_pointer, score_pointer
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    placed_pointer,
+    score_pointer,
+)
 from tracekit.replay.fast.kernels._beta import betainc_address, call_betainc
 from tracekit.replay.fast.kernels._rounding import half_away
+from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
 from tracekit.replay.snapshot import Container, Snapshot
@@ -25,6 +33,9 @@ _NAMES = ("cpu", "memory")
 _SMALLEST = 5e-324
 _MOST_VARIANCE = 0.99
 
+#: How many terms are views: risk by load, limits and requests over capacity, of cpu, then memory.
+_VIEWS = 6
+
 
 def _score(
     state: IntArray,
@@ -35,7 +46,7 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms are risk by load, mean and deviation, of cpu and then of memory; then 1 if known."""
+    """Terms after the views are risk by load, mean and deviation, of both; then 1 if known."""
     if not (ask[1, :2].any() or ask[3, :2].any()):
         scores[:count] = 0.0
         return
@@ -49,24 +60,63 @@ def _score(
             over = limit - size[at]
             without = limit - min(taken[at] + request, size[at])
             by_limit = over / without if over > 0 else 0.0
-            by_load = terms[3 * column, at]
+            by_load = terms[_VIEWS + 3 * column, at]
             by_load = 0.0 if np.isnan(by_load) else by_load
             risk = min(max(weight * by_limit + (1 - weight) * by_load, 0.0), 1.0)
             scores[at] = max(scores[at], risk)
     for at in range(count):
-        scores[at] = half_away((1 - scores[at]) * 100) if terms[6, at] == 1.0 else 0.0
+        scores[at] = half_away((1 - scores[at]) * 100) if terms[_VIEWS + 6, at] == 1.0 else 0.0
+
+
+def _bound(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score of the node with the least of every view, of the largest size.
+
+    The risk by limits rises with limits and with requests, and falls with the size.
+    """
+    if not (ask[1, :2].any() or ask[3, :2].any()):
+        bounds[:count] = 0.0
+        return
+    bounds[:count] = 0.0
+    for column in range(2):
+        request, promised, weight = ask[1, column], ask[3, column], parameters[column]
+        loads, limits, takens = ranges[0, 3 * column : 3 * column + 3]
+        largest = boxes[3, column]
+        for at in range(count):
+            size = float(max(largest[at], 1))
+            over = limits[at] + promised / size - SLACK - 1.0
+            without = over + 1.0 - min(takens[at] + request / size - SLACK, 1.0)
+            by_limit = over / without if over > 0 else 0.0
+            risk = weight * by_limit + (1 - weight) * loads[at] - SLACK
+            risk = risk if loads[at] < BEYOND else 1.0
+            bounds[at] = max(bounds[at], risk)
+    for at in range(count):
+        bounds[at] = np.floor((1 - min(bounds[at], 1.0)) * 100 + 0.5)
 
 
 def _placed(
     terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
 ) -> None:
+    """Terms and views anew, of what is requested and promised on the node now."""
+    known = terms[_VIEWS + 6, node] == 1.0
     for column in range(2):
-        if not np.isnan(terms[3 * column, node]):
-            size = float(state[0, column, node])
+        row, view = _VIEWS + 3 * column, 3 * column
+        size, limit = float(state[0, column, node]), float(state[3, column, node])
+        terms[view + 1, node] = limit / size
+        terms[view + 2, node] = state[1, column, node] / size
+        if not np.isnan(terms[row, node]):
             taken = min(float(state[1, column, node]), size)
-            limit = float(state[3, column, node])
-            mu, sigma = terms[3 * column + 1, node], terms[3 * column + 2, node]
-            terms[3 * column, node] = _load_risk(mu, sigma, taken, limit, size, parameters)
+            mu, sigma = terms[row + 1, node], terms[row + 2, node]
+            terms[row, node] = _load_risk(mu, sigma, taken, limit, size, parameters)
+            if known:
+                terms[view, node] = terms[row, node]
 
 
 @compiled
@@ -105,19 +155,24 @@ def _cumulative(address: int, alpha: float, beta: float, at: float) -> float:
     return 0.0 if np.isnan(value) else value
 
 
-_SCORE, _PLACED = score_pointer(_score), placed_pointer(_placed)
+_SCORE, _BOUND, _PLACED = score_pointer(_score), bound_pointer(_bound), placed_pointer(_placed)
 
 
 def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
     every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
     nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
-    parts, rows = policy.explain(snapshot, nobody, every), []
+    parts, known = policy.explain(snapshot, nobody, every), policy.known(snapshot, every)
+    views: list[FloatArray] = []
+    rows: list[FloatArray] = []
     for column, name in enumerate(_NAMES):
         capacity = snapshot.allocatable[:, column].astype(np.float64)
         load = policy.load(snapshot, every, column)
         used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
-        rows += [parts[f"{name}_by_load"], *mu_sigma(capacity, 0.0, used, deviation)]
-    return np.stack([*rows, policy.known(snapshot, every).astype(np.float64)])
+        risk = parts[f"{name}_by_load"]
+        views += [np.where(known, np.nan_to_num(risk), HOPELESS)]
+        views += [one[:, column] / capacity for one in (snapshot.limits, snapshot.requested)]
+        rows += [risk, *mu_sigma(capacity, 0.0, used, deviation)]
+    return np.stack([*views, *rows, known.astype(np.float64)])
 
 
 def _make(
@@ -132,8 +187,12 @@ def _make(
     return Kernel(
         score=_SCORE,
         parameters=np.array(numbers, dtype=np.float64),
+        bound=_BOUND,
+        scored=REQUESTED,
         terms=functools.partial(_terms, policy),
+        views=_VIEWS,
         placed=_PLACED,
+        recounts=True,
     )
 
 

@@ -43,6 +43,7 @@ def _score(
 
 def _bound(
     boxes: IntArray,
+    ranges: FloatArray,
     count: int,
     first: IntArray,
     ask: IntArray,

@@ -11,13 +11,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.fast.jit import compiled
-from tracekit.replay.fast.kernels import Kernel, KernelSource, placed_pointer, score_pointer
+from tracekit.replay.fast.kernels import (
+    REQUESTED,
+    Kernel,
+    KernelSource,
+    bound_pointer,
+    placed_pointer,
+    score_pointer,
+)
 from tracekit.replay.fast.kernels._rounding import half_away
+from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement.target_load_packing import TargetLoadPacking
 from tracekit.replay.snapshot import Container, Snapshot
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
+
+#: How many terms are views: the fraction of capacity in use before the container.
+_VIEWS = 1
 
 
 @compiled
@@ -37,34 +48,66 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Terms are millicores used, millicores placed too lately to show, and capacity."""
+    """Terms after the view are millicores used, millicores placed too lately to show, capacity."""
     target, pod = parameters[0], _expected(ask, parameters)
-    above = 100.0 - target if target != 100.0 else 1.0
+    used, missing, capacity = terms[_VIEWS], terms[_VIEWS + 1], terms[_VIEWS + 2]
     for at in range(count):
-        percent = 100 * (terms[0, at] + pod + terms[1, at]) / terms[2, at]
-        if percent > 100:
-            value = 0.0
-        elif percent > target:
-            value = target * (100 - percent) / above
-        else:
-            value = (100 - target) * percent / target + target
-        scores[at] = half_away(value)
+        percent = 100 * (used[at] + pod + missing[at]) / capacity[at]
+        scores[at] = half_away(_packing(percent, target))
+
+
+@compiled
+def _packing(percent: float, target: float) -> float:
+    """The score before rounding, by percent in use and the target."""
+    if not percent > target:
+        return (100 - target) * percent / target + target
+    if percent > 100:
+        return 0.0
+    return target * (100 - percent) / (100.0 - target if target != 100.0 else 1.0)
+
+
+def _bound(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score at that end of the range which is nearer to the target, or at the target itself.
+
+    Left of the target, and right of it, the score is a straight line.
+    """
+    target, pod = parameters[0], _expected(ask, parameters)
+    most = 100 * SLACK
+    for at in range(count):
+        low = 100 * (ranges[0, 0, at] + pod / max(boxes[3, 0, at], 1)) - most
+        high = 100 * (ranges[1, 0, at] + pod / max(boxes[2, 0, at], 1)) + most
+        best = _packing(low, target)
+        if low <= target:
+            best = max(best, _packing(min(high, target), target))
+        bounds[at] = np.floor(best + 0.5 + most) if ranges[0, 0, at] < BEYOND else 0.0
 
 
 def _placed(
     terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
 ) -> None:
-    terms[1, node] += _expected(ask, parameters)
+    terms[_VIEWS + 1, node] += _expected(ask, parameters)
+    if not np.isnan(terms[_VIEWS, node]):
+        terms[0, node] = (terms[_VIEWS, node] + terms[_VIEWS + 1, node]) / terms[_VIEWS + 2, node]
 
 
-_SCORE, _PLACED = score_pointer(_score), placed_pointer(_placed)
+_SCORE, _BOUND, _PLACED = score_pointer(_score), bound_pointer(_bound), placed_pointer(_placed)
 
 
 def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:
     every, nothing = np.arange(len(snapshot.capacity)), np.zeros(len(snapshot.resources), np.int64)
     nobody = Container(id="", service="", request=nothing, nonzero_request=nothing, limit=nothing)
     parts = policy.explain(snapshot, nobody, every)
-    return np.stack([parts["used_milli"], parts["missing_milli"], snapshot.capacity[:, 0]])
+    used, missing, capacity = parts["used_milli"], parts["missing_milli"], snapshot.capacity[:, 0]
+    view = np.where(np.isnan(used), HOPELESS, (used + missing) / capacity)
+    return np.stack([view, used, missing, capacity])
 
 
 def _make(
@@ -80,7 +123,10 @@ def _make(
     return Kernel(
         score=_SCORE,
         parameters=np.array(numbers, dtype=np.float64),
+        bound=_BOUND,
+        scored=REQUESTED,
         terms=functools.partial(_terms, policy),
+        views=_VIEWS,
         placed=_PLACED,
     )
 
