@@ -246,7 +246,7 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     return [part.sort(ordered, maintain_order=True) if ordered else part for part in found]
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=80, deadline=None)
 @given(
     node_rows=node_rows,
     container_rows=container_rows,
