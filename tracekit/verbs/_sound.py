@@ -39,14 +39,14 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
         try:
             return verb(*args, **kwargs)
         except Exception as error:
-            cause = error.__cause__ if isinstance(error, TracekitError) else error
-            if cause is None or isinstance(cause, TracekitError):
+            told = isinstance(error, TracekitError)
+            cause = error.__cause__ if told else error
+            # what was told on purpose stands, unless all it tells is what an engine said
+            if cause is None or (told and not is_of_an_engine(cause)):
                 raise
             refused = system_error(cause)
             if refused is not None and refused.errno in _NOT_DAMAGE:
                 raise refused from error
-            if isinstance(error, TracekitError) and not is_of_an_engine(cause):
-                raise
             damage = _damage([*args, *kwargs.values()])
             if damage is None:
                 raise
