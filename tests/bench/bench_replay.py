@@ -3,8 +3,9 @@
 ``python -m tests.bench.bench_replay`` prints the table; ``--quick`` takes a small workload, to see
 that it runs. Every row checks that the plain engine, shown the same cluster, decides the same: at
 decisions spread evenly over the whole replay, which are also those that it is timed on. Times are
-CPU seconds of the thread, because others may use the machine. ``--avx2`` measures the load-aware
-policies once more, in a process that compiles as a processor without wider vectors does.
+CPU seconds of the thread, because others may use the machine. Whole replays at the trace's own size
+come last; ``--whole`` leaves out the rest. ``--avx2`` measures the load-aware policies once more,
+in a process that compiles as a processor without wider vectors does.
 """
 
 from __future__ import annotations
@@ -25,6 +26,8 @@ sys.path.insert(0, str(Path(__file__).parent))
 
 from machine import as_avx2, machine
 from replay_load import Size, make_load
+from replay_whole import HEADER as WHOLE_HEADER
+from replay_whole import STEPS, whole_rows
 
 from tracekit.replay.decision import Turn, decide, looked_at
 from tracekit.replay.engine import Engine, Outcome
@@ -185,11 +188,17 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--only", default="", help="rows whose name has one of these in it, by |")
     parser.add_argument("--avx2", action="store_true", help="then load-aware rows as with AVX2")
     parser.add_argument("--checks", type=int, default=60, help="plain decisions per row")
+    parser.add_argument("--whole", action="store_true", help="only the whole replays")
     given = parser.parse_args(arguments)
+    size = QUICK if given.quick else FULL
     print(machine())
-    print(HEADER)
-    for row in rows(QUICK if given.quick else FULL, given.checks, given.only):
-        print(row.text(), flush=True)
+    if not given.whole:
+        print(HEADER)
+        for row in rows(size, given.checks, given.only):
+            print(row.text(), flush=True)
+    print(WHOLE_HEADER)
+    for line in whole_rows(size, only=given.only, steps=size.steps if given.quick else STEPS):
+        print(line, flush=True)
     if given.avx2:
         print(flush=True)
         again_with_avx2([*(["--quick"] if given.quick else []), f"--checks={given.checks}"])
