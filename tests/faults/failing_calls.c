@@ -1,0 +1,251 @@
+/* Lets the n-th system call on files below one folder fail, or kills the process at it.
+
+   Loaded with LD_PRELOAD, so that calls of every library are seen, not Python's alone. The counter
+   lies in memory shared with child processes: a worker's calls are counted with its parent's.
+   Armed by fault_arm(); fault_count() says how many calls were seen since. */
+
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
+#include <sys/stat.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+struct fault {
+    char root[PATH_MAX];
+    size_t length;
+    long at;             /* which call; 0 is none */
+    int error;           /* an errno; 0 is SIGKILL; -1 is the usual one of the call */
+    int reading;         /* whether opens for reading are counted, or all other calls */
+    char what[PATH_MAX + 32];
+    _Atomic long count;
+};
+
+static struct fault *fault;
+
+__attribute__((constructor)) static void share(void) {
+    fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (fault == MAP_FAILED) abort();
+}
+
+void fault_arm(const char *root, long at, int error, int reading) {
+    snprintf(fault->root, sizeof fault->root, "%s", root);
+    fault->length = strlen(fault->root);
+    fault->at = at;
+    fault->error = error;
+    fault->reading = reading;
+    fault->what[0] = 0;
+    atomic_store(&fault->count, 0);
+}
+
+void fault_disarm(void) { fault->length = 0; }
+long fault_count(void) { return atomic_load(&fault->count); }
+const char *fault_what(void) { return fault->what; }
+
+static int below(const char *path) {
+    return strncmp(path, fault->root, fault->length) == 0
+        && (path[fault->length] == '/' || path[fault->length] == 0);
+}
+
+static int path_counts(int folder, const char *path) {
+    char whole[2 * PATH_MAX], link[64];
+    if (!fault || !fault->length || !path) return 0;
+    if (path[0] == '/') return below(path);
+    if (folder == AT_FDCWD) {
+        if (!getcwd(whole, PATH_MAX)) return 0;
+    } else {
+        snprintf(link, sizeof link, "/proc/self/fd/%d", folder);
+        ssize_t size = readlink(link, whole, PATH_MAX - 1);
+        if (size < 0) return 0;
+        whole[size] = 0;
+    }
+    strncat(whole, "/", sizeof whole - strlen(whole) - 1);
+    strncat(whole, path, sizeof whole - strlen(whole) - 1);
+    return below(whole);
+}
+
+static int file_counts(int file) {
+    char link[64], path[PATH_MAX];
+    if (!fault || !fault->length) return 0;
+    snprintf(link, sizeof link, "/proc/self/fd/%d", file);
+    ssize_t size = readlink(link, path, sizeof path - 1);
+    if (size < 0) return 0;
+    path[size] = 0;
+    return below(path);
+}
+
+/* 1 when this call shall fail; errno is set. */
+static int fails_if(int reading, const char *call, const char *path, int usual) {
+    if (reading != fault->reading) return 0;
+    long now = atomic_fetch_add(&fault->count, 1) + 1;
+    if (now != fault->at) return 0;
+    snprintf(fault->what, sizeof fault->what, "%s %s", call, path ? path : "");
+    if (fault->error == 0) {
+        kill(getpid(), SIGKILL);
+        for (;;) pause();
+    }
+    errno = fault->error > 0 ? fault->error : usual;
+    return 1;
+}
+
+static int fails(const char *call, const char *path, int usual) {
+    return fails_if(0, call, path, usual);
+}
+
+static int reads(int flags) {
+    return (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT);
+}
+
+#define REAL(type, name, ...) \
+    static type (*real)(__VA_ARGS__); \
+    if (!real) real = (type(*)(__VA_ARGS__))dlsym(RTLD_NEXT, name)
+
+#define MODE_OF(flags) \
+    mode_t mode = 0; \
+    if (((flags) & O_CREAT) || ((flags) & O_TMPFILE) == O_TMPFILE) { \
+        va_list rest; va_start(rest, flags); mode = va_arg(rest, mode_t); va_end(rest); \
+    }
+
+#define OPEN(name) \
+    int name(const char *path, int flags, ...) { \
+        MODE_OF(flags) \
+        REAL(int, #name, const char *, int, ...); \
+        if (path_counts(AT_FDCWD, path) && fails_if(reads(flags), "open", path, EACCES)) return -1; \
+        return real(path, flags, mode); \
+    }
+OPEN(open)
+OPEN(open64)
+
+#define OPENAT(name) \
+    int name(int folder, const char *path, int flags, ...) { \
+        MODE_OF(flags) \
+        REAL(int, #name, int, const char *, int, ...); \
+        if (path_counts(folder, path) && fails_if(reads(flags), "open", path, EACCES)) return -1; \
+        return real(folder, path, flags, mode); \
+    }
+OPENAT(openat)
+OPENAT(openat64)
+
+#define FOPEN(name) \
+    FILE *name(const char *path, const char *how) { \
+        REAL(FILE *, #name, const char *, const char *); \
+        int reading = how[0] == 'r' && !strchr(how, '+'); \
+        if (path_counts(AT_FDCWD, path) && fails_if(reading, "fopen", path, EACCES)) return NULL; \
+        return real(path, how); \
+    }
+FOPEN(fopen)
+FOPEN(fopen64)
+
+ssize_t write(int file, const void *from, size_t size) {
+    REAL(ssize_t, "write", int, const void *, size_t);
+    if (file_counts(file) && fails("write", NULL, ENOSPC)) return -1;
+    return real(file, from, size);
+}
+
+ssize_t writev(int file, const struct iovec *parts, int count) {
+    REAL(ssize_t, "writev", int, const struct iovec *, int);
+    if (file_counts(file) && fails("writev", NULL, ENOSPC)) return -1;
+    return real(file, parts, count);
+}
+
+#define PWRITE(name, offset_type) \
+    ssize_t name(int file, const void *from, size_t size, offset_type at) { \
+        REAL(ssize_t, #name, int, const void *, size_t, offset_type); \
+        if (file_counts(file) && fails("pwrite", NULL, ENOSPC)) return -1; \
+        return real(file, from, size, at); \
+    }
+PWRITE(pwrite, off_t)
+PWRITE(pwrite64, off64_t)
+
+#define ON_FILE(name, usual) \
+    int name(int file) { \
+        REAL(int, #name, int); \
+        if (file_counts(file) && fails(#name, NULL, usual)) return -1; \
+        return real(file); \
+    }
+ON_FILE(fsync, EIO)
+ON_FILE(fdatasync, EIO)
+
+#define TRUNCATE(name, size_type) \
+    int name(int file, size_type size) { \
+        REAL(int, #name, int, size_type); \
+        if (file_counts(file) && fails("ftruncate", NULL, EIO)) return -1; \
+        return real(file, size); \
+    }
+TRUNCATE(ftruncate, off_t)
+TRUNCATE(ftruncate64, off64_t)
+
+int rename(const char *from, const char *to) {
+    REAL(int, "rename", const char *, const char *);
+    if (path_counts(AT_FDCWD, to) && fails("rename", to, EIO)) return -1;
+    return real(from, to);
+}
+
+int renameat(int from_folder, const char *from, int to_folder, const char *to) {
+    REAL(int, "renameat", int, const char *, int, const char *);
+    if (path_counts(to_folder, to) && fails("renameat", to, EIO)) return -1;
+    return real(from_folder, from, to_folder, to);
+}
+
+int renameat2(int from_folder, const char *from, int to_folder, const char *to, unsigned flags) {
+    REAL(int, "renameat2", int, const char *, int, const char *, unsigned);
+    if (path_counts(to_folder, to) && fails("renameat2", to, EIO)) return -1;
+    return real(from_folder, from, to_folder, to, flags);
+}
+
+int link(const char *from, const char *to) {
+    REAL(int, "link", const char *, const char *);
+    if (path_counts(AT_FDCWD, to) && fails("link", to, EIO)) return -1;
+    return real(from, to);
+}
+
+int unlink(const char *path) {
+    REAL(int, "unlink", const char *);
+    if (path_counts(AT_FDCWD, path) && fails("unlink", path, EACCES)) return -1;
+    return real(path);
+}
+
+int unlinkat(int folder, const char *path, int flags) {
+    REAL(int, "unlinkat", int, const char *, int);
+    if (path_counts(folder, path) && fails("unlinkat", path, EACCES)) return -1;
+    return real(folder, path, flags);
+}
+
+int rmdir(const char *path) {
+    REAL(int, "rmdir", const char *);
+    if (path_counts(AT_FDCWD, path) && fails("rmdir", path, EACCES)) return -1;
+    return real(path);
+}
+
+int mkdir(const char *path, mode_t mode) {
+    REAL(int, "mkdir", const char *, mode_t);
+    if (path_counts(AT_FDCWD, path) && fails("mkdir", path, ENOSPC)) return -1;
+    return real(path, mode);
+}
+
+#define SENDFILE(name, offset_type) \
+    ssize_t name(int to, int from, offset_type *at, size_t size) { \
+        REAL(ssize_t, #name, int, int, offset_type *, size_t); \
+        if (file_counts(to) && fails("sendfile", NULL, ENOSPC)) return -1; \
+        return real(to, from, at, size); \
+    }
+SENDFILE(sendfile, off_t)
+SENDFILE(sendfile64, off64_t)
+
+ssize_t copy_file_range(int from, off64_t *from_at, int to, off64_t *to_at, size_t size,
+                        unsigned flags) {
+    REAL(ssize_t, "copy_file_range", int, off64_t *, int, off64_t *, size_t, unsigned);
+    if (file_counts(to) && fails("copy_file_range", NULL, ENOSPC)) return -1;
+    return real(from, from_at, to, to_at, size, flags);
+}

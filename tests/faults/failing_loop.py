@@ -1,0 +1,226 @@
+"""Every call on files fails once in turn, and is killed once in turn: nothing may be lost by it.
+
+The loop that SQLite tests itself with. A command line is run undisturbed, which counts its calls
+and gives the bytes to expect. Then it is run again and again from the same start, with the first
+call failing, the second, and so on. After each: what was there before is whole or the new result
+is; the same command line, run once more, ends in the bytes of the undisturbed run.
+"""
+
+from __future__ import annotations
+
+import errno
+import itertools
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from forks import Done, Fault, Forks
+from store_support import tree
+from tests_support import TraceFolder
+
+#: What a call fails with, in turn; 0 is a kill. -1 is the errno that is usual for the call.
+ERRORS = (0, -1, errno.ENOSPC, errno.EIO, errno.EACCES)
+
+#: Files that may differ between two undisturbed runs: they hold wall-clock times.
+TIMED = ("timing.parquet", "report.html")
+_LOCK = ".lock"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scenario:
+    """A command line and what is there before.
+
+    Parameters
+    ----------
+    before : command lines that make what is there before
+    whole : results that are whole or absent at any moment, old or new
+    checks : command lines that must succeed on what a failure leaves, if it is there
+    """
+
+    name: str
+    command: tuple[str, ...]
+    before: tuple[tuple[str, ...], ...] = ()
+    whole: tuple[str, ...] = ()
+    store: str | None = None
+
+
+_INGEST = ("ingest", "traces", "store", "--jobs", "1")
+_NODES = ("ingest", "traces/Node_0.csv", "store", "--jobs", "1")
+_REPLAY = ("replay", "store", "--policy", "first_fit", "--policy", "random", "--out", "myrun")
+_OTHER = ("replay", "store", "--policy", "best_fit", "--out", "myrun")
+_ANALYZE = ("analyze", "store", "--out", "analysis")
+_CALLS = ("callgraph", "store", "--out", "calls", "--jobs", "1")
+_REPORT = ("report", "myrun", "--out", "report.html")
+_RUN = ("run", "traces", "--out", "all", "--policy", "first_fit")
+
+SCENARIOS = (
+    Scenario(name="ingest", command=_INGEST, store="store"),
+    Scenario(name="ingest-more", command=_INGEST, before=(_NODES,), store="store"),
+    Scenario(name="replay", command=_REPLAY, before=(_INGEST,), whole=("myrun",)),
+    Scenario(name="replay-over", command=_REPLAY, before=(_INGEST, _OTHER), whole=("myrun",)),
+    Scenario(name="analyze", command=_ANALYZE, before=(_INGEST,), whole=("analysis",)),
+    Scenario(
+        name="analyze-over", command=_ANALYZE, before=(_INGEST, _ANALYZE), whole=("analysis",)
+    ),
+    Scenario(name="callgraph", command=_CALLS, before=(_INGEST,), whole=("calls",)),
+    Scenario(name="report", command=_REPORT, before=(_INGEST, _OTHER), whole=("report.html",)),
+    Scenario(
+        name="report-over",
+        command=_REPORT,
+        before=(_INGEST, _OTHER, _REPORT, _REPLAY),
+        whole=("report.html",),
+    ),
+    Scenario(name="run", command=_RUN, store="all/store", whole=("all/replay", "all/analysis")),
+)
+
+
+@dataclass(frozen=True)
+class Loss:
+    """A point at which something went wrong."""
+
+    scenario: str
+    fault: Fault
+    what: str
+    why: str
+
+    def __str__(self) -> str:
+        kind = "reading call" if self.fault.reading else "call"
+        error = errno.errorcode.get(self.fault.error, {0: "killed", -1: "usual error"}.get(
+            self.fault.error, "?"
+        ))
+        return f"{self.scenario}: {kind} {self.fault.at} ({self.what}; {error}): {self.why}"
+
+
+class Loop:
+    """The points of one scenario.
+
+    Parameters
+    ----------
+    folder : an empty folder for the scenario's own use
+    """
+
+    def __init__(self, scenario: Scenario, folder: Path, forks: Forks) -> None:
+        self.scenario = scenario
+        self._forks = forks
+        self._start = folder / "start"
+        self._work = folder / "work"
+        self._start.mkdir(parents=True)
+        TraceFolder.written(self._start / "traces")
+        self._old = self._prepared()
+        first, self.calls, self.reads = self._undisturbed()
+        second, _, _ = self._undisturbed()
+        differ = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
+        assert {Path(name).name for name in differ} <= set(TIMED), differ
+        self._timed = differ
+        self._new = first
+
+    def points(self, errors: Sequence[int], *, of_calls: float, of_reads: float) -> Iterator[Fault]:
+        """The points to try: this share of the calls, each with one error in turn after another.
+
+        ``errors`` are taken in turn from call to call when the share is below 1, else each.
+        """
+        for reading, total, share in ((False, self.calls, of_calls), (True, self.reads, of_reads)):
+            chosen = _spread(total, share)
+            if share < 1:
+                yield from (
+                    Fault(at=at, error=error, reading=reading)
+                    for at, error in zip(chosen, itertools.cycle(errors))  # noqa: B905
+                )
+            else:
+                for at, error in itertools.product(chosen, errors):
+                    yield Fault(at=at, error=error, reading=reading)
+
+    def try_point(self, fault: Fault) -> Loss | None:
+        """Let one call fail, look at what is left, run again; what was lost, if anything."""
+        self._restore()
+        done = self._run(fault)
+        why = self._after_failure(fault, done) or self._after_second_run()
+        return None if why is None else Loss(self.scenario.name, fault, done.what, why)
+
+    def _prepared(self) -> dict[str, str]:
+        for command in self.scenario.before:
+            done = self._forks.run(*command, folder=self._start)
+            assert done.code == 0, done.err
+        return _files(self._start)
+
+    def _undisturbed(self) -> tuple[dict[str, str], int, int]:
+        self._restore()
+        done = self._run(Fault())
+        assert done.code == 0, done.err
+        self._restore()
+        reads = self._run(Fault(reading=True))
+        return _files(self._work), done.calls, reads.calls
+
+    def _restore(self) -> None:
+        shutil.rmtree(self._work, ignore_errors=True)
+        shutil.copytree(self._start, self._work)
+
+    def _run(self, fault: Fault | None = None) -> Done:
+        return self._forks.run(*self.scenario.command, folder=self._work, fault=fault, seconds=120)
+
+    def _after_failure(self, fault: Fault, done: Done) -> str | None:
+        if fault.error == 0:
+            if done.code != -9:
+                return f"the call was not reached: exit code {done.code}"
+        elif done.complaint is not None:
+            return done.complaint
+        now = _files(self._work)
+        if fault.error != 0 and done.code == 0 and (wrong := self._differences(now)):
+            return f"exit code 0, but {wrong}"
+        for result in self.scenario.whole:
+            if wrong := self._torn(result, now):
+                return wrong
+        return self._store_is_damaged()
+
+    def _torn(self, result: str, now: dict[str, str]) -> str | None:
+        """Whether a result is neither as it was nor as it will be."""
+        seen = self._part(result, now)
+        if seen in (self._part(result, self._old), self._part(result, self._new)):
+            return None
+        return f"{result} is neither the earlier nor the new one: {sorted(seen)}"
+
+    def _part(self, result: str, files: dict[str, str]) -> dict[str, str]:
+        return {
+            name: digest
+            for name, digest in files.items()
+            if (name == result or name.startswith(f"{result}/")) and name not in self._timed
+        }
+
+    def _store_is_damaged(self) -> str | None:
+        """A store that is there can be read to its last byte."""
+        store = self.scenario.store
+        if store is None or not (self._work / store / "manifest.json").exists():
+            return None
+        for command in (("check", store, "--verify"), ("query", store, "quality/ledger")):
+            done = self._forks.run(*command, folder=self._work)
+            if done.code != 0:
+                return f"{' '.join(command)} on what was left: {done.code}: {done.err[-300:]}"
+        return None
+
+    def _after_second_run(self) -> str | None:
+        done = self._run()
+        if done.code != 0:
+            return f"run again: exit code {done.code}: {done.err[-400:]}"
+        wrong = self._differences(_files(self._work))
+        return f"run again: {wrong}" if wrong else None
+
+    def _differences(self, now: dict[str, str]) -> str | None:
+        if missing := sorted(self._new.keys() - now.keys()):
+            return f"missing: {missing[:5]}"
+        if more := sorted(now.keys() - self._new.keys()):
+            return f"left over: {more[:5]}"
+        other = [name for name in now if now[name] != self._new[name] and name not in self._timed]
+        return f"other bytes: {other[:5]}" if other else None
+
+
+def _files(folder: Path) -> dict[str, str]:
+    return {name: digest for name, digest in tree(folder).items() if Path(name).name != _LOCK}
+
+
+def _spread(total: int, share: float) -> list[int]:
+    """Evenly spread calls, the last always among them."""
+    if share >= 1:
+        return list(range(1, total + 1))
+    count = max(round(total * share), min(total, 3))
+    return sorted({total - round(at * total / count) for at in range(count)})

@@ -1,0 +1,121 @@
+"""A process that has everything imported and runs each command line in a fork of itself.
+
+Starting tracekit costs a second or more; a fork costs milliseconds. So thousands of command lines
+can be tried, each in a process of its own, that may be killed or run out of time.
+
+Program: one request a line on standard input, one answer a line on standard output, both JSON.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import ctypes
+import importlib
+import json
+import os
+import pkgutil
+import resource
+import signal
+import sys
+import time
+from pathlib import Path
+from typing import Any, cast
+
+#: Modules that do something when imported, or need what is not installed.
+_LEFT_OUT = ("__main__", "worker", "ddqn", "torch")
+
+
+def main() -> None:
+    """Answer requests until the input ends."""
+    answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    calls = _failing_calls()
+    _import_everything()
+    for line in sys.stdin:
+        answer = _answer(json.loads(line), calls)
+        print(json.dumps(answer), file=answers, flush=True)
+
+
+def _failing_calls() -> ctypes.CDLL | None:
+    """The library of ``failing_calls.c``, where it was preloaded."""
+    if "LD_PRELOAD" not in os.environ:
+        return None
+    calls = ctypes.CDLL(None)
+    calls.fault_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int]
+    calls.fault_count.restype = ctypes.c_long
+    calls.fault_what.restype = ctypes.c_char_p
+    return calls
+
+
+def _import_everything() -> None:
+    import tracekit
+
+    for module in pkgutil.walk_packages(tracekit.__path__, "tracekit."):
+        if not any(word in module.name for word in _LEFT_OUT):
+            with contextlib.suppress(ImportError):
+                importlib.import_module(module.name)
+
+
+def _answer(request: dict[str, Any], calls: ctypes.CDLL | None) -> dict[str, Any]:
+    started = time.monotonic()
+    child = os.fork()
+    if child == 0:
+        _run(request, calls)
+    code = _wait(child, request["seconds"])
+    return {
+        "code": code,
+        "calls": calls.fault_count() if calls else 0,
+        "what": calls.fault_what().decode(errors="replace") if calls else "",
+        "seconds": time.monotonic() - started,
+    }
+
+
+def _run(request: dict[str, Any], calls: ctypes.CDLL | None) -> None:
+    """Run a command line and end this process."""
+    code = 98
+    try:
+        os.setsid()
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+        os.chdir(request["folder"])
+        for number, name in ((1, "stdout"), (2, "stderr")):
+            file = os.open(request[name], os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+            os.dup2(file, number)
+        if request.get("memory_bytes"):
+            resource.setrlimit(resource.RLIMIT_AS, (request["memory_bytes"],) * 2)
+        from tracekit.cli import run
+
+        if calls is not None and request.get("fault"):
+            fault = request["fault"]
+            root = str(Path(request["root"]).resolve()).encode()
+            calls.fault_arm(root, fault["at"], fault["error"], int(fault["reading"]))
+        code = run(cast("list[str]", request["arguments"]))
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except SystemExit as stop:
+        code = stop.code if isinstance(stop.code, int) else 97
+    finally:
+        os._exit(code)
+
+
+def _wait(child: int, seconds: float) -> int | None:
+    """The exit code, the negative number of the signal, or None for out of time."""
+    end = time.monotonic() + seconds
+    pause = 0.001
+    while time.monotonic() < end:
+        done, status = os.waitpid(child, os.WNOHANG)
+        if done:
+            _end_group(child)
+            return os.waitstatus_to_exitcode(status)
+        time.sleep(pause)
+        pause = min(pause * 1.5, 0.05)
+    _end_group(child)
+    os.waitpid(child, 0)
+    return None
+
+
+def _end_group(child: int) -> None:
+    with contextlib.suppress(ProcessLookupError, PermissionError):
+        os.killpg(child, signal.SIGKILL)
+
+
+if __name__ == "__main__":
+    main()

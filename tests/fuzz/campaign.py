@@ -1,0 +1,149 @@
+"""Many damaged inputs through every door; what went wrong is kept with the input that did it.
+
+Program: ``python tests/fuzz/campaign.py [CASES] [SEED]``, or ``make fuzz``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import sys
+import tempfile
+import time
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from door import Case, Door, all_doors
+from forks import Done, Forks
+from mutate import Rng
+
+#: What a command line on a small input may take; more is a hang.
+SECONDS = 40
+#: Address space of each command line, so that a bomb is an error and not the machine's end.
+MEMORY_BYTES = 16 * 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fault:
+    """A damaged input that was not dealt with; ``kept`` is its folder."""
+
+    door: str
+    number: int
+    case: Case
+    why: str
+    kept: Path | None = None
+
+    def __str__(self) -> str:
+        said = " ".join(map(repr, map(str, self.case.arguments)))
+        return f"{self.door} {self.number}: tracekit {said} ({self.case.expected}): {self.why}"
+
+
+class Campaign:
+    """The doors, prepared once, in a folder of its own.
+
+    Parameters
+    ----------
+    keep : where the folders of faults are kept; None: nowhere
+    """
+
+    def __init__(self, folder: Path, forks: Forks, seed: int, keep: Path | None = None) -> None:
+        self._forks = forks
+        self._folder = folder
+        self._seed = seed
+        self._keep = keep
+        self.inputs: Counter[str] = Counter()
+        self.codes: Counter[tuple[str, int | None]] = Counter()
+        self._ready: set[str] = set()
+
+    def run(self, name: str, door: Door, numbers: range) -> Iterator[Fault]:
+        """Try cases of a door until their inputs are as many as the numbers; what went wrong."""
+        start = self._prepared(name, door)
+        number = numbers.start
+        tried = 0
+        while tried < len(numbers):
+            case, why, kept = self._one(name, door, start, number)
+            tried += case.inputs
+            number += 1
+            self.inputs[name] += case.inputs
+            if why is not None:
+                yield Fault(door=name, number=number - 1, case=case, why=why, kept=kept)
+
+    def _prepared(self, name: str, door: Door) -> Path:
+        start = self._folder / "start" / name
+        if name not in self._ready:
+            start.mkdir(parents=True)
+            for command in door.prepare(start):
+                done = self._forks.run(*command, folder=start)
+                assert done.code == 0, done.err
+            self._ready.add(name)
+        return start
+
+    def _one(
+        self, name: str, door: Door, start: Path, number: int
+    ) -> tuple[Case, str | None, Path | None]:
+        folder = self._folder / "work"
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        case = door.case(start, folder, _stream(self._seed, name, number))
+        done = self._forks.run(
+            *case.arguments, folder=folder, seconds=SECONDS, memory_bytes=MEMORY_BYTES
+        )
+        self.codes[name, done.code] += 1
+        why = done.complaint or door.verdict(case, done, folder)
+        return case, why, self._kept(name, number, folder, done) if why else None
+
+    def _kept(self, name: str, number: int, folder: Path, done: Done) -> Path | None:
+        if self._keep is None:
+            return None
+        kept = self._keep / f"{name}-{number}"
+        shutil.rmtree(kept, ignore_errors=True)
+        shutil.copytree(folder, kept, symlinks=True)
+        (kept / "SAID.txt").write_text(f"{done.arguments}\n{done.code}\n{done.out}\n{done.err}")
+        return kept
+
+
+def _stream(seed: int, name: str, number: int) -> Rng:
+    """The random stream of one case: the same case alone is the same case."""
+    key = int.from_bytes(hashlib.sha256(f"{name} {number}".encode()).digest()[:8], "little")
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, key])))
+
+
+def main(cases: int = 10_000, seed: int = 0) -> int:
+    """Try every door; print a line a door and one for each fault; 1 when there is any."""
+    folder = Path(tempfile.mkdtemp(prefix="tracekit-fuzz-"))
+    found: list[Fault] = []
+    print(f"seed {seed}; what goes wrong is kept in {folder / 'faults'}")
+    with Forks(folder / "said") as forks:
+        campaign = Campaign(folder, forks, seed, folder / "faults")
+        for name, door in all_doors().items():
+            started = time.monotonic()
+            faults = 0
+            for fault in campaign.run(name, door, range(round(cases * door.share))):
+                print(f"  {fault}", flush=True)
+                found.append(fault)
+                faults += 1
+            codes = {code: n for (of, code), n in sorted(campaign.codes.items(), key=str) if of == name}
+            seconds = time.monotonic() - started
+            print(
+                f"{name}: {campaign.inputs[name]:,} inputs, {faults} faults,"
+                f" exit codes {codes}, {seconds:.0f} s",
+                flush=True,
+            )
+    total = sum(campaign.inputs.values())
+    tracebacks = sum("Traceback" in fault.why for fault in found)
+    bugs = sum("this is a bug" in fault.why for fault in found)
+    rows = sum("rows" in fault.why or "read" in fault.why for fault in found)
+    print(
+        f"{total:,} damaged inputs: {len(found)} faults, of which {tracebacks} tracebacks,"
+        f" {bugs} 'bug' lines, {rows} with rows unaccounted for"
+    )
+    for path in ("start", "work", "said"):
+        shutil.rmtree(folder / path, ignore_errors=True)
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*(int(argument) for argument in sys.argv[1:3])))

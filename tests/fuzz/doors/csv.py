@@ -1,0 +1,115 @@
+"""CSV files of the four tables, some lines damaged; every line's fate is known beforehand."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from door import Case
+from forks import Done
+from mutate import Rng, any_of, mutated_line
+from tests_support import (
+    CALL_HEADER,
+    NODE_HEADER,
+    RATE_HEADER,
+    RESOURCE_HEADER,
+    call_lines,
+    node_lines,
+    rate_lines,
+    resource_lines,
+)
+
+from doors._ingest import ingest_verdict
+
+_FILES = 6
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?")
+_TABLES = {
+    "Node": (NODE_HEADER, node_lines),
+    "MSResource": (RESOURCE_HEADER, resource_lines),
+    "MSRTQps": (RATE_HEADER, rate_lines),
+    "MSCallGraph": (CALL_HEADER, call_lines),
+}
+
+#: What the fields of each table must be: t time, n number of at least 0, v any number, o optional
+#: number, i id that must be there, x id or text that may be missing; '-' is not read.
+_RULES = {
+    "Node": "-tinn",
+    "MSResource": "-xixnnt",
+    "MSRTQps": "-txiiv",
+    "MSCallGraph": "-itixixxo",
+}
+_UNKNOWN = {"", "(?)", "NAN", "nan", "NaN", "null", "None"}
+
+
+class Csv:
+    """Several files at a time."""
+
+    share = 0.34
+
+    def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
+        """Nothing is needed."""
+        return ()
+
+    def case(self, start: Path, folder: Path, rng: Rng) -> Case:
+        """Files of one table each, one to five lines of each damaged."""
+        (folder / "traces").mkdir()
+        fates: dict[str, tuple[int, int]] = {}
+        for number in range(_FILES):
+            table = str(any_of(rng, list(_TABLES)))
+            header, make = _TABLES[table]
+            lines = [f"{at},{line}" for at, line in enumerate(make())]
+            for _ in range(int(rng.integers(1, 6))):
+                at = int(rng.integers(len(lines)))
+                lines[at] = mutated_line(lines[at], rng)
+            # something whole is always left, so that the file is never refused
+            end = "\n" if rng.random() < 0.8 else ""
+            text = "\n".join([header, *lines, f"{len(lines)},{make()[0]}"]) + end
+            name = f"{table}_{number}.csv"
+            (folder / "traces" / name).write_bytes(text.encode())
+            fates[name] = fate(table, text)
+        jobs = ("--jobs", "1")
+        return Case(
+            arguments=("ingest", "traces", "store", *jobs), inputs=_FILES, expected=fates
+        )
+
+    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
+        """Every file is in, with the rows that the rules let pass."""
+        if done.code != 0:
+            return f"exit code {done.code}: {done.err[-300:]}"
+        return ingest_verdict(case, done, folder / "store")
+
+
+def fate(table: str, text: str) -> tuple[int, int]:
+    """Rows of a CSV text, and how many of them break a rule; line by line, field by field."""
+    lines = text.split("\n")[1:]
+    if lines and lines[-1] == "":
+        lines.pop()
+    rules = _RULES[table]
+    return len(lines), sum(not _is_row(line.removesuffix("\r"), rules) for line in lines)
+
+
+def _is_row(line: str, rules: str) -> bool:
+    fields = line.split(",")
+    if len(fields) != len(rules) or "\0" in line:
+        return False
+    return all(_passes(field, rule) for field, rule in zip(fields, rules, strict=True))
+
+
+def _passes(field: str, rule: str) -> bool:
+    if rule in "-x":
+        return True
+    if rule == "i":
+        return field not in _UNKNOWN
+    if rule == "o" and field == "":
+        return True
+    if not _NUMBER.fullmatch(field):
+        return False
+    value = float(field)
+    if rule == "t":
+        return value == int(value) and 0 <= value < 2**63 if math.isfinite(value) else False
+    return math.isfinite(value) and (rule in "ov" or value >= 0)
+
+
+DOOR = Csv()

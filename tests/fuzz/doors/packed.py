@@ -1,0 +1,60 @@
+"""Archives whose bytes are damaged: gz, tar, tar.gz, zip, and files that are something else."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import tarfile
+import zipfile
+from collections.abc import Sequence
+from pathlib import Path
+
+from door import Case
+from forks import Done
+from mutate import Rng, any_of, mutated_bytes
+from tests_support import NODE_HEADER, csv_text, node_lines
+
+from doors._ingest import ingest_verdict
+
+
+class Packed:
+    """One archive at a time."""
+
+    share = 0.14
+
+    def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
+        """The whole archives."""
+        text = csv_text(NODE_HEADER, node_lines()).encode()
+        tar = io.BytesIO()
+        with tarfile.open(fileobj=tar, mode="w") as archive:
+            for name in ("a/Node_0.csv", "Node_1.csv"):
+                member = tarfile.TarInfo(name)
+                member.size = len(text)
+                archive.addfile(member, io.BytesIO(text))
+        packed = io.BytesIO()
+        with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as archive:
+            archive.writestr("Node_0.csv", text)
+        (folder / "Node_0.csv.gz").write_bytes(gzip.compress(text, mtime=0))
+        (folder / "Node_0.tar").write_bytes(tar.getvalue())
+        (folder / "Node_0.tar.gz").write_bytes(gzip.compress(tar.getvalue(), mtime=0))
+        (folder / "Node_0.zip").write_bytes(packed.getvalue())
+        (folder / "Node_0.csv").write_bytes(text)
+        return ()
+
+    def case(self, start: Path, folder: Path, rng: Rng) -> Case:
+        """One of them, damaged inside its packing or outside."""
+        path = any_of(rng, sorted(start.glob("Node_0.*")))
+        data = path.read_bytes()
+        if path.suffix == ".gz" and rng.random() < 0.5:
+            data = gzip.compress(mutated_bytes(gzip.decompress(data), rng), mtime=0)
+        else:
+            data = mutated_bytes(data, rng)
+        (folder / path.name).write_bytes(data)
+        return Case(arguments=("ingest", path.name, "store", "--jobs", "1"))
+
+    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
+        """The rows that went in add up."""
+        return ingest_verdict(case, done, folder / "store")
+
+
+DOOR = Packed()
