@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-full docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-full docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -25,6 +25,9 @@ demo: setup ## make up a small trace and take it all the way to demo/report.html
 
 test: $(VENV)/.dev ## run the whole test suite
 	$(BIN)/python -m pytest -n 2
+
+fuzz: $(VENV)/.dev ## 10,000 damaged inputs, every call on files failing in turn, any order of events
+	$(BIN)/python tests/support/harness.py
 
 fmt: $(VENV)/.dev ## format code and SQL
 	$(BIN)/ruff format . && $(BIN)/ruff check --fix . && $(BIN)/sqlfluff fix --quiet queries

@@ -86,9 +86,9 @@ class Loss:
 
     def __str__(self) -> str:
         kind = "reading call" if self.fault.reading else "call"
-        error = errno.errorcode.get(self.fault.error, {0: "killed", -1: "usual error"}.get(
-            self.fault.error, "?"
-        ))
+        error = errno.errorcode.get(
+            self.fault.error, {0: "killed", -1: "usual error"}.get(self.fault.error, "?")
+        )
         return f"{self.scenario}: {kind} {self.fault.at} ({self.what}; {error}): {self.why}"
 
 
@@ -110,7 +110,9 @@ class Loop:
         self._old = self._prepared()
         first, self.calls, self.reads = self._undisturbed()
         second, _, _ = self._undisturbed()
-        differ = {name for name in first.keys() | second.keys() if first.get(name) != second.get(name)}
+        differ = {
+            name for name in first.keys() | second.keys() if first.get(name) != second.get(name)
+        }
         assert {Path(name).name for name in differ} <= set(TIMED), differ
         self._timed = differ
         self._new = first
@@ -125,7 +127,7 @@ class Loop:
             if share < 1:
                 yield from (
                     Fault(at=at, error=error, reading=reading)
-                    for at, error in zip(chosen, itertools.cycle(errors))  # noqa: B905
+                    for at, error in zip(chosen, itertools.cycle(errors))
                 )
             else:
                 for at, error in itertools.product(chosen, errors):

@@ -125,7 +125,9 @@ def main(cases: int = 10_000, seed: int = 0) -> int:
                 print(f"  {fault}", flush=True)
                 found.append(fault)
                 faults += 1
-            codes = {code: n for (of, code), n in sorted(campaign.codes.items(), key=str) if of == name}
+            codes = {
+                code: n for (of, code), n in sorted(campaign.codes.items(), key=str) if of == name
+            }
             seconds = time.monotonic() - started
             print(
                 f"{name}: {campaign.inputs[name]:,} inputs, {faults} faults,"

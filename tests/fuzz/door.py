@@ -8,7 +8,6 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Protocol
 
 from forks import Done
 from mutate import Rng
@@ -29,20 +28,22 @@ class Case:
     expected: object = field(default=None)
 
 
-class Door(Protocol):
-    """How a door is tried."""
+class Door:
+    """How a door is tried. ``share`` is its part of all cases."""
 
-    #: Its share of all cases.
     share: float
 
     def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
         """Put whole inputs into the folder; command lines that make the rest of them."""
+        return ()
 
     def case(self, start: Path, folder: Path, rng: Rng) -> Case:
         """A damaged input in ``folder``, made from what ``start`` holds whole."""
+        raise NotImplementedError
 
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
         """What is wrong with what the command line did, beyond what is wrong for all."""
+        return None
 
 
 def all_doors() -> dict[str, Door]:

@@ -7,6 +7,7 @@ for the rejects. No step loops over good rows in Python.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -16,6 +17,9 @@ from numpy.typing import NDArray
 
 from tracekit.ingest.lines import RETURN, Lines
 from tracekit.tables import Column, Table
+
+#: A decimal as files have it; ``float`` alone would take blanks, '1_000' and digits of any script.
+_DECIMAL = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 
 TYPES = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
 
@@ -151,8 +155,7 @@ def _mend_times(
 
 
 def _whole(text: str) -> int | None:
-    try:
-        value = float(text)
-    except ValueError:
+    if not _DECIMAL.fullmatch(text):
         return None
+    value = float(text)
     return int(value) if abs(value) < 2**63 and value == int(value) else None

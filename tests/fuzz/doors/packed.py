@@ -9,7 +9,7 @@ import zipfile
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
+from door import Case, Door
 from forks import Done
 from mutate import Rng, any_of, mutated_bytes
 from tests_support import NODE_HEADER, csv_text, node_lines
@@ -17,7 +17,7 @@ from tests_support import NODE_HEADER, csv_text, node_lines
 from doors._ingest import ingest_verdict
 
 
-class Packed:
+class Packed(Door):
     """One archive at a time."""
 
     share = 0.14

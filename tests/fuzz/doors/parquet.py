@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from door import Case
+from door import Case, Door
 from forks import Done
 from mutate import Rng, any_of, mutated_bytes
 from tests_support import hex_id
@@ -44,7 +44,7 @@ _TYPES: tuple[Callable[[Rng], Any], ...] = (
 )  # fmt: skip
 
 
-class Parquet:
+class Parquet(Door):
     """One file at a time."""
 
     share = 0.1

@@ -6,14 +6,13 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
-from forks import Done
+from door import Case, Door
 from mutate import Rng, any_of, json_bytes, mutated_json
 
 _GOLDEN = Path(__file__).parents[2] / "golden"
 
 
-class Recorded:
+class Recorded(Door):
     """One document of one or two cases at a time."""
 
     share = 0.14
@@ -39,10 +38,6 @@ class Recorded:
         (folder / "case.json").write_bytes(json_bytes(document, rng))
         check = ("--check",) if rng.random() < 0.5 else ()
         return Case(arguments=("score", "case.json", *check))
-
-    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """Nothing beyond what holds for every command line."""
-        return None
 
 
 DOOR = Recorded()

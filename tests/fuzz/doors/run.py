@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
-from forks import Done
+from door import Case, Door
 from mutate import Rng, any_of
 
 from doors._folders import damage
@@ -20,7 +19,7 @@ _COMMANDS = (
 )
 
 
-class Run:
+class Run(Door):
     """One command on a damaged run at a time."""
 
     share = 0.05
@@ -35,10 +34,6 @@ class Run:
         shutil.copytree(start, folder, dirs_exist_ok=True)
         damaged = damage(folder / "new", rng)
         return Case(arguments=any_of(rng, _COMMANDS), expected=damaged)
-
-    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """Nothing beyond what holds for every command line."""
-        return None
 
 
 DOOR = Run()

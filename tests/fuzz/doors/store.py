@@ -6,8 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
-from forks import Done
+from door import Case, Door
 from mutate import Rng, any_of
 from tests_support import TraceFolder
 
@@ -29,7 +28,7 @@ _COMMANDS = (
 )
 
 
-class Store:
+class Store(Door):
     """One command on a damaged store at a time."""
 
     share = 0.05
@@ -44,10 +43,6 @@ class Store:
         shutil.copytree(start, folder, dirs_exist_ok=True)
         damaged = damage(folder / "store", rng)
         return Case(arguments=any_of(rng, _COMMANDS), expected=damaged)
-
-    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """Nothing beyond what holds for every command line."""
-        return None
 
 
 DOOR = Store()

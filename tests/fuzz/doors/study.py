@@ -6,14 +6,13 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
-from forks import Done
+from door import Case, Door
 from mutate import Rng
 
 from doors._folders import damage
 
 
-class Study:
+class Study(Door):
     """A report of a damaged study."""
 
     share = 0.02
@@ -34,10 +33,6 @@ class Study:
             arguments=("report", "study", "--out", "report.html"),
             expected=damage(folder / "study", rng),
         )
-
-    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
-        """Nothing beyond what holds for every command line."""
-        return None
 
 
 DOOR = Study()

@@ -6,7 +6,7 @@ import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
-from door import Case
+from door import Case, Door
 from forks import Done
 from mutate import Rng, any_of, mutated_text
 from tests_support import TraceFolder
@@ -39,7 +39,7 @@ _LINES: tuple[tuple[tuple[str, ...], str], ...] = (
 )  # fmt: skip
 
 
-class Words:
+class Words(Door):
     """One command line at a time."""
 
     share = 0.11

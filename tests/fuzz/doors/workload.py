@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import polars as pl
-from door import Case
+from door import Case, Door
 from forks import Done
 from mutate import FIELDS, Rng, any_of
 
@@ -16,7 +16,7 @@ from doors._folders import damage
 _NUMBERS = (None, 0, -1, 1, 2**62, 10**15, 1_700_000_000_000)
 
 
-class Workload:
+class Workload(Door):
     """One replay of a damaged workload at a time."""
 
     share = 0.05

@@ -1,0 +1,48 @@
+"""Every call on files fails in turn: some points of each command; ``make fuzz`` tries all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from failing_loop import ERRORS, SCENARIOS, Loop, Scenario
+from forks import Fault, Forks, failing_calls
+
+#: Points of one command that the small form tries.
+_POINTS = 8
+
+pytestmark = [
+    pytest.mark.xdist_group("failing-calls"),
+    pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
+]
+
+
+@pytest.fixture(scope="module")
+def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
+    with Forks(tmp_path_factory.mktemp("said"), faults=True) as made:
+        yield made
+
+
+@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path, forks: Forks) -> None:
+    loop = Loop(scenario, tmp_path, forks)
+    share = _POINTS / (loop.calls + loop.reads)
+    points = list(loop.points(ERRORS, of_calls=share, of_reads=share / 2))
+    assert len(points) >= 3
+    losses = [loop.try_point(point) for point in points]
+    assert [str(loss) for loss in losses if loss] == []
+
+
+def test_a_call_is_counted_and_fails(tmp_path: Path, forks: Forks) -> None:
+    """The library sees the calls, and the one that is asked for fails: the loop can fail."""
+    (tmp_path / "Node_0.csv").write_text(",timestamp,nodeid,node_cpu_usage,node_memory_usage\n")
+    list_nothing = ("list", "policies")
+    undisturbed = forks.run(*list_nothing, folder=tmp_path, fault=Fault())
+    assert undisturbed.calls == 0
+    ingest = ("ingest", "Node_0.csv", "store", "--jobs", "1")
+    reading = forks.run(*ingest, folder=tmp_path, fault=Fault(at=1, error=5, reading=True))
+    assert reading.code == 2
+    assert "Node_0.csv" in reading.what
+    killed = forks.run(*ingest, folder=tmp_path, fault=Fault(at=1, error=0, reading=True))
+    assert killed.code == -9

@@ -1,0 +1,101 @@
+"""A few hundred damaged inputs at every door; ``make fuzz`` tries ten thousand."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+from campaign import Campaign
+from door import all_doors
+from doors.csv import fate
+from forks import Forks
+from mutate import mutated_bytes, mutated_json, mutated_line, mutated_text
+from tests_support import NODE_HEADER
+
+_INPUTS = 240
+_SEED = 1
+DOORS = all_doors()
+
+pytestmark = pytest.mark.xdist_group("fuzz")
+
+
+@pytest.fixture(scope="module")
+def campaign(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Campaign]:
+    folder = tmp_path_factory.mktemp("fuzz")
+    with Forks(folder / "said") as forks:
+        yield Campaign(folder, forks, _SEED)
+
+
+def test_the_doors_share_all_cases() -> None:
+    assert sum(door.share for door in DOORS.values()) == pytest.approx(1.0)
+
+
+@pytest.mark.parametrize("name", DOORS)
+def test_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
+    door = DOORS[name]
+    found = list(campaign.run(name, door, range(round(_INPUTS * door.share))))
+    assert [str(fault) for fault in found] == []
+    assert campaign.inputs[name] >= round(_INPUTS * door.share)
+
+
+@pytest.mark.parametrize(
+    ("line", "rejected"),
+    [
+        ("0,30000,a,0.5,0.5", 0),
+        ("0,30000.0,a,0.5,0.5", 0),
+        ("0,30000,a,0.5,0.5\r", 0),
+        ("0,30000.5,a,0.5,0.5", 1),
+        ("0,-1,a,0.5,0.5", 1),
+        ("0,1_000,a,0.5,0.5", 1),
+        ("0,30000 ,a,0.5,0.5", 1),
+        ("0,30000,(?),0.5,0.5", 1),
+        ("0,30000,a,nan,0.5", 1),
+        ("0,30000,a,0.5", 1),
+        ("", 1),
+    ],
+)
+def test_what_a_line_is_expected_to_become(line: str, rejected: int) -> None:
+    assert fate("Node", f"{NODE_HEADER}\n{line}\n") == (1, rejected)
+
+
+@pytest.mark.parametrize(
+    ("mutate", "thing"),
+    [
+        (mutated_bytes, b"some bytes " * 9),
+        (mutated_text, "least_allocated"),
+        (mutated_json, {"a": [1, {"b": "c"}], "d": 0.5}),
+        (mutated_line, "0,1,a,0.5"),
+    ],
+)
+def test_damage_is_done_and_is_the_same_for_the_same_seed(mutate: object, thing: object) -> None:
+    assert callable(mutate)
+
+    def damaged(seed: int) -> list[object]:
+        rng = np.random.Generator(np.random.PCG64(seed))
+        return [mutate(thing, rng) for _ in range(20)]
+
+    assert damaged(3) == damaged(3)
+    assert sum(one != thing for one in damaged(3)) >= 15
+
+
+def test_a_fault_is_found_and_kept(tmp_path: Path) -> None:
+    """A door that the product does not keep is seen: the verdict can fail."""
+    door = DOORS["words"]
+
+    class Strict:
+        share = 1.0
+        prepare = staticmethod(door.prepare)
+        case = staticmethod(door.case)
+
+        @staticmethod
+        def verdict(*_: object) -> str:
+            return "as planted"
+
+    with Forks(tmp_path / "said") as forks:
+        campaign = Campaign(tmp_path, forks, 0, tmp_path / "faults")
+        (found,) = campaign.run("strict", Strict(), range(1))
+    assert found.why == "as planted" or "bug" in found.why
+    assert found.kept is not None
+    assert (found.kept / "SAID.txt").exists()
