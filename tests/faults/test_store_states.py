@@ -62,7 +62,7 @@ class StoreStates(RuleBasedStateMachine):
         rng = np.random.Generator(np.random.PCG64(seed))
         header, make = _TABLES[table]
         lines = make()
-        # some rows of the file stand in others too: duplicates across files are kept, within dropped
+        # some rows are drawn twice, and so dropped as duplicates
         lines = [
             lines[at] for at in rng.integers(len(lines), size=int(rng.integers(1, 40))).tolist()
         ]

@@ -78,7 +78,7 @@ def mutated_line(line: str, rng: Rng) -> str:
     elif how == 2:
         return ""
     elif how == 3:
-        return line + any_of(rng, ("\r", " ", ",", "\r\r", "\t"))
+        return line + str(any_of(rng, ("\r", " ", ",", "\r\r", "\t")))
     else:
         fields[at] = str(any_of(rng, FIELDS))
     return ",".join(fields)

@@ -8,9 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from campaign import Campaign
-from door import all_doors
+from door import Case, all_doors
 from doors.csv import fate
-from forks import Forks
+from doors.words import Words
+from forks import Done, Forks
 from mutate import mutated_bytes, mutated_json, mutated_line, mutated_text
 from tests_support import NODE_HEADER
 
@@ -82,15 +83,9 @@ def test_damage_is_done_and_is_the_same_for_the_same_seed(mutate: object, thing:
 
 def test_a_fault_is_found_and_kept(tmp_path: Path) -> None:
     """A door that the product does not keep is seen: the verdict can fail."""
-    door = DOORS["words"]
 
-    class Strict:
-        share = 1.0
-        prepare = staticmethod(door.prepare)
-        case = staticmethod(door.case)
-
-        @staticmethod
-        def verdict(*_: object) -> str:
+    class Strict(Words):
+        def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
             return "as planted"
 
     with Forks(tmp_path / "said") as forks:

@@ -13,7 +13,7 @@ def damage(folder: Path, rng: Rng) -> str:
     """Damage one file of the folder; which."""
     files = sorted(path for path in folder.rglob("*") if path.is_file())
     documents = [path for path in files if path.suffix == ".json"]
-    path = any_of(rng, documents) if documents and rng.random() < 0.4 else any_of(rng, files)
+    path: Path = any_of(rng, documents) if documents and rng.random() < 0.4 else any_of(rng, files)
     how = int(rng.integers(6))
     if how == 0:
         path.unlink()
