@@ -122,8 +122,10 @@ LONG = "9" * 10_000_000
 #: A broken line, the column that is blamed, and what is said.
 BROKEN_LINES = [
     (f"30000,{NODE[:20]}\0{NODE[21:]},0.5,0.5", None, "holds a NUL byte"),
-    (f"30000,{NODE},{LONG},0.5", "cpu_fraction", None),
-    (LONG, None, "has 2 fields, expected 5"),
+    (f"30000,{NODE},{LONG},0.5", None, "is longer than 1 MiB"),
+    (f"30000,{NODE},0.5,0.{'0' * 4_000_000}", None, "is longer than 1 MiB"),
+    (LONG, None, "is longer than 1 MiB"),
+    ("9" * 1_000_000, None, "has 2 fields, expected 5"),
     (f"30000,{NODE},0,5,0.5", None, "has 6 fields, expected 5"),
     (f'30000,{NODE},"0,5",0.5', None, "has 6 fields, expected 5"),
     (f"9223372036854775808,{NODE},0.5,0.5", "time_ms", "expected a whole number of ms"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.ingest.gunzip import Readable
+from tracekit.ingest.limits import LINE_BYTES
 
 BLOCK_BYTES = 1 << 20
 #: Bytes behind a block, so that the compiled walk may read whole words.
@@ -20,10 +21,14 @@ def lines_in_blocks(
     A byte-order mark at the start is taken off, Windows line ends become ``\n``, and a last line
     without an end gets one, so that later stages know one kind of line only. Behind each block
     stand ``padding`` zero bytes.
+
+    Of a line longer than ``LINE_BYTES`` only so much is given, and a NUL behind it: it stays one
+    line, and no stage can take it for a row.
     """
     rest: list[bytes | memoryview] = []
     behind = bytes(padding)
     first = True
+    waiting = 0
     while pieces := _read_full(stream, block_bytes):
         if first:
             pieces[0] = b"".join(pieces).removeprefix(_BOM)
@@ -31,10 +36,13 @@ def lines_in_blocks(
             first = False
         kept = _cut(pieces)
         if kept is None:
-            rest += pieces
+            waiting += sum(map(len, pieces))
+            rest = [_cut_short([*rest, *pieces])] if waiting > LINE_BYTES else rest + pieces
             continue
+        if waiting > LINE_BYTES:
+            pieces = [_from_line_end(pieces)]
         yield _unix(b"".join([*rest, *pieces, behind]))
-        rest = kept
+        rest, waiting = kept, sum(map(len, kept))
     if any(rest):
         yield _unix(b"".join([*rest, b"\n", behind]))
 
@@ -49,6 +57,17 @@ def _cut(pieces: list[bytes | memoryview]) -> list[bytes | memoryview] | None:
             pieces[at:] = [memoryview(piece)[:end]]
             return after
     return None
+
+
+def _cut_short(line: list[bytes | memoryview]) -> bytes:
+    """The beginning of a line that is too long for any row."""
+    return b"".join(line)[:LINE_BYTES] + b"\0"
+
+
+def _from_line_end(pieces: list[bytes | memoryview]) -> bytes:
+    """What follows a line that was cut short, from its end on."""
+    whole = b"".join(pieces)
+    return whole[whole.index(b"\n") :]
 
 
 def _read_full(stream: Readable, size: int) -> list[bytes | memoryview]:

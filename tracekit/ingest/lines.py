@@ -7,9 +7,13 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.ingest.limits import LINE_BYTES
+
 TEXT_SHOWN = 240
 
-_FIELDS, _NUL, _ENCODING, _RETURN = 1, 2, 3, 4
+_FIELDS, _NUL, _ENCODING, _RETURN, _LENGTH = 1, 2, 3, 4, 5
+#: What is wrong with a line without any text.
+EMPTY = "is empty"
 #: What a CSV reader would silently leave away from the field before.
 RETURN = b"\r,"
 
@@ -63,15 +67,20 @@ class Lines:
                 self.text(int(at) + self.first_line).decode()
             except UnicodeDecodeError:
                 faults[at] = _ENCODING
+        # what was cut short ends in the NUL that was put there
+        long = np.flatnonzero(np.diff(self._ends, prepend=-1) > LINE_BYTES)
+        faults[long[self._bytes[self._ends[long] - 1] == 0]] = _LENGTH
         return faults
+
+    def empty(self) -> NDArray[np.bool_]:
+        """Which lines have no text at all, shape (lines,)."""
+        return np.asarray(np.diff(self._ends, prepend=-1) == 1)
 
     def without(self, bad: NDArray[np.int64]) -> bytes:
         """The block without the lines at the given places."""
-        pieces, start = [], 0
-        for at in bad:
-            pieces.append(self.block[start : int(self._ends[at - 1]) + 1 if at else 0])
-            start = int(self._ends[at]) + 1
-        return b"".join([*pieces, self.block[start:]])
+        kept = np.ones(len(self._ends), dtype=np.bool_)
+        kept[bad] = False
+        return self._bytes[np.repeat(kept, np.diff(self._ends, prepend=-1))].tobytes()
 
     def reason(self, line: int, fault: int) -> str:
         """What is wrong with a malformed line, in words."""
@@ -79,10 +88,12 @@ class Lines:
             return "holds a NUL byte, expected text"
         if fault == _RETURN:
             return "has a field that ends in a carriage return, expected text"
+        if fault == _LENGTH:
+            return f"is longer than {LINE_BYTES >> 20} MiB, expected {self._width} fields"
         if fault == _ENCODING:
             return "is not UTF-8 text"
         text = self.text(line)
-        return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else "is empty"
+        return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else EMPTY
 
     def shown(self, line: int) -> str:
         """A line as the rejects keep it: readable, and cut when long."""

@@ -16,6 +16,7 @@ from isal.isal_zlib import crc32
 from tracekit.errors import TracekitError
 from tracekit.ingest.ahead import Beside
 from tracekit.ingest.gunzip import GunzipStream, Readable
+from tracekit.ingest.limits import BeyondLimitError
 from tracekit.ingest.untar import tar_members
 
 
@@ -116,6 +117,11 @@ def damaged_as_error(path: Path) -> Iterator[None]:
             f"{path.name} is truncated: the archive ends before its content does"
             f" ({path.stat().st_size:,} bytes on disk)",
             hint="nothing of it was ingested; fetch the file again",
+        ) from error
+    except BeyondLimitError as error:
+        raise UnreadableError(
+            f"{path.name} {error}",
+            hint="nothing of it was ingested; is it a trace table, and whole?",
         ) from error
     except (igzip_lib.IsalError, tarfile.TarError) as error:  # type: ignore[misc]  # untyped
         raise UnreadableError(

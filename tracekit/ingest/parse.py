@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.ingest.lines import RETURN, Lines
+from tracekit.ingest.lines import EMPTY, RETURN, Lines
 from tracekit.tables import Column, Table
 
 #: A decimal as files have it; ``float`` alone would take blanks, '1_000' and digits of any script.
@@ -128,14 +128,19 @@ def _maybe_short(frame: pl.DataFrame) -> bool:
 
 
 def _malformed(lines: Lines, faults: NDArray[np.int8]) -> pl.DataFrame:
-    numbers = (np.flatnonzero(faults) + lines.first_line).tolist()
-    kinds = faults[faults != 0].tolist()
+    bad = np.flatnonzero(faults)
+    # of blank lines a file may have millions: they cost no step of their own
+    others = np.flatnonzero(~lines.empty()[bad])
+    numbers = (bad[others] + lines.first_line).tolist()
+    kinds = faults[bad[others]].tolist()
+    reasons = [lines.reason(n, kind) for n, kind in zip(numbers, kinds, strict=True)]
+    texts = [lines.shown(n) for n in numbers]
     return pl.DataFrame(
         {
-            "line": numbers,
-            "column": [None] * len(numbers),
-            "reason": [lines.reason(n, kind) for n, kind in zip(numbers, kinds, strict=True)],
-            "text": [lines.shown(n) for n in numbers],
+            "line": bad + lines.first_line,
+            "column": pl.repeat(None, bad.size, dtype=pl.String, eager=True),
+            "reason": pl.repeat(EMPTY, bad.size, eager=True).scatter(others, reasons),
+            "text": pl.repeat("", bad.size, eager=True).scatter(others, texts),
         },
         schema=REJECTS_SCHEMA,
     )

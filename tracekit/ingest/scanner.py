@@ -77,8 +77,11 @@ class Scanner:
         return CodedRows(in_line_order(parts), rejects)
 
     def _careful_rows(self, block: bytes, odd: NDArray[np.int64]) -> CodedRows:
-        pieces = [block[start:end] for start, end in odd[:2].T.tolist()]
-        clean = self._careful(b"".join(pieces), 0)
+        if odd.shape[1] == block.count(b"\n"):
+            lines = block[: len(block) - PADDING]
+        else:
+            lines = b"".join([block[start:end] for start, end in odd[:2].T.tolist()])
+        clean = self._careful(lines, 0)
         numbers = pl.Series(odd[2])
         mapped = CleanBlock(
             clean.frame.with_columns(numbers.gather(clean.frame["line"]).alias("line")),

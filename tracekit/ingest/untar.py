@@ -11,6 +11,7 @@ import tarfile
 from collections.abc import Iterator
 
 from tracekit.ingest.gunzip import Readable
+from tracekit.ingest.limits import HEADER_BYTES, MEMBERS, BeyondLimitError
 
 _BLOCK = tarfile.BLOCKSIZE
 _PAX_SIZE = re.compile(rb"\d+ size=(\d+)\n")
@@ -44,15 +45,21 @@ class TarMember:
 def tar_members(stream: Readable) -> Iterator[TarMember]:
     """The regular files of a tar stream, one after another.
 
-    Raises EOFError when the archive is cut, tarfile.HeaderError when a header is broken.
+    Raises EOFError when the archive is cut, tarfile.HeaderError when a header is broken,
+    BeyondLimitError for more files or longer headers than a trace can have.
     """
     size_override: int | None = None
+    headers = 0
     while (header := _exactly(stream, _BLOCK)).strip(b"\0"):
+        headers += 1
+        if headers > 2 * MEMBERS:  # a file may have an extended header before its own
+            raise BeyondLimitError(f"is an archive of more than {MEMBERS:,} files")
         info = tarfile.TarInfo.frombuf(header, "utf-8", "surrogateescape")
+        if info.size < 0:
+            raise tarfile.HeaderError(f"{info.name!r} is {info.size:,} bytes long")
         member = TarMember(stream, info.name, info.size)
         if info.type in (tarfile.XHDTYPE, tarfile.XGLTYPE):
-            found = _PAX_SIZE.search(_all_of(member))
-            size_override = int(found[1]) if found else size_override
+            size_override = _size_in(member, info.size) or size_override
         elif info.isreg():
             if size_override is not None:
                 member = TarMember(stream, info.name, size_override)
@@ -62,8 +69,14 @@ def tar_members(stream: Readable) -> Iterator[TarMember]:
         _exactly(stream, -info.size % _BLOCK)
 
 
-def _all_of(member: TarMember) -> bytes:
-    return b"".join(iter(lambda: member.read(_SKIPPED_BYTES), b""))
+def _size_in(member: TarMember, size: int) -> int | None:
+    """The size of the file that an extended header speaks of, if it tells it."""
+    if size > HEADER_BYTES:
+        raise BeyondLimitError(
+            f"has an extended header of {size:,} bytes, expected at most {HEADER_BYTES:,}"
+        )
+    found = _PAX_SIZE.search(b"".join(iter(lambda: member.read(_SKIPPED_BYTES), b"")))
+    return int(found[1]) if found else None
 
 
 def _exactly(stream: Readable, size: int) -> bytes:

@@ -20,7 +20,7 @@ SCHEMA = pa.schema(
         ("text", pa.string()),
     ]
 )
-_GROUP_ROWS = 1 << 15
+_GROUP_ROWS = 1 << 17
 
 
 class RejectsWriter:
@@ -68,10 +68,11 @@ class RejectsWriter:
         self._out.write_table(named.to_arrow().cast(SCHEMA))
 
     def _count(self, rejects: pl.DataFrame) -> None:
-        for line, column, reason in rejects.select("line", "column", "reason").iter_rows():
+        found = rejects.group_by("column", "reason").agg(pl.len(), pl.col("line").min())
+        for column, reason, count, line in found.iter_rows():
             key = (column or "", _kind(reason))
             rows, first = self._kinds.get(key, (0, line))
-            self._kinds[key] = (rows + 1, first)
+            self._kinds[key] = (rows + count, min(first, line))
 
 
 def _kind(reason: str) -> str:
