@@ -20,6 +20,7 @@ from tracekit.callgraph.names import Names
 from tracekit.callgraph.parts import Part, chunks, open_parts
 from tracekit.callgraph.totals import Tally
 from tracekit.errors import TracekitError
+from tracekit.places import scan_parquet
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.query.database import Database
 from tracekit.replacing import replaced_file
@@ -191,7 +192,7 @@ def _printed(
 
 def _states(store: Store, containers: pl.Series) -> pl.DataFrame:
     """timestamp, container_key, cpuNeed, memNeed; sorted."""
-    files = [pl.scan_parquet(path, glob=False) for path in store.table_files("container_usage")]
+    files = [scan_parquet(path) for path in store.table_files("container_usage")]
     needs = {"cpu_fraction": "cpuNeed", "memory_fraction": "memNeed"}
     return (
         pl.concat(files)

@@ -6,6 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
+from tracekit.places import scan_parquet
 from tracekit.store.folder import Store
 
 _ENTITY = {
@@ -28,11 +29,11 @@ class Names:
         files = self._store.dimension_files(entity)
         if not files:
             return pl.Series("id", [], dtype=pl.String)
-        return pl.read_parquet(files, columns=["id"], glob=False)["id"]
+        return scan_parquet(*files).select("id").collect()["id"]
 
     def traces(self, keys: pl.Series) -> pl.Series:
         """The ids of some traces, in the order of their keys' series."""
-        rows = pl.scan_parquet(self._store.dimension_files("trace"), glob=False)
+        rows = scan_parquet(*self._store.dimension_files("trace"))
         found = rows.filter(pl.col("key").is_in(keys.unique().implode())).collect()
         return keys.replace_strict(found["key"], found["id"], return_dtype=pl.String)
 
@@ -68,7 +69,7 @@ class Names:
         if not len(keys):
             return 0, pl.Series("id", [], dtype=pl.String)
         first, last = int(keys.min()), int(keys.max())  # type: ignore[arg-type]
-        rows = pl.scan_parquet(self._store.dimension_files("trace"), glob=False)
+        rows = scan_parquet(*self._store.dimension_files("trace"))
         found = rows.filter(pl.col("key").is_between(first, last)).collect()
         return first, found["id"]
 

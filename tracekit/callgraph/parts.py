@@ -13,10 +13,10 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow.parquet as pq
 
 from tracekit.callgraph.arrays import Floats, Ints
 from tracekit.errors import TracekitError
+from tracekit.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 
 #: Rows that are worked on at once; about 400 bytes each while that lasts.
@@ -49,7 +49,7 @@ def open_parts(store: Store) -> list[Part]:
 
 
 def _part(path: Path, number: int) -> Part:
-    metadata = pq.read_metadata(path)
+    metadata = parquet_metadata(path)
     column = metadata.schema.names.index(_KEY)
     groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
     spans = [group.column(column).statistics for group in groups]
@@ -93,7 +93,7 @@ def _rows_below(low: Ints, high: Ints, rows: Ints) -> tuple[Ints, Floats]:
 def read(parts: list[Part], first: int, last: int) -> pl.DataFrame:
     """All rows of the traces of a range: the columns of ``call_keyed`` and ``part``."""
     frames = [
-        pl.scan_parquet(part.path, glob=False)
+        scan_parquet(part.path)
         .filter(pl.col(_KEY).is_between(first, last))
         .with_columns(part=pl.lit(part.number, dtype=pl.Int32))
         for part in parts

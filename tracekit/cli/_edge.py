@@ -10,6 +10,7 @@ from collections.abc import Callable
 from tracekit.cli._streams import ReaderGoneError, drop_output, fit_streams, visible
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
+from tracekit.places import told as told_of_a_store
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -50,7 +51,10 @@ def _exit_code(stop: SystemExit) -> int:
 
 def _foreseen(error: Exception) -> TracekitError | None:
     """What the machine refused, whoever was told so; None for anything else."""
-    told: TracekitError | None = None
+    told = told_of_a_store(error)
+    if told is not None:
+        told.__cause__ = error
+        return told
     refused = system_error(error)
     if refused is not None:
         told = _from_os(refused)

@@ -9,8 +9,14 @@ from typing import Annotated
 import typer
 
 from tracekit.errors import TracekitError
+from tracekit.places import place
 
-StoreArgument = Annotated[Path, typer.Argument(help="The store's folder.", show_default=False)]
+StoreArgument = Annotated[
+    Path,
+    typer.Argument(
+        parser=place, metavar="STORE", help="The store's folder or s3:// URL.", show_default=False
+    ),
+]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
 EngineOption = Annotated[
     str | None,

@@ -10,11 +10,24 @@ import typer
 from tracekit.cli._options import EngineOption, JsonOption, size_bytes
 from tracekit.cli._output import print_json, print_table, progress
 from tracekit.cli._streams import visible
+from tracekit.places import place
 
 
 def command(
-    source: Annotated[Path, typer.Argument(metavar="SRC", help="A trace file or folder.")],
-    store: Annotated[Path, typer.Argument(help="The store's folder; made if it is not there.")],
+    source: Annotated[
+        Path,
+        typer.Argument(
+            parser=place, metavar="SRC", help="A trace file or folder; an s3:// URL of one."
+        ),
+    ],
+    store: Annotated[
+        Path,
+        typer.Argument(
+            parser=place,
+            metavar="STORE",
+            help="The store's folder or s3:// URL; made if it is not there.",
+        ),
+    ],
     release: Annotated[str, typer.Option(help="The trace release: auto, ctm21, ...")] = "auto",
     jobs: Annotated[
         int | None,

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.blocks import lines_in_blocks
@@ -22,6 +21,7 @@ from tracekit.ingest.members import (
     members,
 )
 from tracekit.ingest.searched import search, what_it_is
+from tracekit.places import open_head, parquet_file, told
 from tracekit.sources import Match, MissingColumnError, recognise
 
 _LONGEST_HEADER = 1 << 16
@@ -150,7 +150,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[list[list[str]]]:
     if kind == "parquet":
         yield _parquet_head(path)
         return
-    with path.open("rb") as raw, damaged_as_error(path):
+    with open_head(path) as raw, damaged_as_error(path):
         for member in members(path, kind, HashingReader(raw)):
             first = next(lines_in_blocks(member.stream, _LONGEST_HEADER), b"")
             lines = first.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
@@ -159,11 +159,11 @@ def _heads(path: Path, kind: FileKind) -> Iterator[list[list[str]]]:
 
 def _parquet_head(path: Path) -> list[list[str]]:
     try:
-        with pq.ParquetFile(path) as file:
+        with parquet_file(path) as file:
             names = list(file.schema_arrow.names)
             batch = next(file.iter_batches(_ROWS_SHOWN), None)
     except (pa.ArrowInvalid, OSError) as error:
-        raise UnreadableError(
+        raise told(error) or UnreadableError(
             f"{path.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
     shown = [_texts(column) for column in batch.columns] if batch is not None else []

@@ -18,6 +18,7 @@ from tracekit.ingest.ahead import Beside
 from tracekit.ingest.gunzip import GunzipStream, Readable
 from tracekit.ingest.limits import BeyondLimitError
 from tracekit.ingest.untar import tar_members
+from tracekit.places import open_head
 
 
 class UnreadableError(TracekitError):
@@ -84,7 +85,7 @@ class ContentReader:
 
 def file_kind(path: Path) -> FileKind:
     """What the file is, by content; raises TracekitError for an empty file."""
-    with path.open("rb") as raw:
+    with open_head(path) as raw:
         head = raw.read(_HEAD_BYTES)
     if not head:
         raise UnreadableError(
@@ -103,7 +104,7 @@ def _is_tar(head: bytes) -> bool:
 
 
 def _gzip_head(path: Path) -> bytes:
-    with damaged_as_error(path), path.open("rb") as raw:
+    with damaged_as_error(path), open_head(path) as raw:
         return GunzipStream(raw).read(_HEAD_BYTES)
 
 

@@ -8,7 +8,6 @@ from contextlib import contextmanager
 import numpy as np
 import polars as pl
 import pyarrow as pa
-import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
@@ -16,6 +15,7 @@ from tracekit.ingest.parquet_types import check_types, typed
 from tracekit.ingest.parse import Parsed, no_rejects
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.ingest.wide import layout_of
+from tracekit.places import parquet_file, told
 from tracekit.tables import Table
 
 _BATCH_ROWS = 200_000
@@ -41,12 +41,12 @@ def _types(file: TraceFile, names: Mapping[str, str]) -> dict[str, pa.DataType]:
         raise TracekitError(
             f"{file.name} has two columns '{twice[0]}'", hint="leave one of them out"
         )
-    with _damaged(file), pq.ParquetFile(file.path) as opened:
+    with _damaged(file), parquet_file(file.path) as opened:
         return {name: opened.schema_arrow.field(name).type for name in names}
 
 
 def _batches(file: TraceFile, columns: list[str]) -> Iterator[pl.DataFrame]:
-    with _damaged(file), pq.ParquetFile(file.path) as opened:
+    with _damaged(file), parquet_file(file.path) as opened:
         for batch in opened.iter_batches(_BATCH_ROWS, columns=columns):
             yield pl.DataFrame(pa.Table.from_batches([batch]))
 
@@ -56,7 +56,7 @@ def _damaged(file: TraceFile) -> Iterator[None]:
     try:
         yield
     except (pa.ArrowException, OSError) as error:
-        raise TracekitError(
+        raise told(error) or TracekitError(
             f"{file.name} is truncated or corrupt: {error}", hint="fetch the file again"
         ) from error
 

@@ -27,6 +27,7 @@ from tracekit.ingest.plan import key_kinds, make_plan
 from tracekit.ingest.validate import CleanBlock, Counts, validate
 from tracekit.ingest.wide import layout_of, table_of, unpivot
 from tracekit.loading import nothing_collected
+from tracekit.places import open_whole
 from tracekit.sources import Match, recognise
 
 #: Files from this size on are worth loading, and on a new machine compiling, the quick way.
@@ -135,7 +136,7 @@ def _reading(
     file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None
 ) -> Iterator[HashingReader]:
     """The opened file; at the end ``reading`` knows what was read."""
-    with file.path.open("rb") as handle:
+    with open_whole(file.path) as handle:
         raw = HashingReader(handle, on_read)
         with damaged_as_error(file.path):
             yield raw

@@ -8,6 +8,8 @@ from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.places import is_remote
+
 _SORTS = (
     (stat.S_ISFIFO, "a pipe"),
     (stat.S_ISSOCK, "a socket"),
@@ -34,6 +36,8 @@ class Searched:
 
 def search(folder: Path) -> Searched:
     """Search a folder, and the folders in it; each once, however many links lead there."""
+    if is_remote(folder):
+        return Searched(files=[path for path in folder.rglob("*") if _is_seen(path, folder)])
     found = Searched()
     real = folder.resolve()
     # a link to a folder above would lead out of this one, and back into it
@@ -67,6 +71,11 @@ def what_it_is(path: Path) -> str:
     except OSError as error:
         return f"a link that leads nowhere ({error.strerror})"
     return next((name for test, name in _SORTS if test(mode)), "no file")
+
+
+def _is_seen(path: Path, folder: Path) -> bool:
+    names = str(path.relative_to(folder)).split("/")
+    return not any(name.startswith(".") for name in names) and path.is_file()
 
 
 def _listed(folder: Path, found: Searched) -> list[Path]:

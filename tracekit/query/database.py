@@ -14,6 +14,7 @@ import duckdb
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.places import is_remote, snapshot, told
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
 from tracekit.store.views import base_views, query_views
@@ -35,6 +36,8 @@ class Database:
         self._under_way: set[duckdb.DuckDBPyConnection] = set()
         if threads is not None:
             self._con.execute(f"SET threads = {threads}")
+        if is_remote(store.path):
+            self._con.register_filesystem(snapshot(store.path))
         for statement in [*base_views(store, relative=False), *query_views()]:
             self._con.execute(statement)
 
@@ -102,7 +105,7 @@ class Database:
         try:
             yield cursor
         except duckdb.Error as error:
-            raise _as_error(error) from error
+            raise told(error) or _as_error(error) from error
         finally:
             self._under_way.discard(cursor)
             cursor.close()

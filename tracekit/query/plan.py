@@ -11,8 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-import pyarrow.parquet as pq
-
+from tracekit.places import parquet_metadata
 from tracekit.query.engine import AnyDatabase, open_database
 from tracekit.spark import check_engine, is_spark
 from tracekit.store.folder import Store
@@ -88,7 +87,7 @@ def plan(
 
 def _table_plan(store: Store, name: str) -> TablePlan:
     files = store.table_files(name)
-    metadata = [pq.read_metadata(path) for path in files]
+    metadata = [parquet_metadata(path) for path in files]
     return TablePlan(
         table=name,
         rows=sum(one.num_rows for one in metadata),
@@ -100,15 +99,15 @@ def _table_plan(store: Store, name: str) -> TablePlan:
 
 def _largest(store: Store) -> Sample | None:
     files = [
-        (path.stat().st_size, str(path), table)
+        (path.stat().st_size, str(path), table, path)
         for table in all_tables().values()
         for path in store.table_files(table.name)
-        if pq.read_metadata(path).num_rows
+        if parquet_metadata(path).num_rows
     ]
     if not files:
         return None
-    _, path, table = max(files, key=lambda one: one[:2])
-    return table, Path(path)
+    _, _, table, path = max(files, key=lambda one: one[:2])
+    return table, path
 
 
 def _measured(
@@ -120,7 +119,7 @@ def _measured(
         # the first time an engine does anything it also makes itself ready
         _pass(database, table, path, spark=engine is not None)
         ready = clock()
-        there = pq.read_metadata(path).num_rows
+        there = parquet_metadata(path).num_rows
         _pass(database, table, path, spark=engine is not None)
         cores = database.cores
         spent = max(clock() - ready, 1e-9)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from tracekit._version import VERSION
+from tracekit.places import named_from
 from tracekit.replay.demand_bound import demand_bound
 from tracekit.replay.entrant import spelled
 from tracekit.replay.run import Run
@@ -76,5 +76,5 @@ def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
     """
     document = manifest_of(run)
     if store is not None:
-        document["workload"]["store"] = os.path.relpath(store, folder)
+        document["workload"]["store"] = named_from(folder, store)
     RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})

@@ -11,6 +11,7 @@ from typing import Protocol
 import numpy as np
 
 from tracekit.errors import TracekitError
+from tracekit.places import place
 from tracekit.replay.assumptions import parse_assumptions
 from tracekit.replay.calls import CallWeights
 from tracekit.replay.gangs import with_gangs
@@ -90,7 +91,7 @@ def source_of(
 ) -> WorkloadSource:
     """Where a workload is to be read, with paths that hold in another process too."""
     return WorkloadSource(
-        None if store is None else Path(store).resolve(),
+        None if store is None else place(store).resolve(),
         None if workload is None else resolved(str(workload)),
         tuple(assume),
         seed,

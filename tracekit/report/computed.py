@@ -56,7 +56,7 @@ class Computed:
         file = self._beside(ANALYSIS) / f"{name}.parquet"
         written = (self._store.path / MANIFEST).stat().st_mtime
         if file.is_file() and file.stat().st_mtime >= written:
-            return pl.read_parquet(file, glob=False)
+            return pl.read_parquet(str(file), glob=False)
         if ANALYSIS in self._frames or name.startswith(f"{CALLS}/"):
             found = self.frame(f"{ANALYSIS}/{name}")
             return found if found.columns else None
@@ -68,7 +68,7 @@ class Computed:
     def _analysis(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}
         there = {
-            name: pl.read_parquet(path, glob=False)
+            name: pl.read_parquet(str(path), glob=False)
             for name, path in found.items()
             if path.is_file()
         }
@@ -88,7 +88,7 @@ class Computed:
     def _read(self, kind: str, names: Iterable[str]) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(kind) / f"{name}.parquet" for name in names}
         return {
-            name: pl.read_parquet(path, glob=False)
+            name: pl.read_parquet(str(path), glob=False)
             for name, path in found.items()
             if path.is_file()
         }
@@ -96,7 +96,7 @@ class Computed:
     def _callgraph(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(CALLGRAPH) / f"{name}.parquet" for name in _FRAMES}
         there = {
-            name: pl.read_parquet(path, glob=False)
+            name: pl.read_parquet(str(path), glob=False)
             for name, path in found.items()
             if path.is_file()
         }

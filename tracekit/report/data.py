@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
 from tracekit.replay.run_folder import RUN_FOLDER
@@ -127,6 +128,7 @@ def open_source(source: Path) -> tuple[Path | None, Path | None]:
 
 
 def _store_of(source: Path) -> Path:
+    source = place(source)
     try:
         open_store(source)
     except TracekitError as error:
@@ -148,7 +150,7 @@ def _named_store(run: Path) -> Path | None:
     load = document.get("workload") or document.get("set") or {}
     named, name = load.get("store"), str(load.get("name", ""))
     beside = run.resolve().parent / name if name and Path(name).name == name else None
-    for folder in (run / str(named) if named else None, beside):
+    for folder in (found_from(run, str(named)) if named else None, beside):
         if folder is None:
             continue
         with contextlib.suppress(TracekitError):

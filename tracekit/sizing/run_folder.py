@@ -16,11 +16,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 from tracekit._version import VERSION
+from tracekit.places import named_from
 from tracekit.replay import parameters
 from tracekit.replay.values import spell
 from tracekit.result_folder import ResultFolder
@@ -77,7 +77,7 @@ def write_study(study: Study, folder: Path, *, store: Path | None = None) -> Non
     """
     document = manifest_of(study)
     if store is not None:
-        document["set"]["store"] = os.path.relpath(store, folder)
+        document["set"]["store"] = named_from(folder, store)
     frames = {name: getattr(study, name) for name in FRAMES} | {"claims": claims(study.summary)}
 
     def models(made: Path) -> None:

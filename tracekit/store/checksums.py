@@ -13,6 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from isal.isal_zlib import crc32
 
+from tracekit.places import open_whole, parquet_file
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quality import quality_tables
@@ -40,7 +41,7 @@ def checksum(path: Path) -> str:
     """The checksum of a file: ``crc32:<8 hex digits>:<bytes>``."""
     crc, size = 0, 0
     block = memoryview(bytearray(_BLOCK_BYTES))
-    with path.open("rb", buffering=0) as file:
+    with open_whole(path) as file:
         while read := file.readinto(block):
             crc, size = crc32(block[:read], crc), size + read
     return f"crc32:{crc:08x}:{size}"
@@ -61,11 +62,9 @@ def damaged_parts(folder: Path, entries: Iterable[SourceEntry]) -> Iterator[Dama
 
 def damaged_quality(store: Store) -> Iterator[Damage]:
     """The quality tables that do not say what the manifest says, from which they are made."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - only who verifies reads them
-
     for path, wanted in quality_tables(store.manifest.sources):
         try:
-            same = pq.read_table(store.path / path).equals(wanted)
+            same = parquet_file(store.path / path).read().equals(wanted)
         except (OSError, pa.ArrowException) as error:
             yield Damage(path, None, str(error))
             continue

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.places import place, telling
 from tracekit.store.manifest import Manifest, read_manifest
 
 STAGING = ".staging"
@@ -15,7 +16,7 @@ DIMENSIONS = "dimensions"
 
 @dataclass(frozen=True)
 class Store:
-    """An opened store: its folder and what the manifest says is in it."""
+    """An opened store: its folder, or its place on an object store, and what is in it."""
 
     path: Path
     manifest: Manifest
@@ -46,8 +47,9 @@ class Store:
 
 def open_store(path: str | Path) -> Store:
     """Open a store for reading; raises TracekitError when the folder is none."""
-    folder = Path(path)
-    return Store(folder, read_manifest(folder))
+    folder = place(path)
+    with telling():
+        return Store(folder, read_manifest(folder))
 
 
 def part_path(table: str, part: int) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 
 from tracekit import shape
 from tracekit.errors import TracekitError
+from tracekit.places import told
 
 FORMAT_VERSION = 3
 #: Format 2 has no checksums.
@@ -79,8 +80,8 @@ def read_manifest(folder: Path) -> Manifest:
     path = folder / NAME
     try:
         document = json.loads(path.read_text(encoding="utf-8"))
-    except FileNotFoundError:
-        raise _not_a_store(folder) from None
+    except FileNotFoundError as error:
+        raise told(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"it is not readable as JSON: {error}") from None
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):

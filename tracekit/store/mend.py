@@ -13,6 +13,7 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
+from tracekit.places import open_whole
 from tracekit.store.checksums import Damage, damaged_parts
 from tracekit.store.coordinate import Coordinator, Events
 from tracekit.store.crew import Alone
@@ -23,7 +24,7 @@ from tracekit.tables import all_tables
 
 def sha256(path: Path) -> str:
     """The sha256 of a file, as the manifest has it."""
-    with path.open("rb") as handle:
+    with open_whole(path) as handle:
         return hashlib.file_digest(handle, "sha256").hexdigest()
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import shutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,6 +19,7 @@ from tracekit._version import VERSION
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
 from tracekit.lock import held
+from tracekit.places import is_remote, place, telling
 from tracekit.progress import SILENT, Progress
 from tracekit.store.catalog import CATALOG, write_catalog
 from tracekit.store.coordinate import Advance, Coordinator, Events
@@ -26,6 +27,7 @@ from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import LOCK, STAGING, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.mend import mend, sha256
+from tracekit.store.remote.workbench import workbench
 from tracekit.store.stage import Staged
 from tracekit.units import percent
 
@@ -91,16 +93,20 @@ def ingest(
         When a file has more broken rows than ``max_rejects_fraction``.
     """
     # a crew may work in another folder, on another machine
-    found = discover(Path(source) if crew is None else Path(source).resolve(), release=release)
-    folder = Path(store) if crew is None else Path(store).resolve()
-    with _opened_for_writing(folder) as opened:
+    where, target = place(source), place(store)
+    with telling():
+        found = discover(where if crew is None else where.resolve(), release=release)
+    target = target if crew is None else target.resolve()
+    with _writable(target) as (folder, commit, finish), _opened_for_writing(folder) as opened:
         summary = IngestSummary(
-            folder, passed_over=list(found.passed_over), failed=list(found.unreadable)
+            target, passed_over=list(found.passed_over), failed=list(found.unreadable)
         )
         alone_memory = memory_limit_bytes - _PROCESS_BYTES
-        manifest, mended = mend(folder, opened, found.files, alone_memory)
-        summary.mended += [entry.file for entry in mended]
-        writer = _Writer(folder, manifest, summary, max_rejects_fraction)
+        manifest = opened
+        if not is_remote(target):
+            manifest, mended = mend(folder, opened, found.files, alone_memory)
+            summary.mended += [entry.file for entry in mended]
+        writer = _Writer(commit, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
         if crew is None:
             crew = _crew(jobs, found.files, memory_limit_bytes)
@@ -113,10 +119,29 @@ def ingest(
                 coordinator.take(writer.unknown(found.files, task.advance), task.advance)
         finally:
             crew.close()
-            write_catalog(open_store(folder))
+            finish()
     if summary.failed:
         raise _failure(summary)
     return summary
+
+
+#: Where a store is written; what names a file in its manifest, and what makes its catalog.
+_Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
+
+
+@contextmanager
+def _writable(target: Path) -> Iterator[_Writable]:
+    """The store's own folder, or a workbench from which it goes to its object store."""
+    if not is_remote(target):
+        yield (
+            target,
+            lambda manifest: write_manifest(target, manifest),
+            lambda: write_catalog(open_store(target)),
+        )
+        return
+    with workbench(target) as bench:
+        # there is no catalog there: DuckDB cannot open it where it lies
+        yield bench.folder, bench.commit, lambda: None
 
 
 @contextmanager
@@ -195,12 +220,12 @@ class _Writer:
 
     def __init__(
         self,
-        folder: Path,
+        commit: Callable[[Manifest], None],
         manifest: Manifest,
         summary: IngestSummary,
         max_rejects: float | None,
     ) -> None:
-        self._folder = folder
+        self._commit = commit
         self._manifest = manifest
         self._summary = summary
         self._max_rejects = max_rejects
@@ -215,7 +240,7 @@ class _Writer:
         )
 
     def _committed(self, entry: SourceEntry, manifest: Manifest) -> None:
-        write_manifest(self._folder, manifest)
+        self._commit(manifest)
         self._manifest = manifest
         self._summary.ingested.append(entry)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tracekit.places import place
 from tracekit.replay import explain as explaining
 from tracekit.replay.entrant import parse_entrant
 from tracekit.replay.source import source_of
@@ -20,7 +21,7 @@ def explain(
         A store, or what ``tracekit.replay.workloads.load_workload`` understands.
     """
     entrant = parse_entrant(policy)
-    is_store = (Path(replayed) / "tables").is_dir()
+    is_store = (place(replayed) / "tables").is_dir()
     source = source_of(
         replayed if is_store else None,
         None if is_store else replayed,

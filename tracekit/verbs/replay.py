@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant, parse_entrant
 from tracekit.replay.kept import Kept, kept_folder
@@ -137,7 +138,7 @@ def replay_by(
                 progress=progress,
             )
         )
-    write_run(run, Path(out), store=None if store is None else Path(store))
+    write_run(run, Path(out), store=None if store is None else place(store))
     kept.forget()
     return run
 

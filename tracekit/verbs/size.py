@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracekit.callgraph.export import CHAINS
+from tracekit.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.inputs import choose, read_model, read_settings
 from tracekit.sizing.read import load_set
@@ -79,7 +80,7 @@ def size(
             progress=progress,
         )
         study = dataclasses.replace(study, sensitivity=varied)
-    write_study(study, out, store=Path(store))
+    write_study(study, out, store=place(store))
     if kept.is_dir() and not any(kept.iterdir()):
         kept.rmdir()
     return study

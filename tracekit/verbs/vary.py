@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracekit.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.vary import vary_assumptions
 from tracekit.study import Study
@@ -25,7 +26,7 @@ def vary(
     """Policies under changed assumptions; see ``tracekit.replay.vary``."""
     return made(
         lambda crew: vary_assumptions(
-            Path(store),
+            place(store),
             policies=policies,
             changes=changes,
             measure=measure,

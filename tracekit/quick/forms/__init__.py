@@ -16,6 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit import registry
+from tracekit.places import scan_parquet
 from tracekit.query.engine import AnyDatabase
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
@@ -80,5 +81,5 @@ def quick_rows(
     form: Quick, store: Store, database: AnyDatabase, frames: Mapping[str, pl.DataFrame]
 ) -> pl.DataFrame:
     """The rows of the query."""
-    parts = [pl.scan_parquet(file, glob=False) for file in store.table_files(form.table)]
+    parts = [scan_parquet(file) for file in store.table_files(form.table)]
     return form.function(Sorted(store=store, parts=parts, database=database, frames=frames))

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
 from tracekit.ingest.ahead import ahead
+from tracekit.places import parquet_file, scan_parquet
 from tracekit.store import Store
 
 #: Columns of a row group by name, each of shape (rows,).
@@ -61,7 +62,7 @@ class UsageTable:
 
     def _pieces(self, columns: Sequence[str]) -> Iterator[tuple[Piece, int]]:
         for path in self._files:
-            with pq.ParquetFile(path) as file:
+            with parquet_file(path) as file:
                 for group in range(file.num_row_groups):
                     wanted = [*columns, *self._doubtful(file, group, columns)]
                     read = pl.from_arrow(file.read_row_group(group, columns=wanted))
@@ -107,7 +108,7 @@ def ids_of(store: Store, entity: str) -> pl.Series:
     files = store.dimension_files(entity)
     if not files:
         return pl.Series(entity, [], dtype=pl.String)
-    rows = pl.concat([pl.read_parquet(path, columns=["key", "id"], glob=False) for path in files])
+    rows = scan_parquet(*files).select("key", "id").collect()
     return rows.sort("key")["id"]
 
 

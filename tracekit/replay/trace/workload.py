@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -38,8 +36,10 @@ def workload_from_store(
 
 def _name(store: Store) -> str:
     """The store's folder name; ``tracekit run`` calls a store 'store', so there its parent's."""
-    folder = Path(store.path).resolve()
-    return folder.parent.name if folder.name == "store" else folder.name
+    folder = store.path.resolve()
+    # a bucket has no name above it
+    above = folder.parent.name if folder.name == "store" else ""
+    return above or folder.name
 
 
 def _assembled(

@@ -1,0 +1,316 @@
+"""A store on an object store is the store that this machine's disk would hold."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from object_store_support import BUCKET, ObjectStore, object_store, objects, put_folder, why_not
+
+import tracekit
+from tracekit.analysis.needs import needs_a_choice
+from tracekit.cli import run as run_command
+from tracekit.errors import TracekitError
+from tracekit.places import filesystem, place, within
+from tracekit.query import Database
+from tracekit.sqlfiles import all_queries
+from tracekit.store import open_store
+from tracekit.store.catalog import CATALOG
+from tracekit.store.folder import LOCK
+from tracekit.store.manifest import NAME
+from tracekit.store.remote.lease import LAPSES_S, Lease
+from tracekit.store.remote.put import OvertakenError, put_over
+
+REASON = why_not()
+pytestmark = [
+    pytest.mark.skipif(REASON is not None, reason=str(REASON)),
+    pytest.mark.xdist_group("object_store"),
+    pytest.mark.slow,
+]
+TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"
+#: An ingest that is killed when it puts its n-th object.
+KILLED_AT = """
+import os, sys
+from tracekit.store import ingest
+from tracekit.store.remote import workbench
+
+real, calls = workbench.put_file, 0
+
+def killing(*args):
+    global calls
+    calls += 1
+    if calls == int(sys.argv[3]):
+        os._exit(137)
+    return real(*args)
+
+workbench.put_file = killing
+ingest(sys.argv[1], sys.argv[2])
+"""
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[ObjectStore]:
+    with object_store(tmp_path_factory.mktemp("server")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("traces")
+    tracekit.synth(folder, preset="tiny")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def here(traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("here") / "mine"
+    tracekit.ingest(traces, folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def there(server: ObjectStore, traces: Path) -> str:
+    put_folder(traces, place(TRACES))
+    words = ["ingest", TRACES, STORE]
+    assert server.process.poll() is None
+    assert run_command(words) == 0
+    return STORE
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name not in {CATALOG, LOCK}
+    }
+
+
+def test_ingest_puts_the_bytes_that_a_disk_would_hold(here: Path, there: str) -> None:
+    ours, theirs = files(here), objects(place(there))
+    assert theirs.keys() == ours.keys()
+    assert [name for name in ours if ours[name] != theirs[name]] == []
+
+
+def test_every_query_gives_the_same_rows(here: Path, there: str) -> None:
+    with Database(open_store(here)) as disk, Database(open_store(there)) as remote:
+        for name, query in all_queries().items():
+            ours, theirs = disk.frame(query.text), remote.frame(query.text)
+            assert theirs.equals(ours), name
+
+
+def test_the_analytics_are_the_same(here: Path, there: str, tmp_path: Path) -> None:
+    for name, store in (("here", str(here)), ("there", there)):
+        assert run_command(["analyze", store, "--out", str(tmp_path / name)]) == 0
+    ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
+    assert len(ours) > sum(not needs_a_choice(query) for query in all_queries().values())
+    assert theirs == ours
+
+
+def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
+    for name, store in (("here", str(here)), ("there", there)):
+        words = ["replay", store, "--policy", "first_fit", "--out", str(tmp_path / name)]
+        assert run_command(words) == 0
+    ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
+    documents = [json.loads(one.pop("manifest.json")) for one in (ours, theirs)]
+    assert [document["workload"].pop("store") for document in documents][1] == there
+    assert documents[0] == documents[1]
+    assert [name for name in ours if ours[name] != theirs[name]] in ([], ["timing.parquet"])
+    assert run_command(["report", str(tmp_path / "there"), "--out", str(tmp_path / "r.html")]) == 0
+
+
+def test_call_graphs_are_the_same(here: Path, there: str, tmp_path: Path) -> None:
+    for name, store in (("here", str(here)), ("there", there)):
+        assert run_command(["callgraph", store, "--out", str(tmp_path / name)]) == 0
+    assert files(tmp_path / "there") == files(tmp_path / "here")
+
+
+def test_info_check_and_plan_speak_of_it(
+    here: Path, there: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for verb in ("info", "check"):
+        said = []
+        for store in (str(here), there):
+            assert run_command([verb, store, "--json"]) == 0
+            document = json.loads(capsys.readouterr().out)
+            document.pop("store", None)
+            said.append(document)
+        assert said[0] == said[1]
+    assert run_command(["plan", there]) == 0
+    assert f"Store {there}" in capsys.readouterr().out
+
+
+def test_ingested_again_nothing_changes(there: str) -> None:
+    before = objects(place(there))
+    summary = tracekit.ingest(TRACES, there)
+    assert (summary.ingested, len(summary.known)) == ([], 10)
+    assert objects(place(there)) == before
+
+
+@pytest.mark.parametrize("at", [7, 19])
+def test_a_killed_ingest_goes_on_to_the_same_bytes(
+    server: ObjectStore, traces: Path, here: Path, at: int
+) -> None:
+    store = f"s3://{BUCKET}/killed-{at}"
+    arguments = [str(traces), store, str(at)]
+    killed = subprocess.run(
+        [sys.executable, "-c", KILLED_AT, *arguments],
+        env={**os.environ, **server.environment},
+        check=False,
+    )
+    assert killed.returncode == 137
+    if at == 7:
+        with pytest.raises(TracekitError, match="is not a store"):
+            open_store(store)
+    else:
+        with Database(open_store(store)) as database:
+            for query in all_queries().values():
+                database.frame(query.text)
+    tracekit.ingest(traces, store)
+    assert objects(place(store)) == files(here)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_second_writer_is_refused_and_told_by_whom(traces: Path) -> None:
+    store = place(f"s3://{BUCKET}/held")
+    holder = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(600)"])
+    try:
+        there = {"host": os.uname().nodename, "process": holder.pid, "token": "x"}
+        put_over(store / LOCK, json.dumps(there).encode(), None)
+        with pytest.raises(TracekitError, match=f"written by process {holder.pid} on"):
+            tracekit.ingest(traces, str(store))
+        assert list(objects(store)) == [LOCK]
+    finally:
+        holder.kill()
+        holder.wait()
+    assert tracekit.ingest(traces / "node", str(store)).ingested
+
+
+@pytest.mark.usefixtures("server")
+def test_a_lease_of_another_machine_lapses(monkeypatch: pytest.MonkeyPatch) -> None:
+    store = place(f"s3://{BUCKET}/lapsed")
+    first, second = Lease(store), Lease(store)
+    with monkeypatch.context() as elsewhere:
+        elsewhere.setattr("socket.gethostname", lambda: "elsewhere")
+        first.take()
+    with pytest.raises(TracekitError, match="on elsewhere"):
+        second.take()
+    now = time.time()
+    monkeypatch.setattr("time.time", lambda: now + LAPSES_S + 60)
+    second.take()
+    with pytest.raises(TracekitError, match="taken over by process"):
+        first.check()
+    first.give_back()
+    second.check()
+    second.give_back()
+    assert objects(store) == {}
+
+
+@pytest.mark.usefixtures("server")
+def test_of_many_that_put_at_once_one_wins() -> None:
+    target = place(f"s3://{BUCKET}/race/object")
+    won: list[int] = []
+
+    def put(number: int) -> None:
+        try:
+            put_over(target, str(number).encode(), None)
+        except OvertakenError:
+            return
+        won.append(number)
+
+    threads = [threading.Thread(target=put, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert [str(number).encode() for number in won] == [filesystem(target).cat(within(target))]
+
+
+@pytest.mark.usefixtures("server")
+def test_a_put_over_what_another_has_put_is_refused() -> None:
+    target = place(f"s3://{BUCKET}/over/object")
+    put_over(target, b"one", None)
+    put_over(target, b"two", b"one")
+    with pytest.raises(OvertakenError):
+        put_over(target, b"three", b"one")
+    with pytest.raises(OvertakenError):
+        put_over(target, b"three", None)
+
+
+@pytest.mark.usefixtures("server")
+def test_a_manifest_that_another_has_written_is_not_written_over(
+    traces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store = place(f"s3://{BUCKET}/fenced")
+    tracekit.ingest(traces / "node", str(store))
+    before = filesystem(store).cat(within(store / NAME))
+    real = Lease.check
+
+    def overtaken(lease: Lease) -> None:
+        real(lease)
+        filesystem(store).pipe(within(store / NAME), before + b"\n")
+
+    monkeypatch.setattr(Lease, "check", overtaken)
+    with pytest.raises(TracekitError, match="written by another process meanwhile"):
+        tracekit.ingest(traces / "MSResource", str(store))
+    assert filesystem(store).cat(within(store / NAME)) == before + b"\n"
+
+
+@pytest.mark.usefixtures("server")
+def test_a_folder_of_something_else_is_not_written_into(traces: Path) -> None:
+    store = place(f"s3://{BUCKET}/other")
+    filesystem(store).pipe(within(store / "notes.txt"), b"mine")
+    with pytest.raises(TracekitError, match=r"not empty and not a store: notes\.txt"):
+        tracekit.ingest(traces, str(store))
+    assert objects(store) == {"notes.txt": b"mine"}
+
+
+@pytest.mark.usefixtures("server")
+def test_what_goes_wrong_is_one_line(
+    there: str,
+    traces: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    def said(*words: str) -> str:
+        assert run_command(list(words)) == 2
+        lines = capfd.readouterr().err.splitlines()
+        assert [line.split(":")[0].strip() for line in lines] == ["error", "hint"]
+        return lines[0]
+
+    assert "no such bucket" in said("info", "s3://wrong-bucket/store")
+    assert "no such bucket" in said("ingest", str(traces), "s3://wrong-bucket/store")
+    assert "no such store" in said("info", f"s3://{BUCKET}/nothing")
+    assert "no such file or folder" in said("ingest", f"s3://{BUCKET}/nothing", STORE)
+    assert "is not a place" in said("info", "nosuch://bucket/store")
+    with monkeypatch.context() as without:
+        for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
+            without.delenv(name)
+        without.setenv("HOME", "/nowhere")
+        filesystem(place(there)).clear_instance_cache()
+        assert "wants credentials" in said("info", there)
+    filesystem(place(there)).clear_instance_cache()
+
+
+def test_a_server_that_dies_is_told_and_leaves_nothing_half_written(
+    traces: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Last of the file, with a server of its own."""
+    monkeypatch.setenv("AWS_MAX_ATTEMPTS", "1")
+    with object_store(tmp_path) as server:
+        store = f"s3://{BUCKET}/store"
+        tracekit.ingest(traces / "node", store)
+        with Database(open_store(store)) as database:
+            server.kill()
+            with pytest.raises(TracekitError, match="does not answer"):
+                database.frame("SELECT sum(cpu_fraction) FROM node_usage")
+        assert run_command(["ingest", str(traces), store]) == 2
+        assert "the object store does not answer" in capfd.readouterr().err
+        with pytest.raises(TracekitError, match="does not answer"):
+            tracekit.query(store, "usage/zone_summary")
