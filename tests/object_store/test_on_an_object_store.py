@@ -120,6 +120,8 @@ def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
     ours, theirs = files(tmp_path / "here"), files(tmp_path / "there")
     documents = [json.loads(one.pop("manifest.json")) for one in (ours, theirs)]
     assert [document["workload"].pop("store") for document in documents][1] == there
+    # the seal is over all of the document, and so over the store's name
+    assert documents[0].pop("seal") != documents[1].pop("seal")
     assert documents[0] == documents[1]
     assert [name for name in ours if ours[name] != theirs[name]] in ([], ["timing.parquet"])
     assert run_command(["report", str(tmp_path / "there"), "--out", str(tmp_path / "r.html")]) == 0
@@ -144,6 +146,11 @@ def test_info_check_and_plan_speak_of_it(
         assert said[0] == said[1]
     assert run_command(["plan", there]) == 0
     assert f"Store {there}" in capsys.readouterr().out
+    found = tracekit.plan(there)
+    size = sum(one.bytes for one in tracekit.plan(here).tables)
+    assert found.reach is not None
+    assert found.reach.bytes == size
+    assert found.reach.transfer_s == pytest.approx(size / found.reach.bytes_per_s)
 
 
 def test_ingested_again_nothing_changes(there: str) -> None:

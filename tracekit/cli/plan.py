@@ -33,4 +33,12 @@ def command(store: StoreArgument, engine: EngineOption = None, json: JsonOption 
                 for e in plan.engines
             ],
         )
+    if plan.reach is not None:
+        reach = plan.reach
+        print_sentence(
+            f"One pass over the network: {reach.bytes / 1e6:,.1f} MB in {reach.requests:,}"
+            f" requests, {reach.transfer_s:,.1f} s at {reach.bytes_per_s / 1e6:,.1f} MB/s;"
+            f" at list prices {reach.pass_usd:,.4f} USD a pass,"
+            f" {reach.month_usd:,.4f} USD a month of storage"
+        )
     print_sentence(plan.advice)

@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.places import parquet_metadata
+from tracekit.places import is_remote, parquet_metadata, telling
 from tracekit.query.engine import AnyDatabase, open_database
+from tracekit.query.reach import Reach, advice_on, measure_reach
 from tracekit.spark import check_engine, is_spark
+from tracekit.spark.database import spark_path
 from tracekit.store.folder import Store
 from tracekit.store.views import quoted_plain
 from tracekit.tables import Table, all_tables
@@ -60,11 +62,15 @@ class EnginePlan:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Rows, bytes and partitions of each table; times of each engine; what to do."""
+    """Rows, bytes and partitions of each table; times of each engine; what to do.
+
+    ``reach`` is there for a store on an object store.
+    """
 
     tables: tuple[TablePlan, ...]
     engines: tuple[EnginePlan, ...]
     advice: str
+    reach: Reach | None = None
 
 
 def plan(
@@ -82,7 +88,14 @@ def plan(
         return Plan(tables=tables, engines=(), advice="the store is empty: nothing to compute")
     asked = [None, *([engine] if is_spark(engine) else [])]
     engines = tuple(_measured(store, one, sample, rows, clock) for one in asked)
-    return Plan(tables=tables, engines=engines, advice=_advice(engines))
+    if not is_remote(store.path):
+        return Plan(tables=tables, engines=engines, advice=_advice(engines))
+    requests = sum(table.partitions + 2 * table.files for table in tables)
+    size = sum(table.bytes for table in tables)
+    with telling():
+        reach = measure_reach(sample[1], size, requests, engines[0].pass_s, clock)
+    advice = f"{_advice(engines)}; {advice_on(reach)}"
+    return Plan(tables=tables, engines=engines, advice=advice, reach=reach)
 
 
 def _table_plan(store: Store, name: str) -> TablePlan:
@@ -136,8 +149,8 @@ def _measured(
 
 def _pass(database: AnyDatabase, table: Table, path: Path, *, spark: bool) -> None:
     """Sum every number of the file by its first id."""
-    whole = path.resolve()
-    scan = f"parquet.`{whole}`" if spark else f"read_parquet('{quoted_plain(whole)}')"
+    whole = quoted_plain(path.resolve())
+    scan = f"parquet.`{spark_path(path)}`" if spark else f"read_parquet('{whole}')"
     numbers = [column.name for column in table.columns if column.sql_type in {"BIGINT", "DOUBLE"}]
     sums = ", ".join(f"sum(CAST({column} AS DOUBLE)) AS {column}" for column in numbers)
     key = table.ids[0].stored_name

@@ -118,13 +118,18 @@ class SparkDatabase:
         words = set(re.findall(r"\w+", sql))
         for name in [name for name in self._files if name in words]:
             files = self._files.pop(name)
-            self._session.read.parquet(*map(str, files)).createOrReplaceTempView(name)
+            self._session.read.parquet(*map(spark_path, files)).createOrReplaceTempView(name)
         for name in [name for name in self._waiting if name in words]:
             text = self._waiting.pop(name, None)
             if text is not None:
                 self._prepare(text)
                 text = text.replace("AS VARCHAR", "AS STRING")
                 self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {text}")
+
+
+def spark_path(file: Path) -> str:
+    """A file as Spark names it, whose client for S3 has a protocol of its own."""
+    return re.sub(r"^s3:", "s3a:", str(file.resolve()))
 
 
 def _name(statement: str) -> str:
