@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.places import is_remote
 from tracekit.sizing.run_folder import SIZING_FOLDER
 
 #: Frames of the run folder that a report shows; those in brackets of a run may be absent.
@@ -31,7 +32,8 @@ def find_sizing(source: Path, store: Path | None) -> Path | None:
     """The source itself when it is a sizing run, else the folder ``size`` beside the store."""
     if SIZING_FOLDER.holds(source):
         return source
-    beside = None if store is None else store.resolve().parent / BESIDE
+    # results lie on this machine, and so nothing lies beside a store on an object store
+    beside = None if store is None or is_remote(store) else store.resolve().parent / BESIDE
     return beside if beside is not None and SIZING_FOLDER.holds(beside) else None
 
 

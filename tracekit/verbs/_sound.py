@@ -11,6 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracekit.engine_errors import is_of_an_engine, system_error
 from tracekit.errors import TracekitError
+from tracekit.places import told as told_of_a_store
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -39,6 +40,9 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
         try:
             return verb(*args, **kwargs)
         except Exception as error:
+            meant = None if isinstance(error, TracekitError) else told_of_a_store(error)
+            if meant is not None:
+                raise meant from error
             told = isinstance(error, TracekitError)
             cause = error.__cause__ if told else error
             # what was told on purpose stands, unless all it tells is what an engine said
