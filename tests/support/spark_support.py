@@ -1,4 +1,4 @@
-"""A standalone Spark cluster on the loopback: a master and two workers, started, then stopped."""
+"""A standalone Spark cluster on the loopback: a master and its workers, started, then stopped."""
 
 from __future__ import annotations
 
