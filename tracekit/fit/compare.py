@@ -11,18 +11,10 @@ from sklearn.base import BaseEstimator, RegressorMixin, clone
 
 from tracekit.fit.models import get_model
 from tracekit.fit.table import Table
-from tracekit.fit.validation import FOLDS, folds_of
+from tracekit.fit.validation import COMPARED, FOLDS, folds_of
 from tracekit.fit.within import WithinService
 
 PER_SERVICE = "least_squares_per_service"
-SCHEMA = {
-    "model": pl.String,
-    "cv_rmse": pl.Float64,
-    "cv_rmse_constant": pl.Float64,
-    "saved_share": pl.Float64,
-    "saved_low": pl.Float64,
-    "saved_high": pl.Float64,
-}
 
 
 class _Nothing(RegressorMixin, BaseEstimator):  # type: ignore[misc]
@@ -71,7 +63,7 @@ def compare_models(
         saved = 1 - np.sqrt(found[many > 0] / constant[many > 0])
         rmse, base = (float(np.sqrt(sums.sum() / many.sum())) for sums in (found, constant))
         rows.append((name, rmse, base, 1 - rmse / base, float(saved.min()), float(saved.max())))
-    return pl.DataFrame(rows, schema=SCHEMA, orient="row").sort("cv_rmse", "model")
+    return pl.DataFrame(rows, schema=COMPARED, orient="row").sort("cv_rmse", "model")
 
 
 def _missed(model: Any, columns: Any, target: Any, fold: Any, folds: int) -> Any:

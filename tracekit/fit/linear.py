@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import optimize, stats
+from scipy.special import stdtrit
 
 from tracekit.fit.how import How
 from tracekit.fit.uncertainty import standard_errors, wald_p_value
@@ -113,7 +113,7 @@ def fit_linear(
     errors, covariance = standard_errors(columns, residual, weight, how, used, groups)
     if not intercept:
         errors = np.concatenate([[np.nan], errors])
-    reach = stats.t.ppf(0.5 + how.level / 2, freedom) * errors if freedom > 0 else errors * np.nan
+    reach = stdtrit(freedom, 0.5 + how.level / 2) * errors if freedom > 0 else errors * np.nan
     centre = target.mean() if intercept else 0.0
     spread = float(((target - centre) ** 2).sum())
     first = 1 if intercept else 0
@@ -163,5 +163,11 @@ def _weighted(
         scale = np.sqrt((left**2).mean(axis=0))
         left = np.concatenate([left, np.diag(np.sqrt(how.ridge) * scale)])
         right = np.concatenate([right, np.zeros(left.shape[1])])
-    slopes = optimize.nnls(left, right)[0] if how.nonneg else np.linalg.lstsq(left, right)[0]
+    slopes = _nonnegative(left, right) if how.nonneg else np.linalg.lstsq(left, right)[0]
     return np.concatenate([[middle - centre @ slopes if intercept else 0.0], slopes])
+
+
+def _nonnegative(left: FloatArray, right: FloatArray) -> FloatArray:
+    from scipy.optimize import nnls  # noqa: PLC0415 - slow to import
+
+    return np.asarray(nnls(left, right)[0])

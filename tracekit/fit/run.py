@@ -12,8 +12,6 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
-from tracekit.fit.compare import SCHEMA as COMPARED
-from tracekit.fit.compare import compare_models, estimators
 from tracekit.fit.how import How, Loss
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
@@ -21,6 +19,7 @@ from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.table import PRESSURES, Table, make_table
 from tracekit.fit.topology_file import read_topologies
 from tracekit.fit.totals import Level, fit_totals
+from tracekit.fit.validation import COMPARED
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
 from tracekit.sqlfiles import get_query
@@ -116,7 +115,7 @@ def fit_store(
             ("--topology", "--binding") if binding is None else ("--binding", "--topology")
         )
         raise TracekitError(f"{given} without {other}", hint="give both files, or none")
-    estimators(list(options.compare), seed)
+    _estimators(options, seed)
     progress.stage("read")
     if binding is None or topology is None:
         rows = _rows_of_store(store, options, engine)
@@ -159,7 +158,7 @@ def fit_rows(
     progress.stage("fit")
     fitted = fit_services(table, how, rng, proxy=proxy)
     totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
-    models = estimators(list(options.compare), seed) if options.compare else {}
+    models = _estimators(options, seed)
     if models:
         progress.stage("compare models")
     return Fit(
@@ -169,11 +168,29 @@ def fit_rows(
         fitted=fitted,
         rows=kept.with_columns(predicted=pl.Series(predictions(table, fitted))),
         totals=totals,
-        compared=compare_models(table, models, rng) if models else pl.DataFrame(schema=COMPARED),
+        compared=_compared(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
         left_out=table.left_out,
         notes=_notes(mode, table, options),
     )
+
+
+def _estimators(options: Options, seed: int) -> dict[str, Any]:
+    """The models to compare; none where none is asked for."""
+    if not options.compare:
+        return {}
+    from tracekit.fit.compare import estimators  # noqa: PLC0415 - scikit-learn is slow to import
+
+    return estimators(list(options.compare), seed)
+
+
+def _compared(table: Table, models: dict[str, Any], rng: np.random.Generator) -> pl.DataFrame:
+    """Errors of the models; no rows where there are none."""
+    if not models:
+        return pl.DataFrame(schema=COMPARED)
+    from tracekit.fit.compare import compare_models  # noqa: PLC0415 - as above
+
+    return compare_models(table, models, rng)
 
 
 def _kept(rows: pl.DataFrame, options: Options) -> pl.DataFrame:

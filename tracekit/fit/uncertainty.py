@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
+from scipy.special import fdtrc
 
 from tracekit.fit.how import How
 
@@ -69,4 +69,4 @@ def wald_p_value(slopes: FloatArray, covariance: FloatArray, freedom: int) -> fl
     if freedom <= 0 or not np.isfinite(covariance).all() or not len(slopes):
         return float("nan")
     statistic = float(slopes @ np.linalg.pinv(covariance, hermitian=True) @ slopes) / len(slopes)
-    return float(stats.f.sf(statistic, len(slopes), freedom))
+    return float(fdtrc(len(slopes), freedom, max(statistic, 0.0)))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.fit.how import How
@@ -15,6 +16,15 @@ IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
 
 FOLDS = 5
+#: Columns of the comparison of models.
+COMPARED = {
+    "model": pl.String,
+    "cv_rmse": pl.Float64,
+    "cv_rmse_constant": pl.Float64,
+    "saved_share": pl.Float64,
+    "saved_low": pl.Float64,
+    "saved_high": pl.Float64,
+}
 
 
 @dataclass(frozen=True)
