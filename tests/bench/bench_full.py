@@ -22,8 +22,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from bench_machine import commit, machine
 from bench_measure import with_children
+from machine import machine
 
 from tracekit.store import open_store
 
@@ -165,7 +165,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         work = given.work or Path(temporary)
         listed = stages(given.preset, given.tables, given.trace, work, given.jobs)
         only = given.only.split(",") if given.only else [stage.name for stage in listed]
-        print(f"{machine()}; commit {commit()}; {given.jobs} jobs")
+        print(f"{machine()}; {given.jobs} jobs; load {os.getloadavg()[0]:.1f}")
         print(f"{given.preset} {given.tables}\n{HEADER}", flush=True)
         for stage in listed:
             if stage.name not in only:

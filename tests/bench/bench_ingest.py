@@ -11,9 +11,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import os
-import platform
 import shutil
-import subprocess
 import sys
 import tempfile
 from collections.abc import Callable
@@ -24,6 +22,7 @@ from bench_archives import Blocks, call_blocks, resource_blocks, write_archive
 from bench_keys import keys
 from bench_measure import Measured, interleaved, measure, median_cpu, median_wall
 from bench_rivals import RIVALS, check_same, duckdb_ingest
+from machine import machine
 
 #: 96,368 containers x 120 steps of 30 s: an hour, as in each MSResource archive of the trace.
 FULL = {"resource": 11_564_160, "call": 5_000_000, "memory": 600_000, "rounds": 3, "starts": 25}
@@ -42,7 +41,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = dict(QUICK if arguments.quick else FULL)
     sizes["resource"] = arguments.rows or sizes["resource"]
-    print(f"{_machine()}\n")
+    print(f"{machine()}, load {os.getloadavg()[0]:.1f}\n")
     with tempfile.TemporaryDirectory(dir=arguments.dir) as name:
         folder = Path(name)
         resource, rounds = sizes["resource"], sizes["rounds"]
@@ -165,32 +164,6 @@ def _table(runs: dict[str, list[Measured]], csv_bytes: int) -> None:
             f" {yardstick / wall:6.2f} x {peak:6,.0f} MiB",
             flush=True,
         )
-
-
-def _machine() -> str:
-    model = ""
-    cpu_info = Path("/proc/cpuinfo")
-    if cpu_info.exists():
-        lines = [line for line in cpu_info.read_text().splitlines() if "model name" in line]
-        model = lines[0].partition(":")[2].strip() if lines else ""
-    load = os.getloadavg()[0]
-    return (
-        f"commit {_commit()}; {os.cpu_count()} cores, {model or platform.machine()},"
-        f" {_vector_bits(cpu_info)}-bit vectors, load {load:.1f}"
-    )
-
-
-def _vector_bits(cpu_info: Path) -> int:
-    """The widest vectors the processor says it has."""
-    flags = cpu_info.read_text().split() if cpu_info.exists() else []
-    return 512 if "avx512f" in flags else 256 if "avx2" in flags else 128
-
-
-def _commit() -> str:
-    here = Path(__file__).parent
-    asked = ["git", "-C", str(here), "describe", "--always", "--dirty"]
-    done = subprocess.run(asked, check=False, capture_output=True, text=True)
-    return done.stdout.strip() or "unknown"
 
 
 if __name__ == "__main__":
