@@ -1,0 +1,204 @@
+"""How time and memory of every verb grow: ``make bench-growth`` fits exponents and judges them.
+
+Each verb works on made-up data of five sizes, each in a process of its own; seconds are those of
+the processors, with children, after the imports. One thing grows at a time: nodes, containers,
+steps, calls, policies or cases. Exits with 1 when an exponent leaves its band.
+``--only VERB|VERB`` measures some, ``--quick`` takes small sizes and judges nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from growth_fit import LEAST_MIB, LEAST_S, Band, exponent
+from machine import machine
+
+#: What grows, and the five sizes of it.
+SIZES: dict[str, tuple[int, ...]] = {
+    "nodes": (40, 80, 160, 320, 640),
+    "containers": (600, 1_200, 2_400, 4_800, 9_600),
+    "steps": (120, 240, 480, 960, 1_920),
+    "calls": (4_000, 8_000, 16_000, 32_000, 64_000),
+    "policies": (1, 2, 4, 8, 16),
+    "cases": (50, 500, 1_000, 2_000, 4_000),
+}
+QUICK_SHARE = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A verb and what grows; ``growth_work`` holds what is called."""
+
+    verb: str
+    grows: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """One process: seconds of the processors and peak MiB."""
+
+    size: int
+    cpu_s: float
+    memory_mib: float
+
+
+CASES = tuple(
+    Case(verb=verb, grows=grows)
+    for verb, dimensions in {
+        "synth": ("nodes", "containers", "steps", "calls"),
+        "ingest": ("nodes", "containers", "steps", "calls"),
+        "check": ("containers", "calls"),
+        "plan": ("containers",),
+        "query": ("containers", "steps"),
+        "analyze": ("nodes", "containers", "steps", "calls"),
+        "callgraph": ("calls",),
+        "fit": ("containers", "steps"),
+        "bind": ("nodes", "containers"),
+        "size": ("calls",),
+        "replay": ("nodes", "containers", "steps", "policies"),
+        "report": ("containers", "policies"),
+        "compare": ("policies",),
+        "vary": ("containers",),
+        "score": ("cases",),
+    }.items()
+    for grows in dimensions
+)
+
+#: Verbs that are not measured, and why.
+LEFT_OUT = {
+    "explain": "one decision of one case: nothing grows that `score` does not measure",
+    "fetch": "its time is the network's",
+    "info": "reads the manifest, as `plan` does",
+    "listing": "lists what is installed; works on no data",
+    "optimize_bench": "works on functions, in sizes that its paper fixes",
+    "placement_bench": "works on drawn sets, in sizes that its paper fixes",
+    "run": "calls the other verbs one after another",
+}
+
+_ROWS = "rows are read once, in batches: in proportion to them, or less beside fixed parts"
+_HELD = "at most in proportion to what grows; parts and batches are bounded"
+_LINEAR, _MEMORY = Band(low=-0.2, high=1.3, reason=_ROWS), Band(low=-0.2, high=1.25, reason=_HELD)
+
+#: Bands of seconds and of MiB, by verb and what grows; without a verb, those of all others.
+BANDS: dict[tuple[str, str], tuple[Band, Band]] = {
+    **{("", grows): (_LINEAR, _MEMORY) for grows in SIZES},
+    ("replay", "containers"): (
+        Band(low=-0.2, high=1.4, reason="a decision scores what changed since the like one before"),
+        Band(low=-0.2, high=1.25, reason="matrices of use: containers times steps"),
+    ),
+    ("bind", "containers"): (
+        Band(low=-0.2, high=1.6, reason="more containers a socket: each feels all beside it"),
+        Band(low=-0.2, high=1.25, reason=_HELD),
+    ),
+    ("fit", "containers"): (
+        Band(low=-0.2, high=1.4, reason="sums per node and service: normal equations of services"),
+        Band(low=-0.2, high=1.3, reason="rows of one step at a time, equations of all services"),
+    ),
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Verdict:
+    """One exponent beside its band."""
+
+    case: Case
+    what: str
+    exponent: float
+    band: Band
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is in the band."""
+        return self.band.holds(self.exponent)
+
+    def text(self) -> str:
+        """The end of a line of the table."""
+        band = f"{self.exponent:5.2f} in {self.band.low:g}..{self.band.high:g}"
+        return f"{self.what} {band}" + ("" if self.holds else " OUT OF BAND")
+
+
+def verdicts(case: Case, runs: list[Run]) -> tuple[Verdict, Verdict]:
+    """The exponents of seconds and of MiB."""
+    sizes = [run.size for run in runs]
+    time, memory = BANDS.get((case.verb, case.grows), BANDS["", case.grows])
+    seconds = exponent(sizes, [run.cpu_s for run in runs], LEAST_S)
+    mib = exponent(sizes, [run.memory_mib for run in runs], LEAST_MIB)
+    return (
+        Verdict(case=case, what="s", exponent=seconds, band=time),
+        Verdict(case=case, what="MiB", exponent=mib, band=memory),
+    )
+
+
+def measured(case: Case, sizes: tuple[int, ...], folder: Path) -> list[Run]:
+    """The runs of a case, smallest first; what is compiled on first use is so before."""
+    _run(case, sizes[0], folder)
+    return [_run(case, size, folder) for size in sizes]
+
+
+def _run(case: Case, size: int, folder: Path) -> Run:
+    _work("make", case, size, folder)
+    told = json.loads(_work("measure", case, size, folder).splitlines()[-1])
+    return Run(size=size, cpu_s=told["cpu_s"], memory_mib=told["memory_mib"])
+
+
+def _work(task: str, case: Case, size: int, folder: Path) -> str:
+    worker = str(Path(__file__).with_name("growth_work.py"))
+    command = [sys.executable, worker, task, case.verb, case.grows, str(size), str(folder)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode:
+        raise RuntimeError(f"{task} {case.verb} of {size} {case.grows}: {done.stderr[-2000:]}")
+    return done.stdout
+
+
+def line(case: Case, runs: list[Run], found: tuple[Verdict, Verdict]) -> str:
+    """The row of the table."""
+    sizes = " ".join(f"{run.size:,}" for run in runs)
+    seconds = " ".join(f"{run.cpu_s:.2f}" for run in runs)
+    mib = " ".join(f"{run.memory_mib:.0f}" for run in runs)
+    told = "; ".join(one.text() for one in found)
+    return f"{case.verb} by {case.grows} {sizes}: {seconds} s, {mib} MiB: {told}"
+
+
+def each(only: list[str], *, quick: bool) -> Iterator[tuple[Case, list[Run]]]:
+    """The cases with their runs; data of a size is made once and shared."""
+    with tempfile.TemporaryDirectory() as folder:
+        for case in CASES:
+            if only and case.verb not in only:
+                continue
+            sizes = SIZES[case.grows]
+            if quick:
+                sizes = tuple(max(size // QUICK_SHARE, at + 1) for at, size in enumerate(sizes))
+            yield case, measured(case, sizes, Path(folder))
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Print the table as it is measured; 1 when an exponent is out of its band."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--only", default="", help="verbs, by |")
+    parser.add_argument("--quick", action="store_true", help="small sizes, no verdict")
+    given = parser.parse_args(arguments)
+    print(machine(), flush=True)
+    outside = 0
+    for case, runs in each([one for one in given.only.split("|") if one], quick=given.quick):
+        found = verdicts(case, runs)
+        outside += sum(not one.holds for one in found)
+        print(line(case, runs, found), flush=True)
+    for verb, reason in LEFT_OUT.items():
+        print(f"{verb}: not measured: {reason}")
+    if given.quick:
+        return 0
+    print(f"{outside} exponents out of their band")
+    return 1 if outside else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
