@@ -44,7 +44,7 @@ from tracekit.synth.truth_files import join_pieces, write_rows, write_truth
 from tracekit.synth.world import World, make_world
 
 #: Fewer container rows are not worth a second process.
-FEW_ROWS = 1_000_000
+FEW_ROWS = 3_000_000
 #: What a process takes, and how much of it an hour of one container; all of them may take so much.
 JOB_BYTES, JOB_BYTES_PER_CONTAINER = 250 << 20, 4500
 ALL_JOBS_BYTES = 1500 << 20
