@@ -11,6 +11,7 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.errors import TracekitError
+from tracekit.replay import node_bound as node_bound_module
 from tracekit.replay.bounds import bound_steps
 from tracekit.replay.node_bound import fit_counts, linear_bound, node_bound, volume_bound
 from tracekit.replay.optimum import fewest_nodes, lowest_imbalance, lowest_peak
@@ -109,6 +110,35 @@ def test_the_program_sees_what_volume_does_not() -> None:
     """Containers of 60 on nodes of 100 go one to a node; their volume is 1.8 nodes."""
     assert volume_bound(np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)) == 2
     assert linear_bound(np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)) == 3
+
+
+@settings(max_examples=60)
+@given(
+    some.lists(some.tuples(some.integers(0, 60), some.integers(0, 60)), min_size=1, max_size=12),
+    some.lists(some.tuples(some.integers(1, 99), some.integers(1, 99)), min_size=1, max_size=6),
+)
+def test_without_a_row_for_each_pair_the_bound_is_weaker_and_not_below_room(
+    asked: list[tuple[int, int]], nodes: list[tuple[int, int]]
+) -> None:
+    """Every solution with the rows is one without them; a node's room stays a limit."""
+    request, capacity = np.array(asked), np.array(nodes)
+    whole = linear_bound(request, capacity)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(node_bound_module, "LARGEST_WHOLE", 0)
+        without = linear_bound(request, capacity)
+    assert whole is not None
+    assert without is not None
+    assert volume_bound(request, capacity) <= without <= whole
+
+
+def test_the_program_loses_its_rows_where_pairs_are_many_and_ends_where_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    request, capacity = np.array([(60, 1)] * 3), np.array([(100, 100)] * 9)
+    monkeypatch.setattr(node_bound_module, "LARGEST_WHOLE", 0)
+    assert linear_bound(request, capacity) == 2
+    monkeypatch.setattr(node_bound_module, "LARGEST_PROGRAM", 0)
+    assert linear_bound(request, capacity) is None
 
 
 def test_without_a_solution_every_node_is_needed() -> None:
