@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import resource
 import subprocess
 import sys
 import tempfile
@@ -194,6 +195,8 @@ def main(arguments: list[str] | None = None) -> int:
         print(line(case, runs, found), flush=True)
     for verb, reason in LEFT_OUT.items():
         print(f"{verb}: not measured: {reason}")
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    print(f"all of it took {used.ru_utime + used.ru_stime:,.0f} s of the processors")
     if given.quick:
         return 0
     print(f"{outside} exponents out of their band")
