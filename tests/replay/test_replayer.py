@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import pickle
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+import polars as pl
 import pytest
 from replay_support import workload
 from workload_support import parquet_folder
@@ -15,7 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Task
 from tracekit.replay import replayer as replayers
 from tracekit.replay.kept import Kept
-from tracekit.replay.one import Replayed, replay_one
+from tracekit.replay.one import Replayed, layout, replay_one
 from tracekit.replay.placement import parse_policy
 from tracekit.verbs import replay as verb
 from tracekit.verbs.replay import replay
@@ -91,16 +94,7 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
 ) -> None:
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
     replay(None, POLICIES, out=tmp_path / "whole", workload=load)
-
-    def stopped(*_arguments: object, **_options: object) -> None:
-        raise KeyboardInterrupt
-
-    with monkeypatch.context() as patched:
-        patched.setattr(verb, "write_run", stopped)
-        with pytest.raises(KeyboardInterrupt):
-            replay(None, POLICIES, out=out, workload=load)
-    files = sorted((tmp_path / ".run.unfinished").rglob("*.replay"))
-    assert len(files) == len(POLICIES) + 1
+    files = stopped_at_the_end(load, out, monkeypatch)
     for file in files:
         spoil(file, sort, tmp_path / "ran")
     told = Told()
@@ -111,9 +105,60 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
     assert not list(tmp_path.glob(".run*"))
 
 
+def stopped_at_the_end(load: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What a run kept that was stopped before it was written."""
+
+    def stopped(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(verb, "write_run", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            replay(None, POLICIES, out=out, workload=load)
+    files = sorted((out.parent / f".{out.name}.unfinished").rglob("*.replay"))
+    assert len(files) == len(POLICIES) + 1
+    return files
+
+
+@pytest.mark.parametrize("sort", ["none", "names of nodes", "another measure"])
+def test_a_replay_kept_in_another_layout_is_done_again(
+    tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in that of a version which told no layout and kept names of nodes."""
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    files = stopped_at_the_end(load, out, monkeypatch)
+    for file in files:
+        in_another_layout(file, sort)
+    told = Told()
+    replay(None, POLICIES, out=out, workload=load, progress=told)
+    assert contents(out) == contents(tmp_path / "whole")
+    assert [line for line in told.stages if "anew" in line] == [
+        f"replays kept by another version of tracekit are done anew: {len(files)} of them"
+    ]
+
+
+def in_another_layout(file: Path, sort: str) -> None:
+    head, _, frames = file.read_bytes()[16:].partition(b"\n")
+    told = json.loads(head)
+    if sort == "another measure":
+        told["layout"]["measures"].append("comfort_mean")
+    else:
+        del told["layout"]
+    if sort == "names of nodes":
+        steps, placements = frames[: told["bytes"][0]], io.BytesIO()
+        named = pl.read_parquet(io.BytesIO(frames[len(steps) :])).cast({"node": pl.String})
+        named.write_parquet(placements)
+        told["bytes"][1] = len(placements.getvalue())
+        frames = steps + placements.getvalue()
+    body = json.dumps(told).encode() + b"\n" + frames
+    file.write_bytes(hashlib.blake2b(body, digest_size=16).digest() + body)
+
+
 def spoil(file: Path, sort: str, mark: Path) -> None:
     data = file.read_bytes()
-    nonsense = b'{"row": {}, "timing": {}, "bytes": [3, 3]}\nabcdef'
+    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [3, 3]}
+    nonsense = json.dumps(head).encode() + b"\nabcdef"
     file.write_bytes(
         {
             "pickle": pickle.dumps(Ran(mark)),

@@ -2,7 +2,8 @@
 
 They lie in a hidden folder beside the run folder, under a key of all that shapes them: the
 workload's arrays, seed, version. Another workload or seed finds nothing there. They are data, JSON
-and Parquet, so that reading one runs nothing; a hash tells one that is damaged.
+and Parquet, so that reading one runs nothing; a hash tells one that is damaged, and its head the
+layout it was written in.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.replay.entrant import Entrant
-from tracekit.replay.one import Replayed
+from tracekit.replay.one import Replayed, layout
 from tracekit.replay.workload import Workload
 
 _FRAMES = ("steps", "placements")
@@ -30,6 +31,10 @@ _DIGEST_BYTES = 16
 
 class DamagedReplayError(ValueError):
     """What is kept of a replay is not what was put there."""
+
+
+class OtherLayoutError(ValueError):
+    """What is kept of a replay has other columns, types or measures than a replay gives now."""
 
 
 class Kept:
@@ -45,7 +50,13 @@ class Kept:
         self._folder = self._root / _fingerprint(load)
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
-        """A finished replay, None where there is none; DamagedReplayError where it is no longer."""
+        """A finished replay, None where there is none.
+
+        Raises
+        ------
+        DamagedReplayError, OtherLayoutError
+            When it is there and of no use.
+        """
         try:
             data = self._path(policy, seed, repeat).read_bytes()
         except OSError:
@@ -78,9 +89,14 @@ def kept_folder(out: Path) -> Path:
 
 
 def _encoded(replayed: Replayed) -> bytes:
-    """A hash; a line of JSON with the sizes of what follows; the frames as Parquet."""
+    """A hash; a line of JSON with layout and sizes of what follows; the frames as Parquet."""
     frames = [_parquet(getattr(replayed, name)) for name in _FRAMES]
-    head = {"row": replayed.row, "timing": replayed.timing, "bytes": [len(one) for one in frames]}
+    head = {
+        "layout": layout(),
+        "row": replayed.row,
+        "timing": replayed.timing,
+        "bytes": [len(one) for one in frames],
+    }
     body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
     return _digest(body) + body
 
@@ -89,14 +105,23 @@ def _decoded(data: bytes) -> Replayed:
     body = data[_DIGEST_BYTES:]
     if _digest(body) != data[:_DIGEST_BYTES]:
         raise DamagedReplayError("its hash is another")
+    line, _, frames = body.partition(b"\n")
     try:
-        line, _, rest = body.partition(b"\n")
         head = json.loads(line)
+        written_in = head.get("layout")
+    except (ValueError, AttributeError) as error:
+        raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
+    if written_in != layout():
+        raise OtherLayoutError
+    return _read(head, frames)
+
+
+def _read(head: dict[str, Any], frames: bytes) -> Replayed:
+    try:
         sizes = head["bytes"]
-        ends = np.cumsum(sizes)
         steps, placements = (
-            pl.read_parquet(io.BytesIO(rest[end - size : end]))
-            for size, end in zip(sizes, ends, strict=True)
+            pl.read_parquet(io.BytesIO(frames[end - size : end]))
+            for size, end in zip(sizes, np.cumsum(sizes), strict=True)
         )
         return Replayed(row=head["row"], timing=head["timing"], steps=steps, placements=placements)
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:

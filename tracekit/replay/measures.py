@@ -57,6 +57,10 @@ _SUMMARY = (
 )
 
 
+#: Their names, in their order.
+SUMMARY_MEASURES = tuple(name for name, _, _ in _SUMMARY)
+
+
 @dataclass(frozen=True, kw_only=True)
 class StepState:
     """The cluster at one sampling step.

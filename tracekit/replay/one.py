@@ -16,7 +16,7 @@ from tracekit.replay.engine import Engine, Outcome
 from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.gangs import with_gangs
-from tracekit.replay.measures import summarize
+from tracekit.replay.measures import STEP_SCHEMA, SUMMARY_MEASURES, summarize
 from tracekit.replay.placements import by_number
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import Source
@@ -118,6 +118,20 @@ def replay_one(
 def _kept_calls(load: Workload, outcome: Outcome) -> dict[str, Any]:
     """The share of calls that stay on a node, where the workload knows who calls whom."""
     return {} if load.calls is None else {"kept_calls_share": load.calls.kept_share(outcome.node)}
+
+
+def layout() -> dict[str, Any]:
+    """Columns with their types, and measures, of what a replay gives here: plain JSON.
+
+    What another version of the code gave may differ, and is not to be mixed with it.
+    """
+    none = np.empty(0, dtype=np.int64)
+    steps, placements = labelled(pl.DataFrame(schema=STEP_SCHEMA), ""), by_number(none, none)
+    return {
+        "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
+        "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
+        "measures": list(SUMMARY_MEASURES),
+    }
 
 
 def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant, halves
-from tracekit.replay.kept import DamagedReplayError, Kept
+from tracekit.replay.kept import DamagedReplayError, Kept, OtherLayoutError
 from tracekit.replay.one import Replayed, ReplayTask, in_order, replay_one
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
@@ -53,7 +53,7 @@ class Replayer:
         self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
     ) -> list[Replayed]:
         """One replay for each plan, in their order; they are under way in any order."""
-        done = {at: self._known(plan, progress) for at, plan in enumerate(planned)}
+        done = self._known(planned, progress)
         waiting = {at: planned[at] for at, known in done.items() if known is None}
         if self._crew is not None and self._source is not None:
             found = self._elsewhere(waiting, progress)
@@ -61,16 +61,25 @@ class Replayer:
             found = dict(self._here(load, waiting, progress))
         return [one for at in done if (one := found.get(at) or done[at]) is not None]
 
-    def _known(self, plan: Planned, progress: Progress) -> Replayed | None:
-        if self._kept is None:
-            return None
-        try:
-            return self._kept.get(plan.policy, plan.seed, plan.repeat)
-        except DamagedReplayError as error:
+    def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
+        """What was kept of each plan; what cannot be used is said, and replayed anew."""
+        done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
+        other = 0
+        for at, plan in enumerate(planned if self._kept else ()):
+            assert self._kept is not None  # noqa: S101 - as the line above saw
+            try:
+                done[at] = self._kept.get(plan.policy, plan.seed, plan.repeat)
+            except DamagedReplayError as error:
+                progress.stage(
+                    f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
+                )
+            except OtherLayoutError:
+                other += 1
+        if other:
             progress.stage(
-                f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
+                f"replays kept by another version of tracekit are done anew: {other:,} of them"
             )
-            return None
+        return done
 
     def _keep(self, plan: Planned, one: Replayed) -> Replayed:
         if self._kept is not None:
