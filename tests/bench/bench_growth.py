@@ -20,7 +20,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
-from growth_fit import LEAST_MIB, LEAST_S, Band, exponent
+from growth_fit import LEAST_MIB, LEAST_S, Band, exponent, noise
 from machine import machine
 
 #: What grows, and the five sizes of it.
@@ -131,11 +131,12 @@ def verdicts(case: Case, runs: list[Run]) -> tuple[Verdict, Verdict]:
     """The exponents of seconds and of MiB."""
     sizes = [run.size for run in runs]
     time, memory = BANDS.get((case.verb, case.grows), BANDS["", case.grows])
-    seconds = exponent(sizes, [run.cpu_s for run in runs], LEAST_S)
-    mib = exponent(sizes, [run.memory_mib for run in runs], LEAST_MIB)
+    seconds, mib = [run.cpu_s for run in runs], [run.memory_mib for run in runs]
+    of_seconds = exponent(sizes, seconds, noise(seconds, LEAST_S))
+    of_mib = exponent(sizes, mib, noise(mib, LEAST_MIB))
     return (
-        Verdict(case=case, what="s", exponent=seconds, band=time),
-        Verdict(case=case, what="MiB", exponent=mib, band=memory),
+        Verdict(case=case, what="s", exponent=of_seconds, band=time),
+        Verdict(case=case, what="MiB", exponent=of_mib, band=memory),
     )
 
 

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import nnls
 
-#: Growth below these is within what two runs of the same differ by: no growth.
+#: Growth below these, or below this share of the smallest cost, is within what two runs of the same
+#: differ by: no growth.
 LEAST_S, LEAST_MIB = 0.15, 12.0
+LEAST_SHARE = 0.5
 
 _POWERS = np.arange(0.05, 4.005, 0.01)
 
@@ -26,26 +29,28 @@ class Band:
         return self.low <= exponent <= self.high
 
 
+def noise(costs: Sequence[float], least: float) -> float:
+    """What two runs of the smallest size may differ by."""
+    return max(least, LEAST_SHARE * costs[0])
+
+
 def exponent(sizes: Sequence[float], costs: Sequence[float], least: float) -> float:
     """The exponent ``k`` of ``cost = start + b * size**k``, 0 where the cost does not grow.
 
-    What a process costs whatever the size falls out of differences from the first and smallest:
-    ``b * (size**k - first**k)``. Of the exponents tried, the one is taken whose line is nearest to
-    the logarithms of the differences, by least squares.
+    Of the exponents tried, the one is taken whose curve, with a start and a ``b`` of at least 0,
+    has the least sum of squares of relative errors.
 
     Parameters
     ----------
     sizes, costs : of at least five runs, ascending by size
     least : float
-        What is added is no growth where it nowhere exceeds this.
+        What is added is no growth where it nowhere exceeds this; ``noise`` gives it.
     """
     if len(sizes) < 5 or list(sizes) != sorted(set(sizes)):
         raise ValueError(f"an exponent takes five sizes, ascending, not {list(sizes)}")
-    added = np.subtract(costs[1:], costs[0])
-    if added.max() < least:
+    given = np.asarray(costs, dtype=np.float64)
+    if given.max() - given[0] < least:
         return 0.0
-    # runs that a busy neighbour made cheaper than the smallest: a hundredth of the largest
-    added = np.maximum(added, added.max() / 100)
-    ratios = np.divide(sizes, sizes[0])
-    apart = [np.log(added) - np.log(ratios[1:] ** power - 1) for power in _POWERS]
-    return float(_POWERS[np.argmin([np.var(one) for one in apart])])
+    ratios = np.divide(sizes, sizes[-1])
+    curves = [np.stack([1 / given, ratios**power / given], axis=1) for power in _POWERS]
+    return float(_POWERS[np.argmin([nnls(curve, np.ones(len(given)))[1] for curve in curves])])

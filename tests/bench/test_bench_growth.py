@@ -12,7 +12,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 
 from bench_growth import BANDS, CASES, LEFT_OUT, Case, Run, verdicts
-from growth_fit import LEAST_S, exponent
+from growth_fit import LEAST_S, exponent, noise
 
 from tracekit import verbs
 
@@ -34,6 +34,14 @@ def test_proportion_is_exactly_one_whatever_the_start() -> None:
 
 def test_what_does_not_grow_has_exponent_zero() -> None:
     assert exponent(SIZES, [2.0, 2.05, 1.98, 2.01, 2.03], LEAST_S) == 0.0
+
+
+def test_growth_by_less_than_two_runs_differ_is_none() -> None:
+    """A fixed part of 1.7 s with a neighbour's noise, seen; and a part that is linear beside it."""
+    flat = [1.73, 1.59, 1.66, 1.58, 1.92]
+    assert exponent(SIZES, flat, noise(flat, LEAST_S)) == 0.0
+    noisy = [cost + size / 400 for cost, size in zip(flat, SIZES, strict=True)]
+    assert exponent(SIZES, noisy, noise(noisy, LEAST_S)) == pytest.approx(1.0, abs=0.2)
 
 
 @pytest.mark.parametrize("sizes", [[1, 2, 3], [1, 2, 2, 3, 4], [5, 4, 3, 2, 1]])
