@@ -141,23 +141,30 @@ def verdicts(case: Case, runs: list[Run]) -> tuple[Verdict, Verdict]:
 
 
 def measured(case: Case, sizes: tuple[int, ...], folder: Path) -> list[Run]:
-    """The runs of a case, smallest first; what is compiled on first use is so before."""
-    _run(case, sizes[0], folder)
+    """The runs of a case, smallest first."""
+    _work("make", case, sizes, folder)
     return [_run(case, size, folder) for size in sizes]
 
 
+def warm(case: Case, size: int, folder: Path) -> None:
+    """Run a verb once, so that what is compiled on first use is so before."""
+    _work("make", case, (size,), folder)
+    _run(case, size, folder)
+
+
 def _run(case: Case, size: int, folder: Path) -> Run:
-    _work("make", case, size, folder)
-    told = json.loads(_work("measure", case, size, folder).splitlines()[-1])
+    told = json.loads(_work("measure", case, (size,), folder).splitlines()[-1])
     return Run(size=size, cpu_s=told["cpu_s"], memory_mib=told["memory_mib"])
 
 
-def _work(task: str, case: Case, size: int, folder: Path) -> str:
+def _work(task: str, case: Case, sizes: tuple[int, ...], folder: Path) -> str:
     worker = str(Path(__file__).with_name("growth_work.py"))
-    command = [sys.executable, worker, task, case.verb, case.grows, str(size), str(folder)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    what = [task, case.verb, case.grows, ",".join(map(str, sizes)), str(folder)]
+    done = subprocess.run(
+        [sys.executable, worker, *what], capture_output=True, text=True, check=False
+    )
     if done.returncode:
-        raise RuntimeError(f"{task} {case.verb} of {size} {case.grows}: {done.stderr[-2000:]}")
+        raise RuntimeError(f"{' '.join(what[:4])}: {done.stderr[-2000:]}")
     return done.stdout
 
 
@@ -172,6 +179,7 @@ def line(case: Case, runs: list[Run], found: tuple[Verdict, Verdict]) -> str:
 
 def each(only: list[str], *, quick: bool) -> Iterator[tuple[Case, list[Run]]]:
     """The cases with their runs; data of a size is made once and shared."""
+    warmed: set[str] = set()
     with tempfile.TemporaryDirectory() as folder:
         for case in CASES:
             if only and case.verb not in only:
@@ -179,6 +187,9 @@ def each(only: list[str], *, quick: bool) -> Iterator[tuple[Case, list[Run]]]:
             sizes = SIZES[case.grows]
             if quick:
                 sizes = tuple(max(size // QUICK_SHARE, at + 1) for at, size in enumerate(sizes))
+            if case.verb not in warmed:
+                warm(case, sizes[0], Path(folder))
+            warmed.add(case.verb)
             yield case, measured(case, sizes, Path(folder))
 
 

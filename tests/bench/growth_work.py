@@ -1,7 +1,7 @@
 """One process of ``bench_growth``: ``make`` what a verb works on, or ``measure`` the verb itself.
 
-``python growth_work.py make|measure VERB GROWS SIZE FOLDER``. Data of a size is made once, under
-``FOLDER/GROWS-SIZE``, by the verbs that come before.
+``python growth_work.py make|measure VERB GROWS SIZES FOLDER``. Data of a size is made once, under
+``FOLDER/GROWS-SIZE``, by the verbs that come before. ``make`` takes several sizes, by comma.
 """
 
 from __future__ import annotations
@@ -152,12 +152,13 @@ def _seconds() -> float:
 
 def main(arguments: list[str]) -> None:
     """Do one task; ``measure`` ends with a line of JSON."""
-    task, verb, grows, size, folder = arguments
-    data = Path(folder) / f"{grows}-{size}"
-    if task == "make":
-        make(verb, grows, int(size), data)
-    else:
-        print(json.dumps(measure(verb, grows, int(size), data)))
+    task, verb, grows, sizes, folder = arguments
+    for size in map(int, sizes.split(",")):
+        data = Path(folder) / f"{grows}-{size}"
+        if task == "make":
+            make(verb, grows, size, data)
+        else:
+            print(json.dumps(measure(verb, grows, size, data)))
 
 
 if __name__ == "__main__":
