@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -76,15 +77,24 @@ class ResultFolder:
         TracekitError
             When the path holds something else.
         """
-        self.check_free(folder)
-        with replaced_folder(folder) as made:
+        with self.writing(folder, document) as made:
             for name, frame in frames.items():
                 if frame is not None:
                     frame.write_parquet(made / f"{name}.parquet", compression="zstd")
             if more is not None:
                 more(made)
+
+    @contextlib.contextmanager
+    def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
+        """A folder to write files into; with the document it takes its place if all goes well.
+
+        Raises TracekitError when the path holds something else.
+        """
+        self.check_free(folder)
+        with replaced_folder(folder) as made:
+            yield made
             files = sorted(path.name for path in made.iterdir())
-            told = {**document, "files": files, "layouts": _layouts(made)}
+            told = {"schema": self.schema, **document, "files": files, "layouts": _layouts(made)}
             text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
             (made / self.document).write_text(text + "\n", encoding="utf-8")
             if folder.is_dir():

@@ -22,8 +22,7 @@ from tracekit.places import filesystem, place, within
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
-from tracekit.store.catalog import CATALOG
-from tracekit.store.folder import LOCK
+from tracekit.store.folder import CATALOG, LOCK
 from tracekit.store.manifest import NAME
 from tracekit.store.remote.lease import LAPSES_S, Lease
 from tracekit.store.remote.put import OvertakenError, put_over

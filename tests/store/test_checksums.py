@@ -43,7 +43,12 @@ def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
     assert sorted(kept) == parts(store)
     assert all(checksum(store / path) == one for path, one in kept.items())
     found = check(store, verify=True)
-    assert found == {"verified": len(kept) + 2, "without_checksums": [], "damaged": []}
+    assert found == {
+        "verified": len(kept) + 2,
+        "without_checksums": [],
+        "damaged": [],
+        "unfinished": False,
+    }
 
 
 def test_a_flipped_bit_is_found_named_and_mended(

@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection
 from pathlib import Path
 
+from tracekit._version import VERSION
 from tracekit.analysis.side_by_side import side_by_side
 from tracekit.analysis.work import Analysis, Work
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
-from tracekit.replacing import replaced_file
+from tracekit.result_folder import ResultFolder
 from tracekit.store.folder import Store
+
+ANALYSIS_FOLDER = ResultFolder(what="folder of analyses", schema="tracekit/analysis/1")
 
 
 def analyze(
@@ -24,14 +27,16 @@ def analyze(
 ) -> Analysis:
     """Run every query that needs no choice, and every result computed from their rows.
 
-    Two are under way at a time where there are two cores. With ``out``, each is also written as
-    ``out/<name>.parquet``. The same seed gives the same intervals.
+    Two are under way at a time where there are two cores. With ``out``, all are also written as
+    ``out/<name>.parquet``, whole or not at all. The same seed gives the same intervals.
 
     Parameters
     ----------
     engine : what ``tracekit.query.engine.open_database`` understands
     without : queries and results to leave out, with all that builds on them
     """
+    if out is not None:
+        ANALYSIS_FOLDER.check_free(out)
     with open_database(store, engine) as database:
         analysis = Analysis()
         work = Work(store, database, analysis, seed)
@@ -39,17 +44,26 @@ def analyze(
         with progress.task("analyze", len(steps), "results") as task:
             try:
                 for name in side_by_side(steps, work.after(), database.lanes):
-                    _write(name, analysis, out)
                     task.advance(1, name)
             except BaseException:
                 database.interrupt()
                 raise
     in_order = {name: analysis.frames[name] for name in steps if name in analysis.frames}
-    return Analysis(in_order, {n: analysis.missing[n] for n in steps if n in analysis.missing})
+    found = Analysis(in_order, {n: analysis.missing[n] for n in steps if n in analysis.missing})
+    if out is not None:
+        _write(found, out, store, seed)
+    return found
 
 
-def _write(name: str, analysis: Analysis, out: Path | None) -> None:
-    if out is not None and name in analysis.frames:
-        path = out / f"{name}.parquet"
-        with replaced_file(path) as made:
-            analysis.frames[name].write_parquet(made)
+def _write(found: Analysis, out: Path, store: Store, seed: int) -> None:
+    document = {
+        "tool_version": VERSION,
+        "store": store.path.name,
+        "seed": seed,
+        "missing": found.missing,
+    }
+    with ANALYSIS_FOLDER.writing(out, document) as made:
+        for name, frame in found.frames.items():
+            path = made / f"{name}.parquet"
+            path.parent.mkdir(exist_ok=True)
+            frame.write_parquet(path)

@@ -8,11 +8,13 @@ import os
 from collections import deque
 from collections.abc import Iterator, Sequence
 from concurrent.futures import Future
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 import polars as pl
 
+from tracekit._version import VERSION
 from tracekit.callgraph.graph import MODES, Mode
 from tracekit.callgraph.ledger import UNITS
 from tracekit.callgraph.names import Names
@@ -22,10 +24,13 @@ from tracekit.callgraph.totals import Totals
 from tracekit.callgraph.write import Folder
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.result_folder import ResultFolder
 from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import Store
 
 _PARALLEL_FROM_PIECES = 4
+
+CALLS_FOLDER = ResultFolder(what="folder of call graphs", schema="tracekit/calls/1")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +91,7 @@ def callgraph(
     parts = open_parts(store)
     names, totals = Names(store), Totals()
     pieces = ranges(parts, rows_at_once)
-    with Folder(out, names) as folder:
+    with _folder(out, store, chosen) as path, Folder(path, names) as folder:
         with progress.task("callgraph", len(pieces), "pieces") as task:
             for piece in _rebuilt(
                 parts, pieces, chosen, crew or _crew(jobs, len(pieces)), move=move
@@ -98,6 +103,17 @@ def callgraph(
         for name in ("edges", "services", "shapes"):
             folder.whole(name, getattr(result, name))
         return dataclasses.replace(result, files=tuple(folder.files()))
+
+
+@contextmanager
+def _folder(out: Path | None, store: Store, mode: Mode) -> Iterator[Path | None]:
+    """Where to write; what is there takes the place of ``out`` if all goes well."""
+    if out is None:
+        yield None
+        return
+    document = {"tool_version": VERSION, "store": store.path.name, "mode": mode}
+    with CALLS_FOLDER.writing(out, document) as made:
+        yield made
 
 
 def _known(mode: str) -> Mode:

@@ -21,10 +21,11 @@ _DICTIONARY_BYTES = 2**25
 
 
 class Folder:
-    """A folder of results; use as a context manager. Without a path nothing is written.
+    """A folder of results, written as they come; use as a context manager.
 
-    Files are written under a hidden name and get their own at the end, so a run that was
-    interrupted leaves no half result that looks whole.
+    Parameters
+    ----------
+    path : where to write; None: nothing is written
     """
 
     def __init__(self, path: Path | None, names: Names) -> None:
@@ -32,8 +33,6 @@ class Folder:
         self._writers: dict[str, pq.ParquetWriter] = {}
 
     def __enter__(self) -> Self:
-        if self._path is not None:
-            self._path.mkdir(parents=True, exist_ok=True)
         return self
 
     def __exit__(
@@ -42,13 +41,12 @@ class Folder:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        for name, writer in self._writers.items():
-            with contextlib.suppress(OSError):
-                writer.close()
+        for writer in self._writers.values():
             if kind is None:
-                self._hidden(name).replace(self._file(name))
+                writer.close()
             else:
-                self._hidden(name).unlink(missing_ok=True)
+                with contextlib.suppress(OSError, pa.ArrowException):
+                    writer.close()
 
     def append(self, name: str, frame: pl.DataFrame) -> None:
         """Add rows that carry ``trace_key`` to ``<name>.parquet``."""
@@ -66,23 +64,12 @@ class Folder:
 
     def _write(self, name: str, table: pa.Table) -> None:
         if name not in self._writers:
+            assert self._path is not None  # noqa: S101 - as the callers saw
             self._writers[name] = pq.ParquetWriter(
-                self._hidden(name),
+                self._path / f"{name}.parquet",
                 table.schema,
                 compression="zstd",
                 store_schema=False,
                 dictionary_pagesize_limit=_DICTIONARY_BYTES,
             )
         self._writers[name].write_table(table)
-
-    def _hidden(self, name: str) -> Path:
-        return self._folder / f".{name}.parquet.new"
-
-    def _file(self, name: str) -> Path:
-        return self._folder / f"{name}.parquet"
-
-    @property
-    def _folder(self) -> Path:
-        if self._path is None:
-            raise AssertionError("nothing is written without a path")
-        return self._path

@@ -58,6 +58,8 @@ def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
             print(f"{one['path']} {one['found']}; to mend it {mend} again")
         if unknown:
             print(f"not verified, taken in before checksums were kept: {', '.join(unknown)}")
+        if document["unfinished"]:
+            print("the last ingest was cut short: run it again to go on")
         print(f"{document['verified']:,} stored files read, {len(damaged)} damaged")
     if damaged:
         raise CheckFailedError(

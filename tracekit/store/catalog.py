@@ -11,11 +11,10 @@ from pathlib import Path
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.store.folder import Store
+from tracekit.store.folder import CATALOG, Store
 from tracekit.store.quality import write_quality
 from tracekit.store.views import base_views, query_views, quoted
 
-CATALOG = "catalog.duckdb"
 #: In a path to search DuckDB takes these for patterns or for the end; a '?' hides a database's log.
 _TAKEN_FOR_MORE = set("*?[,")
 #: The oldest storage format that DuckDB 1.x and 2.x both read.

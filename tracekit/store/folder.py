@@ -11,6 +11,7 @@ from tracekit.store.manifest import Manifest, read_manifest
 
 STAGING = ".staging"
 LOCK = ".lock"
+CATALOG = "catalog.duckdb"
 DIMENSIONS = "dimensions"
 
 

@@ -21,12 +21,13 @@ from tracekit.ingest.discover import TraceFile, discover
 from tracekit.lock import held
 from tracekit.places import is_remote, place, telling
 from tracekit.progress import SILENT, Progress
-from tracekit.store.catalog import CATALOG, write_catalog
+from tracekit.store.catalog import write_catalog
 from tracekit.store.coordinate import Advance, Coordinator, Events
 from tracekit.store.crew import Alone, Crew, Workers
-from tracekit.store.folder import LOCK, STAGING, open_store
+from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.mend import mend, sha256
+from tracekit.store.quality import QUALITY, write_quality
 from tracekit.store.remote.workbench import workbench
 from tracekit.store.stage import Staged
 from tracekit.units import percent
@@ -135,13 +136,19 @@ def _writable(target: Path) -> Iterator[_Writable]:
     if not is_remote(target):
         yield (
             target,
-            lambda manifest: write_manifest(target, manifest),
+            lambda manifest: _commit(target, manifest),
             lambda: write_catalog(open_store(target)),
         )
         return
     with workbench(target) as bench:
         # there is no catalog there: DuckDB cannot open it where it lies
         yield bench.folder, bench.commit, lambda: None
+
+
+def _commit(folder: Path, manifest: Manifest) -> None:
+    """Name a file in the manifest; who reads a store that is not finished finds what was met."""
+    write_manifest(folder, manifest)
+    write_quality(Store(folder, manifest))
 
 
 @contextmanager
@@ -159,7 +166,7 @@ def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
     ):
         new = not (folder / NAME).exists()
         if new:
-            write_manifest(folder, Manifest(tool_version=VERSION))
+            _begin(folder)
         try:
             shutil.rmtree(folder / STAGING, ignore_errors=True)
             yield read_manifest(folder)
@@ -167,6 +174,17 @@ def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
             shutil.rmtree(folder / STAGING, ignore_errors=True)
             if new and not read_manifest(folder).sources:
                 _take_away(folder)
+
+
+def _begin(folder: Path) -> None:
+    """Make an empty store; the manifest last: what has one has all that is read of a store."""
+    empty = Manifest(tool_version=VERSION)
+    try:
+        write_quality(Store(folder, empty))
+        write_manifest(folder, empty)
+    except BaseException:
+        _take_away(folder)
+        raise
 
 
 @contextmanager
@@ -190,7 +208,12 @@ def _take_away(folder: Path) -> None:
 
 def _holds_files(folder: Path) -> bool:
     """Whether a folder holds more than a store that was killed at its birth leaves behind."""
-    return any(not path.name.startswith(".") for path in folder.iterdir())
+    known = {folder / path for path in QUALITY}
+    return any(
+        path not in known and not path.relative_to(folder).parts[0].startswith(".")
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    )
 
 
 @contextmanager

@@ -9,7 +9,7 @@ from typing import Any
 from tracekit.query import run
 from tracekit.query.describe import describe
 from tracekit.store import Store, open_store
-from tracekit.store.checksums import damaged_parts, damaged_quality
+from tracekit.store.checksums import damaged_parts, damaged_quality, unfinished
 from tracekit.store.quality import QUALITY
 
 
@@ -19,7 +19,8 @@ def check(store: str | Path, *, verify: bool = False) -> dict[str, Any]:
     Parameters
     ----------
     verify : read every stored file instead, and compare it with its checksum: ``{"verified": count,
-        "without_checksums": [source file, ...], "damaged": [{path, source_file, found}, ...]}``
+        "without_checksums": [source file, ...], "damaged": [{path, source_file, found}, ...],
+        "unfinished": whether the last ingest was cut short}``
     """
     opened = open_store(store)
     if verify:
@@ -39,4 +40,5 @@ def _verified(store: Store) -> dict[str, Any]:
         "verified": sum(len(entry.checksums) for entry in sources) + len(QUALITY),
         "without_checksums": [entry.file for entry in sources if not entry.checksums],
         "damaged": [dataclasses.asdict(one) for one in damaged],
+        "unfinished": unfinished(store),
     }
