@@ -210,7 +210,8 @@ def _holds_files(folder: Path) -> bool:
     """Whether a folder holds more than a store that was killed at its birth leaves behind."""
     known = {folder / path for path in QUALITY}
     return any(
-        path not in known and not path.relative_to(folder).parts[0].startswith(".")
+        path not in known
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
         for path in folder.rglob("*")
         if not path.is_dir()
     )
