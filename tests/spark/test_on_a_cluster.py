@@ -1,4 +1,4 @@
-"""The same answers on a Spark cluster of two workers; and a worker that is lost loses nothing."""
+"""The same answers on a Spark cluster of four workers; and a worker that is lost loses nothing."""
 
 from __future__ import annotations
 
@@ -6,17 +6,21 @@ import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 import pytest
-from spark_support import SparkCluster, spark_cluster, why_not
+from spark_support import ON_EXECUTOR, SparkCluster, spark_cluster, why_not
 
 import tracekit
 from tracekit.cli import run as run_command
 from tracekit.query import Database
-from tracekit.spark import SparkDatabase
+from tracekit.spark import SparkDatabase, open_session
 from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
+
+if TYPE_CHECKING:
+    from pyspark import StatusTracker
 
 REASON = why_not()
 pytestmark = [
@@ -25,6 +29,52 @@ pytestmark = [
     pytest.mark.slow,
 ]
 RUN_FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
+PATIENCE_S = 60.0
+
+#: Four tasks of some seconds each, whatever the machine; the hint is a comment to DuckDB.
+SLOW = """
+SELECT node, count(*) AS samples, max(pause) AS pause
+FROM (
+    SELECT node, {pause} AS pause
+    FROM (SELECT /*+ REPARTITION(4) */ node FROM node_usage)
+)
+GROUP BY node
+ORDER BY node
+"""
+
+#: On an executor its replays wait for a gate, and the first tells where it runs.
+GATED = '''
+"""The first node that is free, behind a gate."""
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import ClassVar
+
+import numpy as np
+
+from tracekit.replay.placement import PlacementPolicy
+
+AT_WORK, GATE = Path("{at_work}"), Path("{gate}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Gated(PlacementPolicy):
+    """Prefer no node, and wait for a gate."""
+
+    reads: ClassVar = frozenset({{"requests"}})
+    source: ClassVar = "this test"
+    limit_s: ClassVar = 120.0
+
+    def score(self, snapshot, container, nodes):
+        while "{on}" in os.environ and not GATE.exists():
+            if not AT_WORK.exists():
+                told = AT_WORK.with_suffix(f".{{os.getpid()}}")
+                told.write_text(str(Path.cwd()))
+                told.replace(AT_WORK)
+            time.sleep(0.02)
+        return np.zeros(len(nodes))
+'''
 
 
 @pytest.fixture(scope="module")
@@ -113,22 +163,58 @@ def test_wrong_sql_is_told(cluster: SparkCluster, store: Path, tmp_path: Path) -
         tracekit.query(store, str(wrong), engine=cluster.engine)
 
 
+def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Path) -> None:
+    """Every worker is at a task of it when one dies; the tests after it have one worker less."""
+    opened = open_store(store)
+    with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
+        before = len(cluster.workers)
+        tracker = open_session(cluster.engine).sparkContext.statusTracker()
+        failed: list[int] = []
+
+        def lose() -> None:
+            while not (stage := _at_work(tracker, before)):
+                time.sleep(0.02)
+            cluster.kill_worker()
+            while not (found := tracker.getStageInfo(stage)) or not found.numFailedTasks:
+                time.sleep(0.02)
+            failed.append(found.numFailedTasks)
+
+        killer = threading.Thread(target=lose, daemon=True)
+        killer.start()
+        theirs = spark.frame(SLOW.format(pause="reflect('java.lang.Thread', 'sleep', 4L)"))
+        killer.join(PATIENCE_S)
+        assert failed, "no task was lost"
+        assert len(cluster.workers) == before - 1
+        assert theirs.equals(duckdb.frame(SLOW.format(pause="'null'")))
+
+
+def _at_work(tracker: StatusTracker, workers: int) -> int | None:
+    """The stage that all the workers are at."""
+    stages = ((at, tracker.getStageInfo(at)) for at in tracker.getActiveStageIds())
+    return next((at for at, told in stages if told and told.numActiveTasks == workers), None)
+
+
 def test_a_sweep_survives_the_loss_of_a_worker(
     cluster: SparkCluster, store: Path, tmp_path: Path
 ) -> None:
-    """Last of the file: the cluster has one worker after it."""
-    policies = ["first_fit", "least_allocated", "best_fit", "cwt", "random"]
+    """The worker dies that is in the middle of a replay."""
+    before = len(cluster.workers)
+    at_work, gate = tmp_path / "at_work", tmp_path / "open"
+    (tmp_path / "gated.py").write_text(GATED.format(on=ON_EXECUTOR, at_work=at_work, gate=gate))
+    policies = [str(tmp_path / "gated.py"), "first_fit", "best_fit", "cwt", "random"]
     tracekit.replay(store, policies, out=tmp_path / "here", repeats=2)
 
     def lose() -> None:
-        while not list(tmp_path.glob(".there.unfinished/*/*.pickle")):
+        while not at_work.exists():
             time.sleep(0.02)
-        cluster.kill_worker()
+        folder = Path(at_work.read_text())
+        cluster.kill_worker(next(place for place in cluster.workers if place in folder.parents))
+        gate.touch()
 
-    killer = threading.Thread(target=lose)
+    killer = threading.Thread(target=lose, daemon=True)
     killer.start()
     tracekit.replay(store, policies, out=tmp_path / "there", repeats=2, engine=cluster.engine)
-    killer.join()
-    assert len(cluster.workers) == 1
+    killer.join(PATIENCE_S)
+    assert len(cluster.workers) == before - 1
     for name in (*RUN_FILES, "repeats.parquet", "differences.parquet"):
         assert (tmp_path / "here" / name).read_bytes() == (tmp_path / "there" / name).read_bytes()

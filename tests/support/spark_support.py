@@ -15,9 +15,16 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
+from unittest.mock import patch
 
 HOST = "127.0.0.1"
+#: Set in every process of a worker: executors, and what they start.
+ON_EXECUTOR = "TRACEKIT_ON_EXECUTOR"
 _START_S = 60.0
+_EXECUTOR_MIB = 512
+# Each JVM lives for a minute: its second compiler and its parallel collector would cost more
+# than they give, and six of them share the cores.
+_JAVA_OPTIONS = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 _CLASSES = "org.apache.spark.deploy"
 
 
@@ -40,33 +47,48 @@ class SparkCluster:
     """A cluster that runs."""
 
     engine: str
-    workers: list[subprocess.Popen[bytes]]
+    #: The folder that a worker's executors run in, and its process.
+    workers: dict[Path, subprocess.Popen[bytes]]
 
-    def kill_worker(self) -> None:
-        """Kill the last worker and its executor, as a machine that is lost."""
-        worker = self.workers.pop()
+    def kill_worker(self, folder: Path | None = None) -> None:
+        """Kill a worker and its executor, as a machine that is lost; any one if none is named."""
+        worker = self.workers.pop(folder or next(iter(self.workers)))
         os.killpg(worker.pid, signal.SIGKILL)
         worker.wait()
 
 
 @contextmanager
-def spark_cluster(folder: Path, workers: int = 2) -> Iterator[SparkCluster]:
-    """A master and its workers of one core each, stopped at the end."""
+def spark_cluster(folder: Path, workers: int = 4) -> Iterator[SparkCluster]:
+    """A master and its small workers of one core each, stopped at the end.
+
+    While it runs, a session of this process asks for executors that fit those workers.
+    """
+    small = {"SPARK_CONF_DIR": str(_conf(folder)), "JDK_JAVA_OPTIONS": _JAVA_OPTIONS}
+    with patch.dict(os.environ, small), _running(folder, workers) as cluster:
+        yield cluster
+
+
+def _conf(folder: Path) -> Path:
+    made = folder / "conf"
+    made.mkdir()
+    (made / "spark-defaults.conf").write_text(f"spark.executor.memory {_EXECUTOR_MIB}m\n")
+    return made
+
+
+@contextmanager
+def _running(folder: Path, workers: int) -> Iterator[SparkCluster]:
     with socket.socket() as probe:
         probe.bind((HOST, 0))
         port = probe.getsockname()[1]
     engine = f"spark://{HOST}:{port}"
     with (folder / "spark.log").open("wb") as log:
         master = _start(["master.Master", "--port", str(port)], folder, log)
-        started = [
-            _start(
-                ["worker.Worker", "-c", "1", "-m", "1g", "-d", str(folder / f"w{n}"), engine],
-                folder,
-                log,
-            )
-            for n in range(workers)
-        ]
-        running = [master, *started]
+        offer = ["worker.Worker", "-c", "1", "-m", f"{_EXECUTOR_MIB}m"]
+        started = {
+            place: _start([*offer, "-d", str(place), engine], folder, log)
+            for place in (folder / f"w{n}" for n in range(workers))
+        }
+        running = [master, *started.values()]
         try:
             _await(folder / "spark.log", workers)
             yield SparkCluster(engine, started)
@@ -98,6 +120,8 @@ def _start(words: list[str], folder: Path, log: IO[bytes]) -> subprocess.Popen[b
             "SPARK_LOCAL_IP": HOST,
             "PYSPARK_PYTHON": sys.executable,
             "SPARK_HOME": str(home),
+            "SPARK_DAEMON_MEMORY": "128m",
+            ON_EXECUTOR: "1",
         },
         start_new_session=True,
     )
