@@ -34,11 +34,16 @@ cli.main()
 """
 
 
+def _hears_of_a_hangup() -> None:
+    """What starts the tests may be deaf to it, and its children are."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+
+
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGINT", 130)])
 def test_a_signal_ends_with_the_code_of_the_shell(name: str, code: int) -> None:
     done = subprocess.run(
         [sys.executable, "-c", STRUCK, name, "info", "store"],
-        capture_output=True, text=True, check=False, timeout=30,
+        capture_output=True, text=True, check=False, timeout=30, preexec_fn=_hears_of_a_hangup,
     )  # fmt: skip
     assert done.returncode == code
     assert done.stdout == ""
@@ -61,7 +66,7 @@ def test_an_ingest_that_is_ended_leaves_nothing(
     store = tmp_path / "store"
     process = subprocess.Popen(
         [sys.executable, "-m", "tracekit", "ingest", str(traces.path), str(store), "--jobs", "2"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hears_of_a_hangup,
     )  # fmt: skip
     while not (store / ".staging").exists() and process.poll() is None:
         time.sleep(0.005)

@@ -33,8 +33,7 @@ def _through(scenario: Scenario, folder: Path, share: float) -> tuple[int, list[
     started, found, tried = time.monotonic(), [], 0
     with Forks(folder / f"{scenario.name}-said", faults=True) as forks:
         loop = Loop(scenario, folder / scenario.name, forks)
-        errors = ERRORS[:2] if share >= 1 else ERRORS
-        for point in loop.points(errors, of_calls=share, of_reads=_READS * share):
+        for point in loop.points(ERRORS, of_calls=share, of_reads=_READS * share):
             tried += 1
             if loss := loop.try_point(point):
                 print(f"  {loss}", flush=True)

@@ -115,6 +115,7 @@ def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
 #: What a policy's code may do instead of answering, and what is said of it.
 MISDEEDS = [
     ("import sys; sys.exit(0)", "failed at line LINE: SystemExit: 0"),
+    ("import os; os._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(0\)"),
     ("raise BaseException('no')", "failed at line LINE: BaseException: no"),
     ("raise KeyboardInterrupt", "failed at line LINE: KeyboardInterrupt"),
     ("raise GeneratorExit", "failed at line LINE: GeneratorExit"),

@@ -25,12 +25,13 @@ def main() -> int:
         "PYTHONPATH": os.pathsep.join(folders),
         "TRACEKIT_STORE_HISTORIES": _HISTORIES,
         "TRACEKIT_KILLS": _KILLS,
+        "TRACEKIT_KILLS_SOURCE": "synth:tiny",
     }
     parts = (
         [str(_TESTS / "fuzz" / "campaign.py"), *sys.argv[1:]],
         [str(_TESTS / "faults" / "every_call.py")],
         ["-m", "pytest", "-q", "-n", "0", str(_TESTS / "faults" / "test_store_states.py")],
-        ["-m", "pytest", "-q", "-n", "0", str(_TESTS / "end_to_end" / "test_run_killed.py")],
+        ["-m", "pytest", "-q", "-s", "-n", "0", str(_TESTS / "end_to_end" / "test_run_killed.py")],
     )
     codes = [
         subprocess.run([sys.executable, *part], env=environment, check=False).returncode

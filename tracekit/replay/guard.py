@@ -2,8 +2,8 @@
 
 A policy is somebody's program. It may leave the process, raise anything, never return, change what
 it was handed, or give back what is no score, and that at any decision. Each call of one goes
-through here, in whichever process it is made. What no program can stop from within itself is left:
-``os._exit``, and compiled code that never returns.
+through here, in whichever process it is made. What no program can stop from within itself is left: a signal
+that ends the process, and compiled code that never returns.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import linecache
+import os
 import re
 import signal
 import threading
@@ -18,7 +19,7 @@ import types
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
+from typing import Any, NoReturn
 
 import numpy as np
 from numpy.typing import NDArray
@@ -86,7 +87,7 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
         When the code raises, leaves, or takes longer than ``limit_s``.
     """
     try:
-        with _time_limit(limit_s):
+        with _time_limit(limit_s), _exit_raises():
             yield
     except TracekitError:
         raise
@@ -137,6 +138,20 @@ def _raised_by(file: str, error: BaseException) -> bool:
     if trace is None or trace.tb_frame.f_code.co_filename != file:
         return False
     return re.search(r"\braise\b", linecache.getline(file, trace.tb_lineno)) is not None
+
+
+@contextmanager
+def _exit_raises() -> Iterator[None]:
+    """``os._exit`` would end the process without a word: within, it raises."""
+
+    def leave(status: int) -> NoReturn:
+        raise SystemExit(f"os._exit({status})")
+
+    real, os._exit = os._exit, leave  # type: ignore[assignment]
+    try:
+        yield
+    finally:
+        os._exit = real  # type: ignore[assignment]
 
 
 @contextmanager

@@ -6,13 +6,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 
+from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant, halves
 from tracekit.replay.kept import DamagedReplayError, Kept, OtherLayoutError
 from tracekit.replay.one import Replayed, ReplayTask, in_order, replay_one
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
-from tracekit.store.crew import Crew
+from tracekit.store.crew import Crew, LostWorkerError
 
 
 @dataclass(frozen=True)
@@ -119,6 +120,20 @@ class Replayer:
         with progress.task("replays", len(waiting), "replays") as shown:
             for future in as_completed(at_of):
                 plan = waiting[at_of[future]]
-                found[at_of[future]] = self._keep(plan, future.result())
+                found[at_of[future]] = self._keep(plan, _result(future, plan))
                 shown.advance(1, str(plan.policy))
         return found
+
+
+def _result(future: Future[Replayed], plan: Planned) -> Replayed:
+    """What a worker found; one that was lost under a user's own policy was lost by it, as a rule."""
+    try:
+        return future.result()
+    except LostWorkerError as error:
+        file = plan.policy.file
+        if file is None:
+            raise
+        raise TracekitError(
+            f"{file}: the process that replayed it ended ({error.what})",
+            hint="a policy answers or raises an Exception; it does not end the program",
+        ) from error
