@@ -66,7 +66,7 @@ def test_an_ingest_that_is_ended_leaves_nothing(
     store = tmp_path / "store"
     process = subprocess.Popen(
         [sys.executable, "-m", "tracekit", "ingest", str(traces.path), str(store), "--jobs", "2"],
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hears_of_a_hangup,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=_hears_of_a_hangup,  # noqa: PLW1509 - no threads
     )  # fmt: skip
     while not (store / ".staging").exists() and process.poll() is None:
         time.sleep(0.005)

@@ -2,8 +2,8 @@
 
 A policy is somebody's program. It may leave the process, raise anything, never return, change what
 it was handed, or give back what is no score, and that at any decision. Each call of one goes
-through here, in whichever process it is made. What no program can stop from within itself is left: a signal
-that ends the process, and compiled code that never returns.
+through here, in whichever process it is made. What no program can stop from within itself is left:
+a signal that ends the process, and compiled code that never returns.
 """
 
 from __future__ import annotations
@@ -147,11 +147,11 @@ def _exit_raises() -> Iterator[None]:
     def leave(status: int) -> NoReturn:
         raise SystemExit(f"os._exit({status})")
 
-    real, os._exit = os._exit, leave  # type: ignore[assignment]
+    real, os._exit = os._exit, leave
     try:
         yield
     finally:
-        os._exit = real  # type: ignore[assignment]
+        os._exit = real
 
 
 @contextmanager

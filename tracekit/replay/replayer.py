@@ -126,7 +126,7 @@ class Replayer:
 
 
 def _result(future: Future[Replayed], plan: Planned) -> Replayed:
-    """What a worker found; one that was lost under a user's own policy was lost by it, as a rule."""
+    """What a worker found; one lost under a user's own policy was lost by it, as a rule."""
     try:
         return future.result()
     except LostWorkerError as error:
