@@ -9,6 +9,8 @@ import re
 _ENGINES = ("polars", "duckdb", "_duckdb", "pyarrow")
 #: Rust's standard library ends the text of each error of the system in this.
 _RUST = re.compile(r"\(os error (\d+)\)")
+#: polars' word for a footer that could not be written; which error of the system it was is lost.
+_UNWRITTEN = "Invalid thrift: transport error"
 _SPELLED = (
     errno.ENOSPC,
     errno.EDQUOT,
@@ -40,7 +42,7 @@ def system_error(error: BaseException) -> OSError | None:
     for number in _SPELLED:
         if os.strerror(number) in text:
             return _refused(number, text)
-    return None
+    return _refused(errno.EIO, text) if _UNWRITTEN in text else None
 
 
 def _refused(number: int, text: str) -> OSError:
