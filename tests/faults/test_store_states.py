@@ -74,7 +74,8 @@ class StoreStates(RuleBasedStateMachine):
         rows[-1:] = [f"{len(lines)},{make()[0]}", ""]
         name = f"{table}_{len(self.fates)}.csv"
         (self.folder / "traces" / name).write_bytes("\n".join(rows).encode())
-        self.fates[name] = fate(table, "\n".join(rows))
+        known = fate(table, "\n".join(rows))
+        self.fates[name] = (known.read, known.rejected)
 
     @rule()
     def ingest(self) -> None:

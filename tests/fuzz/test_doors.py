@@ -58,7 +58,10 @@ def test_damaged_inputs_are_dealt_with(name: str, campaign: Campaign) -> None:
     ],
 )
 def test_what_a_line_is_expected_to_become(line: str, rejected: int) -> None:
-    assert fate("Node", f"{NODE_HEADER}\n{line}\n") == (1, rejected)
+    found = fate("Node", f"{NODE_HEADER}\n{line}\n")
+    assert (found.read, found.rejected) == (1, rejected)
+    wanted = {(("time_ms", 30000), ("cpu_fraction", 0.5), ("memory_fraction", 0.5))}
+    assert found.values == (set() if rejected else wanted)
 
 
 @pytest.mark.parametrize(

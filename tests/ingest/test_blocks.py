@@ -13,6 +13,7 @@ CASES = [
     ("one line without an end", b"a,b", [b"a,b\n"]),
     ("two lines in one block", b"a\nb\n", [b"a\nb\n"]),
     ("Windows line ends", b"a\r\nb\r\n", [b"a\nb\n"]),
+    ("Windows line ends of Windows line ends", b"a\r\r\r\nb\rc\r\r\n", [b"a\nb\rc\n"]),
     ("a byte-order mark", b"\xef\xbb\xbfa\n", [b"a\n"]),
     ("an empty line is a line", b"a\n\nb\n", [b"a\n\nb\n"]),
 ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from tracekit.ingest.gunzip import Readable
@@ -11,6 +12,8 @@ BLOCK_BYTES = 1 << 20
 #: Bytes behind a block, so that the compiled walk may read whole words.
 PADDING = 8
 _BOM = b"\xef\xbb\xbf"
+#: Looked for from the first return of a run alone, so that a long run costs its length.
+_RETURNS = re.compile(rb"(?<!\r)\r++\n")
 
 
 def lines_in_blocks(
@@ -80,4 +83,8 @@ def _read_full(stream: Readable, size: int) -> list[bytes | memoryview]:
 
 
 def _unix(block: bytes) -> bytes:
-    return block.replace(b"\r\n", b"\n") if b"\r" in block else block
+    if b"\r" not in block:
+        return block
+    block = block.replace(b"\r\n", b"\n")
+    # converted to Windows' line ends more than once
+    return _RETURNS.sub(b"\n", block) if b"\r\n" in block else block

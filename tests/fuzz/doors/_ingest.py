@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pyarrow.parquet as pq
 from door import Case
@@ -34,17 +36,51 @@ def rows_in(path: Path) -> int:
     return int(pq.read_metadata(path).num_rows)
 
 
+@dataclass(frozen=True, kw_only=True)
+class Fate:
+    """What is to become of a file: its rows, and the distinct numbers that are stored of them.
+
+    Parameters
+    ----------
+    values : one tuple a row of pairs (column, value); the ids are left out
+    """
+
+    read: int
+    rejected: int
+    values: frozenset[tuple[tuple[str, float | None], ...]]
+
+
 def ingest_verdict(case: Case, done: Done, store: Path) -> str | None:
-    """The balance, and the rows of each file where ``expected`` names them: (read, rejected)."""
+    """The balance; where ``expected`` tells the fate of each file by its name, that too."""
     if wrong := unbalanced(store):
         return wrong
     if done.code != 0 or not isinstance(case.expected, Mapping):
         return None
     entries = json.loads((store / "manifest.json").read_text())["sources"]
-    seen = {Path(entry["file"]).name: (entry["rows_read"], entry["rejected"]) for entry in entries}
-    for name, (read, rejected) in case.expected.items():
-        if name not in seen and read:
-            return f"{name}: {read} rows, but the file is not in the store"
-        if name in seen and seen[name] != (read, rejected):
-            return f"{name}: read and rejected {seen[name]}, expected {(read, rejected)}"
+    found = {Path(entry["file"]).name: entry for entry in entries}
+    wrongs = (_differs(name, fate, found.get(name), store) for name, fate in case.expected.items())
+    return next((wrong for wrong in wrongs if wrong), None)
+
+
+def _differs(name: str, fate: Fate, entry: Mapping[str, Any] | None, store: Path) -> str | None:
+    if entry is None:
+        return f"{name}: {fate.read} rows, but the file is not in the store" if fate.read else None
+    seen = (entry["rows_read"], entry["rejected"])
+    if seen != (fate.read, fate.rejected):
+        return f"{name}: read and rejected {seen}, expected {(fate.read, fate.rejected)}"
+    values = _stored(store, entry, fate)
+    if values != fate.values:
+        other = sorted(map(str, values ^ fate.values))
+        return f"{name}: {len(other)} rows with other values, the first: {other[0]}"
     return None
+
+
+def _stored(
+    store: Path, entry: Mapping[str, Any], fate: Fate
+) -> frozenset[tuple[tuple[str, float | None], ...]]:
+    part = store / "tables" / entry["table"] / f"part-{entry['part']:05d}.parquet"
+    if not fate.values or not entry["rows"]:
+        return frozenset()
+    columns = [name for name, _ in next(iter(fate.values))]
+    rows = pq.read_table(part, columns=columns).select(columns).to_pylist()
+    return frozenset(tuple(row.items()) for row in rows)

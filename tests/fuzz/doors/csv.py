@@ -21,7 +21,7 @@ from tests_support import (
     resource_lines,
 )
 
-from doors._ingest import ingest_verdict
+from doors._ingest import Fate, ingest_verdict
 
 _FILES = 6
 _NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?", re.ASCII)
@@ -30,6 +30,14 @@ _TABLES = {
     "MSResource": (RESOURCE_HEADER, resource_lines),
     "MSRTQps": (RATE_HEADER, rate_lines),
     "MSCallGraph": (CALL_HEADER, call_lines),
+}
+
+#: The stored column of each number or time, by the place of its field.
+_STORED = {
+    "Node": {1: "time_ms", 3: "cpu_fraction", 4: "memory_fraction"},
+    "MSResource": {4: "cpu_fraction", 5: "memory_fraction", 6: "time_ms"},
+    "MSRTQps": {1: "time_ms", 5: "value"},
+    "MSCallGraph": {2: "time_ms", 8: "response_time_ms"},
 }
 
 #: What the fields of each table must be: t time, n number of at least 0, v any number, o optional
@@ -51,7 +59,7 @@ class Csv(Door):
     def case(self, start: Path, folder: Path, rng: Rng) -> Case:
         """Files of one table each, one to five lines of each damaged."""
         (folder / "traces").mkdir()
-        fates: dict[str, tuple[int, int]] = {}
+        fates: dict[str, Fate] = {}
         for number in range(_FILES):
             table = str(any_of(rng, list(_TABLES)))
             header, make = _TABLES[table]
@@ -75,13 +83,24 @@ class Csv(Door):
         return ingest_verdict(case, done, folder / "store")
 
 
-def fate(table: str, text: str) -> tuple[int, int]:
-    """Rows of a CSV text, and how many of them break a rule; line by line, field by field."""
+def fate(table: str, text: str) -> Fate:
+    """What becomes of a CSV text; line by line, field by field."""
     lines = text.split("\n")[1:]
     if lines and lines[-1] == "":
         lines.pop()
-    rules = _RULES[table]
-    return len(lines), sum(not _is_row(line.rstrip("\r"), rules) for line in lines)
+    rules, stored = _RULES[table], _STORED[table]
+    rows = [line for line in (line.rstrip("\r") for line in lines) if _is_row(line, rules)]
+    values = {
+        tuple((name, _value(row.split(",")[at], name)) for at, name in sorted(stored.items()))
+        for row in rows
+    }
+    return Fate(read=len(lines), rejected=len(lines) - len(rows), values=frozenset(values))
+
+
+def _value(field: str, name: str) -> float | None:
+    if not field:
+        return None
+    return int(Decimal(field)) if name == "time_ms" else float(field)
 
 
 def _is_row(line: str, rules: str) -> bool:
