@@ -57,7 +57,7 @@ REFUSED = {
     "pairs=cpu": "parameter pairs of sample must be pairs such as cpu:1+memory:1, got 'cpu'",
     "maybe=some": "parameter maybe of sample must be a number or 'none', got 'some'",
     "whole=-1": "parameter whole must be at least 0, got -1",
-    "whole=99999999999": "parameter whole must be at most 1e+10, got 99999999999",
+    "whole=99999999999": "parameter whole must be at most 9,999,999,999, got 99999999999",
 }
 
 

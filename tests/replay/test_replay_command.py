@@ -61,6 +61,14 @@ WRONG = [
     (["--workload", "paper000", "--assume", "containers=x"], "must be a whole number, got 'x'"),
     (["--workload", "paper000", "--assume", "containers"], "'containers' is not name=value"),
     (["--workload", "paper000[nodes=0]"], "parameter nodes must be at least 1, got 0"),
+    (
+        ["--workload", "paper000", "--assume", "nodes=39223372036854775807"],
+        "parameter nodes must be at most 1,000,000, got 39223372036854775807",
+    ),
+    (
+        ["--workload", "paper000[seed=39223372036854775807]"],
+        "parameter seed must be at most 9,007,199,254,740,992, got 39223372036854775807",
+    ),
     (["--workload", "EMPTY"], "empty' holds no workload that is known"),
 ]
 

@@ -7,6 +7,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -15,6 +16,9 @@ from tracekit import shape
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.values import describe, read, spell
 
+#: No parameter is larger: numbers up to here are exact as 64-bit floats and far from where 64-bit
+#: integers end.
+LARGEST = 2**53
 #: Pairs such as weights per resource, in the order given.
 Pairs = tuple[tuple[str, int], ...]
 
@@ -31,6 +35,8 @@ class ParameterError(TracekitError):
 class About:
     """What a parameter means and the range it may take; annotate its field with it.
 
+    A whole number without a range lies within ``LARGEST`` of zero.
+
     ``margin: Annotated[float, About("What it does.", minimum=0)] = 1.0``
     """
 
@@ -40,9 +46,17 @@ class About:
 
     def problem(self, value: float) -> str | None:
         """What the value would have to be, None when it is in range."""
-        low = None if self.minimum is None or value >= self.minimum else f"{self.minimum:g}"
-        high = None if self.maximum is None or value <= self.maximum else f"{self.maximum:g}"
-        return f"at least {low}" if low else f"at most {high}" if high else None
+        beyond = LARGEST if isinstance(value, int) else math.inf
+        minimum = -beyond if self.minimum is None else self.minimum
+        maximum = beyond if self.maximum is None else self.maximum
+        if value < minimum:
+            return f"at least {_spelled(minimum)}"
+        return f"at most {_spelled(maximum)}" if value > maximum else None
+
+
+def _spelled(limit: float) -> str:
+    """A limit as one reads it: a whole number with all its digits."""
+    return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
 
 
 def about(kind: type[Any]) -> dict[str, About]:

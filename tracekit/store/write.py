@@ -155,7 +155,7 @@ def _commit(folder: Path, manifest: Manifest) -> None:
 def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
     """Lock the store, made if it is not there; one that stays empty is taken away again."""
     absent = not folder.exists()
-    if not absent and not (folder / NAME).exists() and _holds_files(folder):
+    if not absent and _is_of_others(folder):
         raise TracekitError(
             f"{folder} is not empty and not a store", hint="name a new folder for the store"
         )
@@ -204,6 +204,15 @@ def _take_away(folder: Path) -> None:
         shutil.rmtree(folder / name, ignore_errors=True)
     for name in (CATALOG, NAME):
         (folder / name).unlink(missing_ok=True)
+
+
+def _is_of_others(folder: Path) -> bool:
+    """Whether a folder holds files and is no store.
+
+    The manifest is looked for after the files were seen, and the files once more after that:
+    another ingest may begin its store, or take it away, between two looks.
+    """
+    return _holds_files(folder) and not (folder / NAME).exists() and _holds_files(folder)
 
 
 def _holds_files(folder: Path) -> bool:

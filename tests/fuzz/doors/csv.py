@@ -40,6 +40,9 @@ _STORED = {
     "MSCallGraph": {2: "time_ms", 8: "response_time_ms"},
 }
 
+#: The fields that tell a row from another; of rows alike in them the first is kept. Empty: all.
+_KEYS = {"Node": (1, 2), "MSResource": (6, 2, 3), "MSRTQps": (1, 3, 4), "MSCallGraph": ()}
+
 #: What the fields of each table must be: t time, n number of at least 0, v any number, o optional
 #: number, i id that must be there, x id or text that may be missing; '-' is not read.
 _RULES = {
@@ -90,11 +93,14 @@ def fate(table: str, text: str) -> Fate:
         lines.pop()
     rules, stored = _RULES[table], _STORED[table]
     rows = [line for line in (line.rstrip("\r") for line in lines) if _is_row(line, rules)]
-    values = {
-        tuple((name, _value(row.split(",")[at], name)) for at, name in sorted(stored.items()))
-        for row in rows
-    }
-    return Fate(read=len(lines), rejected=len(lines) - len(rows), values=frozenset(values))
+    first: dict[tuple[object, ...], tuple[tuple[str, float | None], ...]] = {}
+    for row in rows:
+        fields = row.split(",")
+        values = {at: _value(fields[at], name) for at, name in stored.items()}
+        key = tuple(values.get(at, fields[at]) for at in _KEYS[table] or range(1, len(fields)))
+        told = tuple((name, values[at]) for at, name in sorted(stored.items()))
+        first.setdefault(key, told)
+    return Fate(read=len(lines), rejected=len(lines) - len(rows), values=frozenset(first.values()))
 
 
 def _value(field: str, name: str) -> float | None:

@@ -46,8 +46,8 @@ class Paper000(WorkloadLoader):
     )
 
     seed: Annotated[int, About("Which draw of nodes and containers.", minimum=0)] = 0
-    nodes: Annotated[int, About("Number of nodes.", minimum=1)] = 31
-    containers: Annotated[int, About("Number of containers.", minimum=1)] = 1800
+    nodes: Annotated[int, About("Number of nodes.", minimum=1, maximum=1e6)] = 31
+    containers: Annotated[int, About("Number of containers.", minimum=1, maximum=1e7)] = 1800
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
     ] = 0.75
