@@ -11,8 +11,8 @@ import pytest
 from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 import tracekit
+from tracekit.ingest import ingest
 from tracekit.isolation import interpreter, safe_path
-from tracekit.store import ingest
 
 HOME = Path(tracekit.__file__).parent.parent
 #: What the libraries and tracekit import, or look for without needing it.

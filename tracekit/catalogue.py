@@ -152,7 +152,7 @@ def _functions() -> list[Entry]:
 
 
 def _workloads() -> list[Entry]:
-    from tracekit.replay.workloads import all_loaders
+    from tracekit.replay.workload.loaders import all_loaders
 
     return [
         {
@@ -168,8 +168,8 @@ def _workloads() -> list[Entry]:
 
 def _params(kind: Any) -> list[Entry]:
     """Parameters of a dataclass, with defaults and what they mean."""
-    from tracekit.replay import parameters
-    from tracekit.replay.values import spell
+    from tracekit import parameters
+    from tracekit.values import spell
 
     return [
         {"name": name, "default": spell(getattr(kind, name)), "description": about.doc}

@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
-from tracekit.result_folder import ResultFolder
+from tracekit.files.result_folder import ResultFolder
 
 SCHEMA = "tracekit/study/1"
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")

@@ -9,8 +9,9 @@ import polars as pl
 import pytest
 
 from tracekit.analysis import Analysis, analyze
+from tracekit.ingest import ingest
 from tracekit.query import run
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset
 from tracekit.synth.world import CONTAINER_CPU_CORES, NODE_CPU_CORES

@@ -18,8 +18,9 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.callgraph.run import callgraph
-from tracekit.store import Store, ingest, open_store
-from tracekit.store.dimensions import hashed, write_part
+from tracekit.ingest import ingest
+from tracekit.ingest.dimensions import hashed, write_part
+from tracekit.store import Store, open_store
 from tracekit.store.manifest import write_manifest
 from tracekit.synth import write
 

@@ -21,9 +21,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
 from vcpu_support import plain_best
 
+from tracekit.binding.floor import Floor
+from tracekit.binding.model import InterferenceModel
 from tracekit.fit.run import Options, fit_rows
-from tracekit.replay.vcpus.floor import Floor
-from tracekit.replay.vcpus.model import InterferenceModel
 from tracekit.vcpu.neighbours import plain_pressure
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import Room, make_room

@@ -29,14 +29,15 @@ from replay_load import Size, make_load
 from replay_whole import HEADER as WHOLE_HEADER
 from replay_whole import STEPS, whole_rows
 
-from tracekit.replay.decision import Turn, decide, looked_at
-from tracekit.replay.engine import Engine, Outcome
+from tracekit.replay.engine.decision import Turn, decide, looked_at
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.placer import Clock, MakePlacer
+from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import fast_placer, scan_placer
-from tracekit.replay.filter import fits
-from tracekit.replay.placement import PlacementPolicy, parse_policy
-from tracekit.replay.placer import Clock, MakePlacer
-from tracekit.replay.state import ReplayState
-from tracekit.replay.workload import Workload
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.filter import fits
+from tracekit.replay.workload.workload import Workload
 
 IntArray = NDArray[np.int64]
 

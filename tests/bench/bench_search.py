@@ -18,16 +18,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.engine import Engine
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.placement import parse_policy
 from tracekit.replay.placement._batch import Batch
 from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import decode
-from tracekit.replay.seeds import stream
-from tracekit.replay.state import ReplayState
-from tracekit.replay.workload import Workload
-from tracekit.replay.workloads.paper000 import Paper000
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.workload.loaders.paper000 import Paper000
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
 
 POLICY = "tbesk[population=30,iterations=50,patience=0,batch_size=10]"
 EAGLES, ITERATIONS, BATCH = 30, 50, 10

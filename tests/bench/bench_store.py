@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tracekit.ingest.dimensions import hashed, write_part
+from tracekit.ingest.sort import ROW_GROUP_ROWS, parquet_schema
 from tracekit.store.catalog import write_catalog
-from tracekit.store.dimensions import hashed, write_part
 from tracekit.store.folder import dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
-from tracekit.store.sort import ROW_GROUP_ROWS, parquet_schema
 from tracekit.tables import all_tables
 
 STEPS, STEP_MS = 1_440, 30_000

@@ -17,7 +17,8 @@ from store_support import tiny_store
 from tracekit.callgraph.frames import calls_frame, ledger_frame
 from tracekit.callgraph.graph import MODES, Mode, rebuild
 from tracekit.callgraph.parts import open_parts, read
-from tracekit.store import ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import open_store
 
 NAMES = ("upstream_key", "rpc_type", "downstream_key", "interface_key")
 

@@ -11,7 +11,7 @@ from tests_support import CALL_HEADER, TraceFolder, call_lines, csv_text
 
 from tracekit.callgraph.write import Folder
 from tracekit.cli import run
-from tracekit.store import ingest
+from tracekit.ingest import ingest
 
 FILES = ["calls", "traces", "ledger", "edges", "services", "shapes"]
 

@@ -17,7 +17,8 @@ from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.store import Store, ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import Store, open_store
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,8 @@ from tests_support import CALL_HEADER, NODE_HEADER, call_lines, csv_text, hex_id
 from tracekit.callgraph.parts import Part, chunks, open_parts, ranges, read
 from tracekit.callgraph.run import CallGraphs, callgraph
 from tracekit.errors import TracekitError
-from tracekit.store import Store, ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import Store, open_store
 
 
 @pytest.fixture(scope="module")

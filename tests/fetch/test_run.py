@@ -15,7 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.fetch import FetchSummary, Retries, fetch
 from tracekit.fetch.ledger import LOCK
 from tracekit.fetch.part import Part
-from tracekit.lock import held
+from tracekit.files.lock import held
 
 
 def archives(parts: Iterable[int], count_bytes: int) -> dict[str, bytes]:

@@ -14,13 +14,14 @@ from fault_support import random_node_text, tracekit_command
 from store_support import tree_but_lock
 from tests_support import TraceFolder, tar_gz
 
+from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.store import ingest, open_store
+from tracekit.store import open_store
 
 #: Ingests again and again in forked children, each killed after its own delay.
 KILLED_AT_RANDOM = """
 import os, signal, sys, threading, time
-from tracekit.store import ingest
+from tracekit.ingest import ingest
 
 source, store, *delays = sys.argv[1:]
 for delay in delays:

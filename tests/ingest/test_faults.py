@@ -23,8 +23,9 @@ from tests_support import (
 )
 
 from tracekit.errors import CheckFailedError, TracekitError
+from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.store import ingest, open_store
+from tracekit.store import open_store
 
 NODE = hex_id("node", 0)
 BIG_TEXT = random_node_text(60_000)

@@ -16,9 +16,9 @@ import pytest
 from tests_support import NODE_HEADER, csv_text, node_lines
 
 from tracekit.errors import TracekitError
-from tracekit.ingest.blocks import lines_in_blocks
-from tracekit.ingest.limits import HEADER_BYTES, LINE_BYTES, MEMBERS
-from tracekit.store import ingest
+from tracekit.ingest import ingest
+from tracekit.read.blocks import lines_in_blocks
+from tracekit.read.limits import HEADER_BYTES, LINE_BYTES, MEMBERS
 
 GOOD = csv_text(NODE_HEADER, node_lines()).encode()
 #: What a bomb unpacks to; a reader that collects it would pass the limit below.
@@ -99,7 +99,7 @@ BOMBS: dict[str, tuple[Callable[[], Iterator[bytes]], str | tuple[int, int, int]
 _INGEST = """
 import sys
 from tracekit.errors import TracekitError
-from tracekit.store import ingest
+from tracekit.ingest import ingest
 try:
     (entry,) = ingest(sys.argv[1], sys.argv[2], jobs=1).ingested
     print(entry.rows_read, entry.rows, entry.rejected)

@@ -18,14 +18,14 @@ import tracekit
 from tracekit.analysis.needs import needs_a_choice
 from tracekit.cli import run as run_command
 from tracekit.errors import TracekitError
-from tracekit.places import filesystem, place, within
+from tracekit.files.places import filesystem, place, within
+from tracekit.ingest.remote.lease import LAPSES_S, Lease
+from tracekit.ingest.remote.put import OvertakenError, put_over
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
 from tracekit.store.folder import CATALOG, LOCK
 from tracekit.store.manifest import NAME
-from tracekit.store.remote.lease import LAPSES_S, Lease
-from tracekit.store.remote.put import OvertakenError, put_over
 
 REASON = why_not()
 pytestmark = [
@@ -37,8 +37,8 @@ TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"
 #: An ingest that is killed when it puts its n-th object.
 KILLED_AT = """
 import os, sys
-from tracekit.store import ingest
-from tracekit.store.remote import workbench
+from tracekit.ingest import ingest
+from tracekit.ingest.remote import workbench
 
 real, calls = workbench.put_file, 0
 

@@ -13,9 +13,10 @@ import duckdb
 import pytest
 from tests_support import TraceFolder
 
+from tracekit.ingest import ingest
 from tracekit.query import Database, run
 from tracekit.sqlfiles import all_queries, used_params
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 from tracekit.units import SUFFIX_UNITS
 
 NAMES = list(all_queries())

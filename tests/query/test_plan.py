@@ -10,8 +10,9 @@ from tests_support import TraceFolder
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 from tracekit.query.plan import WORTH_A_CLUSTER_S, EnginePlan, _advice, plan
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 
 @pytest.fixture(scope="module")

@@ -6,8 +6,9 @@ import pytest
 from tests_support import TraceFolder
 
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 from tracekit.query import Database, run
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 
 @pytest.fixture

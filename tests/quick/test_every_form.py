@@ -15,10 +15,11 @@ from usage_support import STEP_MS, random_usage, usage_store
 
 from tracekit.analysis import analyze
 from tracekit.callgraph.parts import chunks
+from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.quick.forms import Quick, all_quick, quick_form, quick_rows
 from tracekit.sqlfiles import all_queries
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 #: How far a quick form may be from its SQL, at most.
 ALMOST = 2e-12

@@ -9,7 +9,7 @@ from report_queries_support import STEP_MS
 from report_runs_support import HOSTILE
 from tests_support import NODE_HEADER, TraceFolder
 
-from tracekit.store import ingest
+from tracekit.ingest import ingest
 from tracekit.verbs.replay import replay
 
 

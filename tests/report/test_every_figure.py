@@ -8,7 +8,7 @@ import re
 import pytest
 from report_support import made_up
 
-from tracekit.replay.run_folder import FRAMES
+from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block
 from tracekit.report.data import Data
 from tracekit.report.figures import all_figures

@@ -17,7 +17,7 @@ from report_runs_support import HOSTILE, manifest, summary_frame
 from report_support import made_up
 
 from tracekit.errors import TracekitError
-from tracekit.replay.run_folder import FRAMES
+from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report import all_pages, render
 from tracekit.report.data import Data
 from tracekit.report.render import render_data

@@ -7,7 +7,7 @@ import pytest
 
 from tracekit.report import words
 from tracekit.report.cells import size_text, table
-from tracekit.report.replay_contents import value_text
+from tracekit.report.contents.replay import value_text
 
 PERCENT = [
     (0, None, "0 %"),

@@ -11,9 +11,10 @@ from sizing_support import random_set
 
 from tracekit.callgraph.export import export
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
 from tracekit.sizing.simset import split
-from tracekit.store import ingest, open_store
+from tracekit.store import open_store
 from tracekit.synth import write
 
 

@@ -9,7 +9,7 @@ import pytest
 from tests_support import SHARED
 
 from tracekit.errors import TracekitError
-from tracekit.ingest.discover import discover
+from tracekit.read.discover import discover
 from tracekit.sources import WorkloadFileError, recognise, recognise_workload
 
 CURVE = "|".join(["0.5"] * 98)

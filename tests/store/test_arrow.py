@@ -53,7 +53,7 @@ def test_ingest_loads_nothing_it_does_not_need(
     module: str, traces: TraceFolder, tmp_path: Path
 ) -> None:
     code = (
-        "import sys; from tracekit.store import ingest; ingest(*sys.argv[1:]); print(*sys.modules)"
+        "import sys; from tracekit.ingest import ingest; ingest(*sys.argv[1:]); print(*sys.modules)"
     )
     command = [sys.executable, "-c", code, str(traces.path), str(tmp_path / "store")]
     done = subprocess.run(command, check=True, capture_output=True, text=True)

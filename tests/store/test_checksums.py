@@ -11,7 +11,8 @@ from tests_support import NODE_HEADER, RESOURCE_HEADER, TraceFolder, node_lines,
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.store import ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import open_store
 from tracekit.store.checksums import checksum, damaged_parts
 from tracekit.verbs.check import check
 

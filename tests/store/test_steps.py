@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from polars.testing import assert_frame_equal
 
+from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.store import ingest, open_store
+from tracekit.store import open_store
 from tracekit.store.steps import steps_view
 
 HEADER = ",timestamp,nodeid,node_cpu_usage,node_memory_usage\n"

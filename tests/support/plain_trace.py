@@ -13,11 +13,11 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
-from tracekit.replay.arrivals import Life, Timing, lives, order_of_arrival
-from tracekit.replay.assumptions import Assumptions, as_values
-from tracekit.replay.resources import BASE
-from tracekit.replay.series import Axis, axis_of, hold, infer_step_ms
-from tracekit.replay.workload import Workload
+from tracekit.replay.workload.arrivals import Life, Timing, lives, order_of_arrival
+from tracekit.replay.workload.assumptions import Assumptions, as_values
+from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.series import Axis, axis_of, hold, infer_step_ms
+from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 
 _COLUMNS = ("cpu_fraction", "memory_fraction")

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.snapshot import Placed, Snapshot
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Placed, Snapshot
+from tracekit.replay.view.usage import SeriesUsage
 
 #: node, cpu_milli, memory_bytes; optionally the use of both
 Running = tuple[int, int, int] | tuple[int, int, int, float, float]

@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.snapshot import Container, Placed, Snapshot
-from tracekit.replay.usage import SeriesUsage
-from tracekit.replay.workload import Workload
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.usage import SeriesUsage
+from tracekit.replay.workload.workload import Workload
 
 STEP_MS = 1000
 

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from tests_support import csv_text
 
-from tracekit.store import Store, ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import Store, open_store
 from tracekit.store.folder import LOCK
 from tracekit.store.manifest import SourceEntry
 from tracekit.synth import write

@@ -7,7 +7,8 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.store import Store, ingest, open_store
+from tracekit.ingest import ingest
+from tracekit.store import Store, open_store
 
 STEP_MS = 30_000
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tracekit.ingest.discover import discover
+from tracekit.read.discover import discover
 from tracekit.synth.archive import Archive
 from tracekit.synth.crc import combined
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from tracekit._version import VERSION
 from tracekit.analysis.side_by_side import side_by_side
 from tracekit.analysis.work import Analysis, Work
+from tracekit.files.result_folder import ResultFolder
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
-from tracekit.result_folder import ResultFolder
 from tracekit.store.folder import Store
 
 ANALYSIS_FOLDER = ResultFolder(what="folder of analyses", schema="tracekit/analysis/1")

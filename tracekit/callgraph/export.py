@@ -20,10 +20,10 @@ from tracekit.callgraph.names import Names
 from tracekit.callgraph.parts import Part, chunks, open_parts
 from tracekit.callgraph.totals import Tally
 from tracekit.errors import TracekitError
-from tracekit.places import scan_parquet
+from tracekit.files.places import scan_parquet
+from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.query.database import Database
-from tracekit.replacing import replaced_file
 from tracekit.store.folder import Store
 
 CHAINS = 330

@@ -6,7 +6,7 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 
-from tracekit.places import scan_parquet
+from tracekit.files.places import scan_parquet
 from tracekit.store.folder import Store
 
 _ENTITY = {

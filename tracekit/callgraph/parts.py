@@ -16,7 +16,7 @@ import polars as pl
 
 from tracekit.callgraph.arrays import Floats, Ints
 from tracekit.errors import TracekitError
-from tracekit.places import parquet_metadata, scan_parquet
+from tracekit.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 
 #: Rows that are worked on at once; about 400 bytes each while that lasts.

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from tracekit.cli._streams import ReaderGoneError, drop_output, fit_streams, visible
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.places import told as told_of_a_store
+from tracekit.files.places import told as told_of_a_store
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}

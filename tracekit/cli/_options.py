@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from tracekit.errors import TracekitError
-from tracekit.places import place
+from tracekit.files.places import place
 
 StoreArgument = Annotated[
     Path,

@@ -203,7 +203,7 @@ def _cell_text(value: object) -> str:
 
 def write_frame(frame: Any, path: Any, output_format: str) -> None:
     """Write a polars frame to a file; the format 'table' means the one of the file's ending."""
-    from tracekit.replacing import replaced_file
+    from tracekit.files.replacing import replaced_file
 
     kind = path.suffix.lstrip(".") if output_format == "table" else output_format
     with replaced_file(path) as made:

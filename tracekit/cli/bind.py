@@ -13,7 +13,7 @@ from tracekit.cli._output import print_json, print_sentence, print_table, progre
 if TYPE_CHECKING:
     import polars as pl
 
-    from tracekit.replay.vcpus.run import VcpuRun
+    from tracekit.binding.run import VcpuRun
 
 
 def command(
@@ -61,8 +61,8 @@ def command(
     Example: tracekit bind mystore --fit fit --repeat 10 --out bound
     """
     import tracekit
-    from tracekit.replay.vcpus.folder import document
-    from tracekit.replay.vcpus.run import USUAL
+    from tracekit.binding.folder import document
+    from tracekit.binding.run import USUAL
 
     with progress() as shown:
         run = tracekit.bind(

@@ -10,7 +10,7 @@ import typer
 from tracekit.cli._options import EngineOption, JsonOption, size_bytes
 from tracekit.cli._output import print_json, print_table, progress
 from tracekit.cli._streams import visible
-from tracekit.places import place
+from tracekit.files.places import place
 
 
 def command(
@@ -84,7 +84,7 @@ def command(
 def _document(summary: object) -> dict[str, object]:
     import dataclasses
 
-    from tracekit.store import IngestSummary
+    from tracekit.ingest import IngestSummary
 
     assert isinstance(summary, IngestSummary)  # noqa: S101 - narrows the lazily imported type
     return {

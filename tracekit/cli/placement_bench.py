@@ -41,8 +41,8 @@ def command(
     Example: tracekit placement-bench --out placements
     """
     import tracekit
-    from tracekit.replay.placement_study import PlacementStudy
-    from tracekit.replay.solver_study import SolverStudy
+    from tracekit.replay.studies.placement_study import PlacementStudy
+    from tracekit.replay.studies.solver_study import SolverStudy
 
     with progress() as shown:
         found = tracekit.placement_bench(

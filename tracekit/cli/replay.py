@@ -71,7 +71,7 @@ def command(
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
     import tracekit
-    from tracekit.replay.run_folder import manifest_of
+    from tracekit.replay.runs.run_folder import manifest_of
 
     with progress() as shown:
         run = tracekit.replay(
@@ -110,7 +110,7 @@ SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
 
 def _left_out(run: Any) -> list[str]:
     """What no policy can place."""
-    from tracekit.replay.workload_checks import too_large
+    from tracekit.replay.workload.feasible import too_large
 
     clause = too_large(run.workload)
     count = len(run.workload.too_large())
@@ -131,7 +131,7 @@ def _moved(run: Any) -> list[str]:
 
 def _compared(run: Any) -> list[str]:
     """Sentences on which policies differ over several orders of arrival."""
-    from tracekit.replay.compare import sentences
+    from tracekit.replay.runs.compare import sentences
 
     if run.differences is None:
         return []

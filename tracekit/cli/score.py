@@ -14,7 +14,7 @@ from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.errors import CheckFailedError
 
 if TYPE_CHECKING:
-    from tracekit.replay.scoring import Scored
+    from tracekit.replay.cases.scoring import Scored
 
 
 _NODES_SHOWN = 10

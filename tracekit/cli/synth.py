@@ -35,7 +35,7 @@ def command(
     """
     import tracekit
     from tracekit import units
-    from tracekit.parts import parse_parts
+    from tracekit.files.parts import parse_parts
 
     with _output.progress() as progress:
         summary = tracekit.synth(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit
 
 from tracekit.errors import TracekitError, nearest
-from tracekit.parts import Parts, parse_parts
+from tracekit.files.parts import Parts, parse_parts
 from tracekit.sources import Archives, Source, TableFormat, all_sources, get_source
 
 

@@ -19,7 +19,7 @@ from tracekit.fetch.meter import Meter
 from tracekit.fetch.part import disk_error
 from tracekit.fetch.plan import Wanted, plan
 from tracekit.fetch.retry import FetchError, Retries
-from tracekit.lock import held
+from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress
 
 Outcome = Literal["fetched", "resumed", "known"]

@@ -9,8 +9,8 @@ from typing import Any
 import polars as pl
 
 from tracekit._version import VERSION
+from tracekit.files.result_folder import ResultFolder
 from tracekit.fit.run import Fit
-from tracekit.result_folder import ResultFolder
 
 SCHEMA = "tracekit/fit/1"
 FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)

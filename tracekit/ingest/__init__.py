@@ -1,7 +1,5 @@
-"""From trace files to clean rows: whatever the container, in blocks, with rejects apart."""
+"""The ingest: trace files into a store, sorted and checked, one transaction per file."""
 
-from tracekit.ingest.discover import TraceFile, discover
-from tracekit.ingest.read import Reading, read_file
-from tracekit.ingest.validate import CleanBlock
+from tracekit.ingest.write import IngestSummary, ingest
 
-__all__ = ["CleanBlock", "Reading", "TraceFile", "discover", "read_file"]
+__all__ = ["IngestSummary", "ingest"]

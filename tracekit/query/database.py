@@ -14,7 +14,7 @@ import duckdb
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.places import is_remote, snapshot, told
+from tracekit.files.places import is_remote, snapshot, told
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
 from tracekit.store.views import base_views, query_views

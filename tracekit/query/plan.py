@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.places import is_remote, parquet_metadata, telling
+from tracekit.files.places import is_remote, parquet_metadata, telling
 from tracekit.query.engine import AnyDatabase, open_database
 from tracekit.query.reach import Reach, advice_on, measure_reach
 from tracekit.spark import check_engine, is_spark

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.places import filesystem, within
+from tracekit.files.places import filesystem, within
 
 #: So much of a file is read to learn the rate of the network.
 _SAMPLE_BYTES = 32 << 20

@@ -13,11 +13,11 @@ import polars as pl
 
 from tracekit.analysis import analyze
 from tracekit.analysis.results import all_results
+from tracekit.binding.folder import FRAMES as BIND_FRAMES
 from tracekit.callgraph.run import callgraph
 from tracekit.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.fit.folder import frames as fit_frames
 from tracekit.fit.run import fit_store
-from tracekit.replay.vcpus.folder import FRAMES as BIND_FRAMES
 from tracekit.store.folder import Store
 from tracekit.store.manifest import NAME as MANIFEST
 

@@ -10,10 +10,10 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.places import found_from, place
+from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
-from tracekit.replay.run_folder import RUN_FOLDER
+from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.report.computed import Computed
 from tracekit.report.sizing_run import SizingRun, read_sizing
 from tracekit.sizing.run_folder import SIZING_FOLDER

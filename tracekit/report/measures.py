@@ -8,7 +8,7 @@ from typing import Literal
 
 import polars as pl
 
-from tracekit.replay.run import BOUND
+from tracekit.replay.runs.run import BOUND
 from tracekit.report.policies import tested
 from tracekit.report.words import number, percent
 

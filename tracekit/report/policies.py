@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.run import BOUND, OBSERVED
+from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.palette import POLICY_SLOTS, color
 
 #: Rows of a run that are no policy under test.

@@ -16,11 +16,12 @@ from markupsafe import Markup
 from tracekit._version import VERSION
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
+from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.query.database import Database
-from tracekit.replacing import replaced_file
-from tracekit.report import contents, palette
+from tracekit.report import palette
 from tracekit.report.blocks import block
+from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings

@@ -10,7 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.places import is_remote
+from tracekit.files.places import is_remote
 from tracekit.sizing.run_folder import SIZING_FOLDER
 
 #: Frames of the run folder that a report shows; those in brackets of a run may be absent.

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from tracekit import parameters
 from tracekit.errors import TracekitError
-from tracekit.replay import parameters
 from tracekit.sizing.agent.need_torch import require
 from tracekit.sizing.agent.weights import Model, load_model
 from tracekit.sizing.kernels import CHANNELS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray, State, World
 
 #: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray, State, World
 
 KEPT, RESIZED, MOVED, INFEASIBLE = range(4)

@@ -19,14 +19,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from tracekit import parameters
 from tracekit._version import VERSION
-from tracekit.places import named_from
-from tracekit.replay import parameters
-from tracekit.replay.values import spell
-from tracekit.result_folder import ResultFolder
+from tracekit.files.places import named_from
+from tracekit.files.result_folder import ResultFolder
 from tracekit.sizing.agent.weights import save_model
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import claims, sentences
+from tracekit.values import spell
 
 SCHEMA = "tracekit/size/1"
 SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)

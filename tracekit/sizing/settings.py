@@ -8,8 +8,8 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay import parameters
-from tracekit.replay.parameters import About
+from tracekit import parameters
+from tracekit.parameters import About
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -10,9 +10,9 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
+from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay import parameters
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.agent.weights import Model

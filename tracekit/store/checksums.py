@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 from isal.isal_zlib import crc32
 
-from tracekit.places import open_whole, parquet_file
+from tracekit.files.places import open_whole, parquet_file
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quality import SOURCES, quality_tables

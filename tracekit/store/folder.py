@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError
-from tracekit.places import place, telling
+from tracekit.files.places import place, telling
 from tracekit.store.manifest import Manifest, read_manifest
 
 STAGING = ".staging"

@@ -11,7 +11,7 @@ from typing import Any
 
 from tracekit import shape
 from tracekit.errors import TracekitError
-from tracekit.places import told
+from tracekit.files.places import told
 
 FORMAT_VERSION = 3
 #: Format 2 has no checksums.

@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.result_folder import is_sealed, layout_of
+from tracekit.files.result_folder import is_sealed, layout_of
 from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import NAME
 from tracekit.study import STUDY_FOLDER

@@ -11,7 +11,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracekit.engine_errors import is_of_an_engine, system_error
 from tracekit.errors import TracekitError
-from tracekit.places import told as told_of_a_store
+from tracekit.files.places import told as told_of_a_store
 
 P = ParamSpec("P")
 R = TypeVar("R")

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
+from tracekit.binding.hosts import room_of, room_of_file
+from tracekit.binding.model import model_of_fit, model_of_truth
+from tracekit.binding.run import USUAL, VcpuRun, replay_vcpus
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.source import source_of
-from tracekit.replay.vcpus.folder import VCPU_FOLDER, write_vcpus
-from tracekit.replay.vcpus.hosts import room_of, room_of_file
-from tracekit.replay.vcpus.model import model_of_fit, model_of_truth
-from tracekit.replay.vcpus.run import USUAL, VcpuRun, replay_vcpus
+from tracekit.replay.workload.source import source_of
 
 
 def bind(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracekit.replay.run_compare import compare_runs
+from tracekit.replay.runs.run_compare import compare_runs
 from tracekit.study import Study
 from tracekit.verbs._study import made
 
@@ -17,7 +17,7 @@ def compare(
     fail_if: Sequence[str] = (),
     out: str | Path | None = None,
 ) -> Study:
-    """What changed from one run folder to another; see ``tracekit.replay.run_compare``.
+    """What changed from one run folder to another; see ``tracekit.replay.runs.run_compare``.
 
     The study is written to ``out`` if given, for the report.
     """

@@ -4,21 +4,21 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracekit.places import place
-from tracekit.replay import explain as explaining
-from tracekit.replay.entrant import parse_entrant
-from tracekit.replay.source import source_of
+from tracekit.files.places import place
+from tracekit.replay.engine import explain as explaining
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.workload.source import source_of
 
 
 def explain(
     replayed: str | Path, policy: str, container: str, *, seed: int = 0
 ) -> explaining.Decision:
-    """Replay up to a container's decision and take that apart; see ``tracekit.replay.explain``.
+    """Replay up to a container's decision and take that apart; see ``engine.explain``.
 
     Parameters
     ----------
     replayed : path or str
-        A store, or what ``tracekit.replay.workloads.load_workload`` understands.
+        A store, or what ``tracekit.replay.workload.loaders.load_workload`` understands.
     """
     entrant = parse_entrant(policy)
     is_store = (place(replayed) / "tables").is_dir()

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tracekit import store as stores
+from tracekit.ingest import IngestSummary, write
 from tracekit.progress import SILENT, Progress
 from tracekit.spark import crew_of
-from tracekit.store import IngestSummary
 
 
 def ingest(
@@ -21,11 +20,11 @@ def ingest(
     engine: str | None = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
-    """Take trace files into a store; see ``tracekit.store.write.ingest``.
+    """Take trace files into a store; see ``tracekit.ingest.write.ingest``.
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    return stores.ingest(
+    return write.ingest(
         source,
         store,
         release=release,

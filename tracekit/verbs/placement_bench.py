@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tracekit.crew.crew import Crew
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.placement_study import PlacementStudy, study_placement
-from tracekit.replay.solver_study import SolverStudy, study_solvers
-from tracekit.store.crew import Crew
+from tracekit.replay.studies.placement_study import PlacementStudy, study_placement
+from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
 from tracekit.study import Study
 from tracekit.verbs._study import made
 
@@ -23,7 +23,7 @@ def placement_bench(
     jobs: int = 1,
     progress: Progress = SILENT,
 ) -> Study:
-    """The placement experiment of the TBESK paper; see ``tracekit.replay.placement_study``.
+    """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement_study``.
 
     Returns
     -------

@@ -6,25 +6,25 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
-from tracekit.places import place
+from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.entrant import Entrant, parse_entrant
-from tracekit.replay.kept import Kept, kept_folder
-from tracekit.replay.nearness import PARAMETER
-from tracekit.replay.placement import policies_of
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.nearness import PARAMETER
+from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
-from tracekit.replay.repeat import repeat_replay
-from tracekit.replay.replayer import Replayer
-from tracekit.replay.run import Run, choose_policies
-from tracekit.replay.run import replay as replay_once
-from tracekit.replay.run_folder import RUN_FOLDER, write_run
-from tracekit.replay.shared import shared
-from tracekit.replay.source import Source, source_of
-from tracekit.replay.workload import Workload
-from tracekit.replay.workload_checks import check_feasible
+from tracekit.replay.runs.kept import Kept, kept_folder
+from tracekit.replay.runs.repeat import repeat_replay
+from tracekit.replay.runs.replayer import Replayer
+from tracekit.replay.runs.run import Run, choose_policies
+from tracekit.replay.runs.run import replay as replay_once
+from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
+from tracekit.replay.workload.feasible import check_feasible
+from tracekit.replay.workload.shared import shared
+from tracekit.replay.workload.source import Source, source_of
+from tracekit.replay.workload.workload import Workload
 from tracekit.spark import crew_of
-from tracekit.store.crew import Crew, Workers
 
 
 def replay(
@@ -48,7 +48,7 @@ def replay(
     Parameters
     ----------
     workload : path or str, optional
-        What ``tracekit.replay.workloads.load_workload`` understands.
+        What ``tracekit.replay.workload.loaders.load_workload`` understands.
     rebalance : sequence of str
         Rebalance policies that each policy is replayed with once more; or write
         ``POLICY+REBALANCER`` among the policies.

@@ -12,12 +12,13 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 from tracekit.progress import SILENT, Progress, Task
-from tracekit.replay.bootstrap import FEWEST
+from tracekit.replay.runs.bootstrap import FEWEST
 from tracekit.report.render import render
-from tracekit.store import Store, ingest, open_store
-from tracekit.store.crew import Alone, Crew, Workers
+from tracekit.store import Store, open_store
 from tracekit.synth import write as synthesize
 from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage, Stage
 from tracekit.verbs.replay import replay_by
@@ -75,7 +76,7 @@ def run(
     Raises
     ------
     TracekitError
-        As its stages do: see ``tracekit.store.write.ingest`` and ``tracekit.verbs.replay``.
+        As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
     out = Path(out)
     _check_out(out)

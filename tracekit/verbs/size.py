@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from tracekit.callgraph.export import CHAINS
-from tracekit.places import place
+from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.inputs import choose, read_model, read_settings
 from tracekit.sizing.read import load_set

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from tracekit.places import place
+from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.vary import vary_assumptions
+from tracekit.replay.studies.vary import vary_assumptions
 from tracekit.study import Study
 from tracekit.verbs._study import made
 
@@ -23,7 +23,7 @@ def vary(
     out: str | Path | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Policies under changed assumptions; see ``tracekit.replay.vary``."""
+    """Policies under changed assumptions; see ``tracekit.replay.studies.vary``."""
     return made(
         lambda crew: vary_assumptions(
             place(store),

@@ -12,8 +12,9 @@ import pytest
 from store_support import tiny_store
 from tests_support import CALL_HEADER, csv_text
 
+from tracekit.ingest import ingest
 from tracekit.query import Database, run
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 REMOTE = {"rpc", "http", "mq"}
 Record = dict[str, Any]

@@ -4,8 +4,9 @@ from pathlib import Path
 
 from tests_support import NODE_HEADER, TraceFolder, csv_text, hex_id
 
+from tracekit.ingest import ingest
 from tracekit.query import run
-from tracekit.store import ingest, open_store
+from tracekit.store import open_store
 
 
 def test_each_defect_is_counted_with_what_was_done(traces: TraceFolder, tmp_path: Path) -> None:

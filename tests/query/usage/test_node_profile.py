@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 from tests_support import NODE_HEADER, csv_text
 
+from tracekit.ingest import ingest
 from tracekit.query import run
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 
 def store_of(tmp_path: Path, series: dict[str, tuple[list[float], list[float]]]) -> Store:

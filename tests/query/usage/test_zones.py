@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 from tests_support import TraceFolder
 
+from tracekit.ingest import ingest
 from tracekit.query import run
-from tracekit.store import Store, ingest, open_store
+from tracekit.store import Store, open_store
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 from tbesk_support import small
 
-from tracekit.replay.engine import Engine
-from tracekit.replay.placement import parse_policy
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.placement._batch import Batch
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.snapshot import Snapshot
 
 
 def test_batches_end_with_the_sampling_step_and_hold_no_more_than_asked() -> None:

@@ -11,15 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import container, snapshot, waiting
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.parameters import ParameterError
-from tracekit.replay.placement import parse_policy
+from tracekit.parameters import ParameterError
 from tracekit.replay.placement._criteria import by_type, pod_type
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.placement._topsis import closeness
 from tracekit.replay.placement._weights import ahp, combine, entropy_weights
-from tracekit.replay.snapshot import Snapshot
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.view.usage import SeriesUsage
 
 FIVE = ("cpu_milli", "memory_bytes", DISK, DISK_IO, NET)
 THIRD = 1 / 3

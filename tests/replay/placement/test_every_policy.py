@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import container, snapshot
 
-from tracekit.replay import parameters
-from tracekit.replay.decision import decide
-from tracekit.replay.filter import fits
-from tracekit.replay.placement import PlacementPolicy, all_policies, get_policy, parse_policy
-from tracekit.replay.promises import check_promises
-from tracekit.replay.snapshot import Snapshot
+from tracekit import parameters
+from tracekit.replay.engine.decision import decide
+from tracekit.replay.placement import PlacementPolicy, all_policies
+from tracekit.replay.policy.parse import get_policy, parse_policy
+from tracekit.replay.policy.promises import check_promises
+from tracekit.replay.view.filter import fits
+from tracekit.replay.view.snapshot import Snapshot
 
 POLICIES = all_policies()
 every_policy = pytest.mark.parametrize("name", POLICIES)

@@ -9,14 +9,14 @@ from hypothesis import strategies as some
 from replay_support import waiting
 from tbesk_support import FOUR, GOLDEN, POD, cluster, fitness_policy, golden
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.decision import decide
-from tracekit.replay.parameters import ParameterError
-from tracekit.replay.placement import parse_policy
+from tracekit.parameters import ParameterError
+from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement._batch import Batch
 from tracekit.replay.placement._fitness import BALANCED, COMPRESSIBLE, INCOMPRESSIBLE
 from tracekit.replay.placement._searching import BatchFitness
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.usage import SeriesUsage
 
 
 def test_fitness_of_the_worked_example() -> None:

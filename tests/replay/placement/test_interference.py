@@ -8,9 +8,9 @@ import pytest
 from replay_support import container
 
 from tracekit.errors import TracekitError
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.placement import parse_policy
-from tracekit.replay.snapshot import Placed, Snapshot
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Placed, Snapshot
 
 #: node, millicores, service
 ROWS = [(0, 2000, "a"), (0, 4000, "b"), (1, 4000, "b"), (2, 1000, "s")]

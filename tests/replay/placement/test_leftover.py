@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from replay_support import container, snapshot
 from tests_support import shared_data
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.decision import decide
-from tracekit.replay.placement import PlacementPolicy, parse_policy
-from tracekit.replay.snapshot import Container
+from tracekit.replay.engine.decision import decide
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Container
 
 IntArray = NDArray[np.int64]
 MIB = 2**20

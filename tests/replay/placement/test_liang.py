@@ -15,18 +15,18 @@ from hypothesis import strategies as some
 from numpy.typing import NDArray
 from replay_support import waiting, workload
 
-from tracekit.replay.cluster import Cluster
-from tracekit.replay.placement import parse_policy
 from tracekit.replay.placement._extender import total
 from tracekit.replay.placement._load_variance import balance_scores, variances_after
 from tracekit.replay.placement._measured import DISK_IO, NET
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.cmdn import faithful_scores
 from tracekit.replay.placement.least_allocated import LeastAllocated
-from tracekit.replay.run import replay
-from tracekit.replay.run_folder import manifest_of
-from tracekit.replay.snapshot import Snapshot
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.run_folder import manifest_of
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.view.usage import SeriesUsage
 
 RESOURCES = ("cpu_milli", "memory_bytes", DISK_IO, NET)
 EXTENDER_ALONE = "builtin=none,weight=1"

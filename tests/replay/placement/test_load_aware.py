@@ -12,11 +12,11 @@ from hypothesis import strategies as some
 from numpy.typing import NDArray
 from replay_support import container, snapshot, workload
 
-from tracekit.replay.engine import Engine
-from tracekit.replay.kinds import Question, all_kinds
-from tracekit.replay.placement import get_policy, parse_policy
+from tracekit.replay.cases.kinds import Question, all_kinds
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.placement._load import LoadAware
-from tracekit.replay.seeds import stream
+from tracekit.replay.policy.parse import get_policy, parse_policy
+from tracekit.seeds import stream
 
 POLICIES = (
     "target_load_packing",

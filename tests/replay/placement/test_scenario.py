@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from replay_support import workload
 
-from tracekit.replay.engine import Engine
-from tracekit.replay.placement import parse_policy
-from tracekit.replay.seeds import stream
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.seeds import stream
 
 #          cpu   memory
 NODES = [(1000, 4000), (2000, 1000), (4000, 4000)]

@@ -12,13 +12,13 @@ from hypothesis import strategies as some
 from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
-from tracekit.replay.engine import Engine
-from tracekit.replay.placement import parse_policy
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness, decode
-from tracekit.replay.snapshot import Container, Snapshot
-from tracekit.replay.workloads.paper000 import Paper000
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.loaders.paper000 import Paper000
 
 SEARCHING = ["bes", "tbesk", "tpso", "tsbo", "tssa"]
 

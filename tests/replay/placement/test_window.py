@@ -8,11 +8,11 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.engine import Engine
-from tracekit.replay.placement import parse_policy
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.placement._window import nodes_to_find, search
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
 from tracekit.replay.placement.first_fit import FirstFit
+from tracekit.replay.policy.parse import parse_policy
 
 COUNTS = [
     (99, 0, 99),

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from replay_support import container, snapshot
 
-from tracekit.replay.parameters import ParameterError
-from tracekit.replay.placement import _beta, get_policy, parse_policy
+from tracekit.parameters import ParameterError
+from tracekit.replay.placement import _beta
 from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._integers import divide, half_away, to_int
 from tracekit.replay.placement.load_variation_risk_balancing import risk_score
 from tracekit.replay.placement.target_load_packing import packing_score
+from tracekit.replay.policy.parse import get_policy, parse_policy
 
 GIB = 2**30
 

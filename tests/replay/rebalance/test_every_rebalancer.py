@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rebalance_support import running
 
+from tracekit import parameters
 from tracekit.errors import TracekitError
-from tracekit.replay import parameters
 from tracekit.replay.rebalance import all_rebalancers, get_rebalancer, parse_rebalancer
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 POLICIES = all_rebalancers()
 every_policy = pytest.mark.parametrize("name", POLICIES)

@@ -6,7 +6,7 @@ import pytest
 from rebalance_support import Running, running
 
 from tracekit.replay.rebalance import parse_rebalancer
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 HIGH = "high_node_utilization"
 #: n0 and n2 are under 20 percent, n1 is not; n0 is used least.

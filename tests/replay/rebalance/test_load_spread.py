@@ -12,7 +12,7 @@ from rebalance_support import Running, running
 
 from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.rebalance.load_spread import excess_of
-from tracekit.replay.usage import SeriesUsage
+from tracekit.replay.view.usage import SeriesUsage
 
 NODES = [(1000, 1000)] * 3
 #: Loads .9, .4, .2: the mean is .5.

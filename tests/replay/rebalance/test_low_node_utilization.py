@@ -12,7 +12,7 @@ from rebalance_support import Running, running
 
 from tracekit.replay.rebalance import parse_rebalancer
 from tracekit.replay.rebalance._container_usage import measured_amounts
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 LOW = "low_node_utilization"
 LEVEL = "thresholds=cpu:{0}+memory:{0},target_thresholds=cpu:{1}+memory:{1}"

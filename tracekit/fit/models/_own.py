@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TypeVar
 
 from tracekit.errors import TracekitError
 
-if TYPE_CHECKING:
-    from tracekit.fit.models import Model
+T = TypeVar("T")
 
 
-def load_own_model(path: Path, kind: type[Model]) -> Model:
+def load_own_model(path: Path, kind: type[T]) -> T:
     """The model of a file; raises TracekitError when it is not there, fails, or holds none."""
     hint = "write MODEL = Model(title=..., build=lambda seed: a scikit-learn regressor)"
     if not path.is_file():

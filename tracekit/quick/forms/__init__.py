@@ -16,7 +16,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit import registry
-from tracekit.places import scan_parquet
+from tracekit.files.places import scan_parquet
 from tracekit.query.engine import AnyDatabase
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store

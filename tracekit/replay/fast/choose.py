@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.replay.engine.placer import Clock, MakePlacer, Placer, PlainPlacer
+from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.rows import RowsPlacer
-from tracekit.replay.placer import Clock, MakePlacer, Placer, PlainPlacer
-from tracekit.replay.state import ReplayState
-from tracekit.replay.workload import Workload
-
-#: From this many containers on, compiled code repays its import, and its one compilation.
-WORTH_COMPILING = 10_000
+from tracekit.replay.workload.workload import WORTH_COMPILING, Workload
 
 
 def suited_placer(load: Workload) -> MakePlacer:

@@ -7,7 +7,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import Direct
+from tracekit.jit import Direct
+from tracekit.replay.engine.placer import Clock
+from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
 from tracekit.replay.fast.leaves import MOVES, OWED, empty_leaves
@@ -15,8 +17,6 @@ from tracekit.replay.fast.place import Choice, Nodes, Shapes, left, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.sight import sight
-from tracekit.replay.placer import Clock
-from tracekit.replay.state import ReplayState
 
 IntArray = NDArray[np.int64]
 

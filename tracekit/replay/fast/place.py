@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.replay.fast.leaves import MOVES, OWED, Leaves, fill, move
 from tracekit.replay.fast.search import (
     BoolArray,

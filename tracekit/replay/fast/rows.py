@@ -10,15 +10,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.choice import best
-from tracekit.replay.decision import Turn, looked_at
+from tracekit.replay.engine.decision import Turn, looked_at
+from tracekit.replay.engine.placer import Clock
+from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.shapes import shapes_of
-from tracekit.replay.filter import fits
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placement._split import SplitPolicy
-from tracekit.replay.placer import Clock
-from tracekit.replay.snapshot import Container, Snapshot
-from tracekit.replay.state import ReplayState
+from tracekit.replay.view.choice import best
+from tracekit.replay.view.filter import fits
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 IntArray = NDArray[np.int64]
 
@@ -105,7 +105,7 @@ class RowsPlacer:
                 self._rows.clear()
 
     def _decide(self, index: int, snapshot: Snapshot, container: Container) -> int | None:
-        """As ``tracekit.replay.decision.decide`` reads, with what is known already."""
+        """As ``tracekit.replay.engine.decision.decide`` reads, with what is known already."""
         state, policy = self._state, self._state.policy
         row = self._row(index, snapshot, container)
         open_nodes = state.open_nodes(index)

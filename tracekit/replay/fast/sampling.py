@@ -1,7 +1,7 @@
 """Samples of a cluster, compiled: one pass over the containers and one over the nodes a step.
 
 Means over the nodes are left to numpy, which adds pairwise: so every bit is as in
-``tracekit.replay.sampling.PlainSampler``.
+``tracekit.replay.engine.sampling.PlainSampler``.
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled, compiled_for
-from tracekit.replay.measures import columns
-from tracekit.replay.sampling import Counted, chunks, joined
-from tracekit.replay.workload import Workload
+from tracekit.jit import compiled, compiled_for
+from tracekit.replay.engine.measures import columns
+from tracekit.replay.engine.sampling import Counted, chunks, joined
+from tracekit.replay.workload.workload import Workload
 
 IntArray = NDArray[np.int64]
 ShortArray = NDArray[np.int32]
@@ -33,7 +33,7 @@ _BLOCK = types.Array(types.float64, 3, "C")
 
 
 class CompiledSampler:
-    """Samples as ``tracekit.replay.sampling.PlainSampler`` does, sums in the same order."""
+    """Samples as ``tracekit.replay.engine.sampling.PlainSampler`` does, sums in the same order."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load
@@ -65,7 +65,7 @@ class CompiledSampler:
             yield made.fractions
 
     def measures(self) -> dict[str, NDArray[Any]]:
-        """Measures of all steps sampled, as ``tracekit.replay.measures.columns`` names them."""
+        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
         return joined(self._measured)
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:

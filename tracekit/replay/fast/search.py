@@ -7,9 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.choice import DECIMALS
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.replay.fast.leaves import LEAVES, Leaves
+from tracekit.replay.view.choice import DECIMALS
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

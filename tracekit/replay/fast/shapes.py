@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.workload import Workload
+from tracekit.replay.workload.workload import Workload
 
 IntArray = NDArray[np.int64]
 

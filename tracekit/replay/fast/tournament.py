@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.replay.fast.search import BoolArray, Scorer, Workspace, evaluate, rounded
 
 IntArray = NDArray[np.int64]

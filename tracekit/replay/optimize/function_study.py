@@ -14,16 +14,15 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit import parameters
+from tracekit.crew.crew import Alone, Crew, OnProgress
+from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress
-from tracekit.replay import parameters
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.ranking import against, mean_ranks
 from tracekit.replay.optimize.searches import all_searches, get_search
 from tracekit.replay.optimize.variants import VARIANTS, Variant, problem
-from tracekit.replay.parameters import About
-from tracekit.replay.seeds import stream
-from tracekit.store.crew import Alone, Crew
-from tracekit.store.stage import OnProgress
+from tracekit.seeds import stream
 from tracekit.study import Study
 
 FloatArray = NDArray[np.float64]

@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay import parameters
+from tracekit import parameters
+from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.parameters import About
 
 FloatArray = NDArray[np.float64]
 State = TypeVar("State", bound=Flock)

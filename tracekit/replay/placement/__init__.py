@@ -10,18 +10,16 @@ import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit import registry
-from tracekit.errors import TracekitError, unknown_name
-from tracekit.replay import parameters
-from tracekit.replay.choice import Tie
-from tracekit.replay.parameters import About
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit import parameters, registry
+from tracekit.errors import TracekitError
+from tracekit.parameters import About
+from tracekit.replay.view.choice import Tie
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 Scores = NDArray[np.int64] | NDArray[np.float64]
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls"]
@@ -190,44 +188,3 @@ class PlacementPolicy:
 def all_policies() -> dict[str, type[PlacementPolicy]]:
     """Every placement policy, by name."""
     return registry.subclasses(sys.modules[__name__], PlacementPolicy)
-
-
-def policies_of(word: str) -> list[str]:
-    """The names that ``all`` or ``common`` stands for, in order; any other text is one policy."""
-    known = all_policies()
-    if word == "common":
-        return sorted(name for name, kind in known.items() if kind.common)
-    return sorted(known) if word == "all" else [word]
-
-
-def get_policy(name: str) -> type[PlacementPolicy]:
-    """The policy of that name, of one of its aliases, or of a user's own file ``PATH.py``."""
-    if name.endswith(".py"):
-        from tracekit.replay.own_policy import load_own_policy  # noqa: PLC0415 - it builds on this
-
-        return load_own_policy(Path(name))
-    plain = name
-    for vendor in VENDORS:
-        plain = plain.removeprefix(vendor)
-    for known, policy in all_policies().items():
-        if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
-            return policy
-    raise unknown_name("policy", name, all_policies(), listing="tracekit list policies")
-
-
-def parse_policy(text: str) -> PlacementPolicy:
-    """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
-    name, given = parameters.split(text)
-    return build_policy(get_policy(name), given)
-
-
-def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """A policy with parameters given as text; ``near_weight`` is a parameter of all of them."""
-    if "near_weight" in given and "near_weight" not in parameters.names(kind):
-        from tracekit.replay.nearness import near_kind  # noqa: PLC0415 - it builds on this
-
-        kind = near_kind(kind)
-    made: Any = parameters.build(kind, f"policy {kind.name()}", given)
-    if not isinstance(made, PlacementPolicy):
-        raise TypeError(kind)
-    return made

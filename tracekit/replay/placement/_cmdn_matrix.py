@@ -13,8 +13,8 @@ from tracekit.replay.placement._measured import (
     used_amount,
     used_fraction,
 )
-from tracekit.replay.resources import BASE
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import BASE
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET
-from tracekit.replay.resources import CPU, MEMORY
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import CPU, MEMORY
 
 FloatArray = NDArray[np.float64]
 PodType = Literal["compressible", "incompressible", "balanced"]

@@ -12,13 +12,13 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._measured import used_amount
 from tracekit.replay.placement._split import SplitPolicy
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.least_allocated import LeastAllocated
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 IntArray = NDArray[np.int64]
 Builtin = Literal["default", "none"]

@@ -12,11 +12,11 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, ParameterError
+from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._measured import DISK, NET
-from tracekit.replay.resources import CPU, MEMORY
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import CPU, MEMORY
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

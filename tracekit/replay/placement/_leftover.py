@@ -11,8 +11,8 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.resources import BASE
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import BASE
 
 Leftover = Literal["amount", "fraction"]
 

@@ -10,8 +10,8 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.resources import BASE, CPU
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import BASE, CPU
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

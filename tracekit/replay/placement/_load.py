@@ -12,11 +12,11 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads
 from tracekit.replay.placement._metrics import TYPES, Reading, average_and_deviation
-from tracekit.replay.recorded import Recorded
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.recorded import Recorded
+from tracekit.replay.view.snapshot import Snapshot
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 
-from tracekit.replay.recorded import Metric
+from tracekit.replay.view.recorded import Metric
 
 Reading = Callable[[Sequence[Metric], str], tuple[float, float]]
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
-from tracekit.replay.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.neighbours import Aggregation
 from tracekit.vcpu.sums import sums

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.placement._balance import balance, legacy_balance
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.placement._integers import half_away
-from tracekit.replay.pod import Pod, PodContainer
-from tracekit.replay.recorded import Recorded
-from tracekit.replay.resources import CPU
-from tracekit.replay.snapshot import Container, Placed
+from tracekit.replay.view.pod import Pod, PodContainer
+from tracekit.replay.view.recorded import Recorded
+from tracekit.replay.view.snapshot import Container, Placed
+from tracekit.replay.workload.resources import CPU
 
 IntArray = NDArray[np.int64]
 

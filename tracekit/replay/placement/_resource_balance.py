@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from tracekit.replay.placement._extender import has_room
 from tracekit.replay.placement._load_variance import balance_scores
 from tracekit.replay.placement._measured import used_amount
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 def balance_resource(

@@ -13,12 +13,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.parameters import About
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
-from tracekit.replay.parameters import About
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 from tracekit.replay.placement._fitness import PENALTY, FitnessPolicy
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -78,7 +78,7 @@ class BatchFitness:
     def __init__(
         self, policy: FitnessPolicy, snapshot: Snapshot, batch: Batch, objective: str = "score"
     ) -> None:
-        from tracekit.replay.fast import batch_fitness  # noqa: PLC0415 - numba is slow to import
+        from tracekit.replay.placement import _batch_fitness as batch_fitness  # noqa: PLC0415 - numba is slow to import
 
         self._judge = batch_fitness.judge
         nodes = np.arange(len(snapshot.capacity))

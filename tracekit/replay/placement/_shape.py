@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import ParameterError
+from tracekit.parameters import ParameterError
 from tracekit.replay.placement._integers import divide
 
 Shape = tuple[tuple[int, int], ...]

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.placement import PlacementPolicy, Scores
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,9 +12,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.pod import Amounts, Pod, PodContainer, add, maximum
-from tracekit.replay.resources import BASE, amounts
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.pod import Amounts, Pod, PodContainer, add, maximum
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import BASE, amounts
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

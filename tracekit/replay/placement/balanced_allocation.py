@@ -9,13 +9,13 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, Pairs, ParameterError
+from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.placement import _balance as forms
 from tracekit.replay.placement._legacy import legacy_fractions
-from tracekit.replay.requested import check_weights, shares
-from tracekit.replay.resources import full_name
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.requested import check_weights, shares
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import full_name
 
 Form = Literal["v1_22", "v1_36", "legacy_100", "legacy_10"]
 _LEGACY = {"legacy_100": 100, "legacy_10": 10}

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._measured import DISK_IO, fraction_after
-from tracekit.replay.resources import CPU
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import CPU
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tracekit.replay.placement._extender import ExtenderPolicy
 from tracekit.replay.placement._measured import DISK_IO
 from tracekit.replay.placement._resource_balance import balance_resource
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

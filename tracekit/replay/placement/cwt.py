@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, ParameterError
+from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._criteria import (
     CRITERIA,
@@ -21,7 +21,7 @@ from tracekit.replay.placement._criteria import (
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET, fraction_after
 from tracekit.replay.placement._topsis import Ideal, closeness
 from tracekit.replay.placement._weights import CONSISTENCY_LIMIT, ahp, combine, entropy_weights
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

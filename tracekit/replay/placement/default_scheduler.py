@@ -9,13 +9,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.choice import Tie
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._window import nodes_to_find, search
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation, Form
 from tracekit.replay.placement.least_allocated import LeastAllocated
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.choice import Tie
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

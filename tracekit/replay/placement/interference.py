@@ -10,10 +10,10 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._neighbours import Profile, node_scores, of_fit
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,10 +8,10 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, Pairs
+from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
-from tracekit.replay.requested import Share, check_weights, shares, weighted_mean
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.requested import Share, check_weights, shares, weighted_mean
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -10,12 +10,12 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Scores
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._trimaran import metric_provider, mu_sigma, pod_claims
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 

@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, ParameterError
+from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._integers import half_away
@@ -20,7 +20,7 @@ from tracekit.replay.placement._trimaran import (
     node_claims,
     pod_claims,
 )
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 Weights = tuple[tuple[str, float], ...]

@@ -10,8 +10,8 @@ from numpy.typing import NDArray
 
 from tracekit.metrics.debris_rate import debris_rate
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.resources import BASE
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import BASE
 
 
 @dataclass(frozen=True, kw_only=True)

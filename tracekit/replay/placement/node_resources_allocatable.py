@@ -9,11 +9,11 @@ from typing import Annotated, Any, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, Pairs, ParameterError
+from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._integers import divide
-from tracekit.replay.resources import full_name
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import full_name
 
 
 @dataclass(frozen=True, kw_only=True)

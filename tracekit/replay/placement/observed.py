@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,12 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Scores
 from tracekit.replay.placement._integers import to_int
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._metrics import Reading, first_level
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 Models = tuple[tuple[str, float, float, float], ...]

@@ -9,12 +9,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About, Pairs
+from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._shape import Shape, broken_linear, check_shape
-from tracekit.replay.requested import Share, check_weights, shares
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.requested import Share, check_weights, shares
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: Points score 0..10, nodes 0..100.
 _SCALE = 10

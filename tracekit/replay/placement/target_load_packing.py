@@ -9,14 +9,14 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._metrics import Reading, last_level
 from tracekit.replay.placement._prediction import Predictor
 from tracekit.replay.placement._trimaran import metric_provider
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 

@@ -16,12 +16,11 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit import registry
+from tracekit import parameters, registry
 from tracekit.errors import unknown_name
-from tracekit.replay import parameters
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import VENDORS, Reads
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.resources import BASE
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.resources import BASE
 
 
 def measured_amounts(snapshot: Snapshot) -> NDArray[np.int64]:

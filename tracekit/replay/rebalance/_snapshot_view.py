@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 from tracekit.replay.rebalance._container_usage import measured_amounts
 from tracekit.replay.rebalance._eviction import Acceptance, Candidates, View
 from tracekit.replay.rebalance._order import quality_of_service, turns
-from tracekit.replay.resources import BASE, CPU, PODS
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.resources import BASE, CPU, PODS
 
 IntArray = NDArray[np.int64]
 UsageSource = Literal["requests", "metrics_server", "prometheus"]

@@ -10,8 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import ParameterError
-from tracekit.replay.resources import full_name
+from tracekit.parameters import ParameterError
+from tracekit.replay.workload.resources import full_name
 
 #: Percent by resource; written ``cpu:20+memory:20``.
 Thresholds = tuple[tuple[str, float], ...]

@@ -8,13 +8,13 @@ from typing import Annotated, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
 from tracekit.replay.rebalance._eviction import Plan, View, evictions, target_amounts
 from tracekit.replay.rebalance._snapshot_view import view_of
 from tracekit.replay.rebalance._thresholds import Thresholds
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 _FULL = 100.0
 

@@ -8,12 +8,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance._container_usage import measured_amounts
-from tracekit.replay.resources import full_name
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.resources import full_name
 
 FloatArray = NDArray[np.float64]
 

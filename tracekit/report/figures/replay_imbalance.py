@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.replay.run import OBSERVED
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report import over_time
 from tracekit.report.figures import Figure
 from tracekit.report.measures import SAME

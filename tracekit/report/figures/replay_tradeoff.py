@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.run import BOUND
+from tracekit.replay.runs.run import BOUND
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.measures import SAME, complete

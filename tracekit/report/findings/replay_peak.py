@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.run import OBSERVED
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
 from tracekit.report.measures import bound_of, complete, present, values

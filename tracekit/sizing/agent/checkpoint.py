@@ -8,7 +8,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from tracekit.replay import parameters
+from tracekit import parameters
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import Epoch, Trainer
 from tracekit.sizing.agent.weights import Float32Array

@@ -2,23 +2,41 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 import numpy as np
 
 from tracekit.sizing.agent.backdate import Backdater
-from tracekit.sizing.kernels import CHANNELS
+from tracekit.sizing.agent.memory import Memory
+from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
+from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.world import CYCLES_SEEN
 
-if TYPE_CHECKING:
-    from tracekit.sizing.agent.train import Trainer
+
+class Agent(Protocol):
+    """What an epoch asks of the agent in training."""
+
+    policy: Ddqn
+    settings: Settings
+    sizes: FloatArray
+    memory: Memory
+
+    def choose(self, simulation: Simulation) -> IntArray:
+        """Sizes for the containers due."""
+
+    def allowed(self, simulation: Simulation, containers: IntArray) -> BoolArray:
+        """The sizes containers could have now."""
+
+    def learn(self) -> float | None:
+        """One update of the network; its loss, None while the memory has too little."""
 
 
 class Running:
     """One epoch as it runs: what each container saw and did last, until its cycle ends."""
 
-    def __init__(self, trainer: Trainer, simulation: Simulation) -> None:
+    def __init__(self, trainer: Agent, simulation: Simulation) -> None:
         self._trainer, self._simulation = trainer, simulation
         policy, size = trainer.policy, simulation.part.size
         self._states = np.zeros((size, CHANNELS, CYCLES_SEEN), dtype=np.float32)

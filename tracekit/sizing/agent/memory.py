@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.sizing.agent.weights import Float32Array
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
 

@@ -14,9 +14,8 @@ from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 
-from tracekit import registry
+from tracekit import parameters, registry
 from tracekit.errors import unknown_name
-from tracekit.replay import parameters
 from tracekit.sizing.agent.weights import Model
 from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.settings import Settings

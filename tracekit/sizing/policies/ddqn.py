@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.sizing.agent.explore import greedy, one_step
 from tracekit.sizing.agent.forward import values
 from tracekit.sizing.agent.weights import Model

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.policies import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View

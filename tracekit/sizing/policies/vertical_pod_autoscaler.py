@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
-from tracekit.replay.parameters import About
+from tracekit.parameters import About
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
 from tracekit.sizing.policies import Given, Reads, SizingPolicy
 from tracekit.sizing.policies._histogram import Buckets, Histograms

@@ -16,9 +16,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit import registry
-from tracekit.replay.fast.jit import BOUND, PLACED, SCORE, Pointer
+from tracekit.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 FloatArray = NDArray[np.float64]
 

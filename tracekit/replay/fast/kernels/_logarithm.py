@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 
 FloatArray = NDArray[np.float64]
 

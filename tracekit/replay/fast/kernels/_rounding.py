@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 
 
 @compiled

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.parameters import Pairs
-from tracekit.replay.resources import PODS, full_name, is_scalar
+from tracekit.parameters import Pairs
+from tracekit.replay.workload.resources import PODS, full_name, is_scalar
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
 #: the product is exact, and a fraction that is not whole lies further from it than doubles round.

@@ -14,14 +14,14 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled, compiled_in_any_order
+from tracekit.jit import compiled, compiled_in_any_order
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._logarithm import logarithms
 from tracekit.replay.placement._criteria import CRITERIA, by_type, given, pod_type, present
 from tracekit.replay.placement._measured import measured_fraction
 from tracekit.replay.placement._weights import ahp
 from tracekit.replay.placement.cwt import Cwt
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -22,7 +22,7 @@ from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.load_variation_risk_balancing import LoadVariationRiskBalancing
-from tracekit.replay.snapshot import Snapshot
+from tracekit.replay.view.snapshot import Snapshot
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.fast.jit import compiled
+from tracekit.jit import compiled
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     Kernel,
@@ -24,7 +24,7 @@ from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
-from tracekit.replay.snapshot import Container, Snapshot
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]

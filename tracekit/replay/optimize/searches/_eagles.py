@@ -12,12 +12,12 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.mutation import Anchor, t_mutation
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.optimize.start import Start, start
-from tracekit.replay.parameters import About
 
 FloatArray = NDArray[np.float64]
 Swoop = Literal["alsattar", "source"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from tracekit.parameters import About
 from tracekit.replay.optimize.searches._eagles import EagleSearch, Swoop
 from tracekit.replay.optimize.start import Start
-from tracekit.replay.parameters import About
 
 
 @dataclass(frozen=True, kw_only=True)

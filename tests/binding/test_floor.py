@@ -1,0 +1,188 @@
+"""The compiled search against plain enumeration, on random hosts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from vcpu_support import GOLDEN, topologies
+
+from tracekit.binding.floor import Floor
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.windows import plain_candidates, score_instance, score_socket
+from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.pressure import Bound, pressure
+from tracekit.vcpu.room import make_room
+from tracekit.vcpu.topology import Topology, linux_numbering
+
+SERVICES = 6
+EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")
+
+
+def model(rng: np.random.Generator, agg: Aggregation) -> InterferenceModel:
+    return InterferenceModel(
+        cpu=rng.uniform(0.1, 1.0, SERVICES),
+        k1=rng.uniform(-0.1, 0.4, SERVICES),
+        k2=rng.uniform(0, 0.1, SERVICES),
+        agg=agg,
+    )
+
+
+@dataclass
+class Plain:
+    """The same cluster as dictionaries."""
+
+    hosts: list[Topology]
+    placed: list[dict[str, list[int]]]
+    services: list[dict[str, int]]
+
+
+def drawn(
+    hosts: list[Topology], agg: Aggregation, seed: int
+) -> tuple[Floor, Plain, np.random.Generator]:
+    """Hosts in use, reached by seating some containers and letting some of them go."""
+    rng = np.random.default_rng(seed)
+    names = [f"h{at}" for at in range(len(hosts))]
+    room = make_room(names, dict(zip(names, hosts, strict=True)))
+    count = 30
+    service, size = rng.integers(0, SERVICES, count), rng.integers(1, 5, count)
+    floor = Floor(room, model(rng, agg), service, size)
+    plain = Plain(hosts, [{} for _ in hosts], [{} for _ in hosts])
+    for instance in range(20):
+        socket = int(rng.integers(len(room.socket_vcpus)))
+        free = rng.permutation(floor.free_places(socket))[: size[instance]]
+        if len(free) == size[instance]:
+            floor.seat(instance, socket, np.sort(free))
+        if rng.random() < 0.3:
+            floor.leave(int(rng.integers(instance + 1)))
+    for instance in np.flatnonzero(floor.socket >= 0).tolist():
+        host = int(room.socket_host[floor.socket[instance]])
+        plain.placed[host][str(instance)] = floor.vcpus_of(instance)
+        plain.services[host][str(instance)] = int(service[instance])
+    return floor, plain, rng
+
+
+hosts = some.lists(topologies, min_size=1, max_size=3)
+aggregations = some.sampled_from(EVERY)
+
+
+@settings(max_examples=150)
+@given(hosts, aggregations, some.integers(0, 2**32))
+def test_what_everybody_feels_equals_the_definition(
+    given_hosts: list[Topology], agg: Aggregation, seed: int
+) -> None:
+    floor, plain, _ = drawn(given_hosts, agg, seed)
+    for host, topology in enumerate(plain.hosts):
+        for name in plain.placed[host]:
+            wanted = score_instance(
+                topology, plain.placed[host], plain.services[host], floor.model, name
+            )
+            assert floor.felt[int(name)] == pytest.approx(wanted, abs=1e-9)
+    for socket, host in enumerate(floor.room.socket_host.tolist()):
+        number = int(plain.hosts[host].sockets[socket - floor.sockets_of(host)[0]])
+        wanted = score_socket(
+            plain.hosts[host], plain.placed[host], plain.services[host], floor.model, number
+        )
+        assert floor.seats.now[socket] == pytest.approx(wanted, abs=1e-9)
+
+
+@settings(max_examples=200)
+@given(hosts, aggregations, some.booleans(), some.sampled_from([1, 2, 3]), some.integers(0, 2**32))
+def test_the_search_equals_plain_enumeration(
+    given_hosts: list[Topology], agg: Aggregation, delta: bool, step: int, seed: int
+) -> None:
+    floor, plain, rng = drawn(given_hosts, agg, seed)
+    instance = 20 + int(rng.integers(10))
+    request, service = int(floor._wanted[instance]), int(floor.seats.service[instance])
+    found: list[tuple[float, int, int, Any]] = [
+        (score, host, socket, window)
+        for host, topology in enumerate(plain.hosts)
+        for score, socket, window in plain_candidates(
+            topology,
+            plain.placed[host],
+            plain.services[host],
+            floor.model,
+            request,
+            service,
+            delta=delta,
+            step=step,
+        )
+    ]
+    chosen = floor.least_interference(instance, delta=delta, step=step)
+    if not found:
+        assert chosen is None
+        return
+    assert chosen is not None
+    socket, places = chosen
+    host = int(floor.room.socket_host[socket])
+    window = tuple((places - floor.room.offset[host]).tolist())
+    scores = {(h, w): score for score, h, _, w in found}
+    least = min(found, key=lambda one: one[0])
+    assert scores[host, window] == pytest.approx(least[0], abs=1e-9)
+    close = [one for one in found if one[0] <= least[0] + 3e-12]
+    if len({one[0] for one in close}) == 1:
+        assert (host, window) == (close[0][1], close[0][3])
+
+
+@settings(max_examples=40)
+@given(hosts, aggregations, some.integers(0, 2**32))
+def test_what_is_kept_of_sockets_stays_true(
+    given_hosts: list[Topology], agg: Aggregation, seed: int
+) -> None:
+    floor, _, rng = drawn(given_hosts, agg, seed)
+    for instance in range(20, 30):
+        kept = floor.least_interference(instance)
+        fresh = Floor(floor.room, floor.model, floor.seats.service, floor._wanted)
+        for other in np.flatnonzero(floor.socket >= 0).tolist():
+            socket = int(floor.socket[other])
+            places = floor.seats.places[other, : floor.seats.size[other]].copy()
+            fresh.seat(other, socket, places)
+        anew = fresh.least_interference(instance)
+        assert (kept is None) == (anew is None)
+        if kept is not None and anew is not None:
+            assert kept[0] == anew[0]
+            assert kept[1].tolist() == anew[1].tolist()
+            floor.seat(instance, *kept)
+        if rng.random() < 0.5:
+            floor.leave(int(rng.integers(20)))
+
+
+def test_the_floor_and_the_one_pass_agree() -> None:
+    rng = np.random.default_rng(5)
+    names = [f"h{at}" for at in range(40)]
+    room = make_room(names, dict.fromkeys(names, linux_numbering(104, 2)))
+    count = 600
+    service, size = rng.integers(0, SERVICES, count), rng.integers(1, 9, count)
+    for agg in EVERY:
+        floor = Floor(room, model(rng, agg), service, size)
+        for instance in range(count):
+            found = floor.least_interference(instance, apart=False)
+            assert found is not None
+            floor.seat(instance, *found)
+        place = np.flatnonzero(floor.seats.holder >= 0)
+        bound = Bound(floor.seats.holder[place], place, count)
+        core, socket = pressure(room, bound, floor.model.cpu[service], floor.model.agg)
+        felt = floor.model.k1[service] * core + floor.model.k2[service] * socket
+        assert floor.felt == pytest.approx(felt, abs=1e-9)
+
+
+def test_golden_socket_score() -> None:
+    case = GOLDEN["patent.socket_score"]
+    names = list(case["input"]["cpu_svc"])
+    both = np.array([case["input"]["coef(k1,k2)"][name] for name in names])
+    known = InterferenceModel(
+        cpu=np.array(list(case["input"]["cpu_svc"].values())), k1=both[:, 0], k2=both[:, 1]
+    )
+    placed = case["input"]["placed"].values()
+    service = np.array([names.index(name) for name, _ in placed])
+    room = make_room(["h"], {"h": linux_numbering(16, 2)})
+    floor = Floor(room, known, service, np.array([len(vcpus) for _, vcpus in placed]))
+    for instance, (_, vcpus) in enumerate(placed):
+        floor.seat(instance, 0, np.array(vcpus))
+    assert floor.seats.now[0] == pytest.approx(case["expected"]["score_socket"], abs=1e-9)
+    wanted = [one["score"] for one in case["expected"]["per_instance"].values()]
+    assert floor.felt == pytest.approx(wanted, abs=1e-9)

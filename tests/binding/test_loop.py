@@ -1,0 +1,217 @@
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from replay_support import Row, workload
+
+from tracekit.binding.choosers import NAMED, HostThenBind, Interference, parse_chooser
+from tracekit.binding.hosts import room_of, room_of_file
+from tracekit.binding.loop import VcpuOutcome, VcpuReplay, risen
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.run import replay_vcpus
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.workload import Workload
+
+MODEL = InterferenceModel(
+    cpu=np.array([0.5, 0.6, 0.7]), k1=np.array([0.3, 0.2, 0.1]), k2=np.array([0.05, 0.04, 0.03])
+)
+SERVICES = ("s0", "s1", "s2")
+FOREVER = 9000
+
+
+def load(rows: list[Row], nodes: int = 2, vcpus: int = 8) -> Workload:
+    return workload([(vcpus * 1000, 1000)] * nodes, rows, steps=4)
+
+
+def run(given: Workload, chooser: object, **options: object) -> VcpuOutcome:
+    service = np.array([SERVICES.index(name) for name in given.services])
+    room = room_of(given)
+    rng = np.random.default_rng(0)
+    return VcpuReplay(given, room, MODEL, service, chooser, rng, **options).run()  # type: ignore[arg-type]
+
+
+def check_exclusive(given: Workload, outcome: VcpuOutcome) -> None:
+    """At no time do two containers hold one vCPU; each is inside one socket."""
+    for now in given.times_ms.tolist():
+        held = [
+            (int(outcome.node[at]), vcpu)
+            for at in range(given.containers)
+            if 0 <= outcome.placed_ms[at] <= now < given.departure_ms[at]
+            for vcpu in outcome.vcpus[at]
+        ]
+        assert len(held) == len(set(held))
+
+
+def many(seed: int, count: int = 60, nodes: int = 4) -> Workload:
+    rng = np.random.default_rng(seed)
+    rows: list[Row] = []
+    for _ in range(count):
+        arrival = int(rng.integers(0, 4)) * 700
+        stays = int(rng.integers(1, 4000))
+        rows.append((arrival, arrival + stays, int(rng.integers(0, 4000)), 1))
+    return load(rows, nodes=nodes, vcpus=16)
+
+
+CHOOSERS = {
+    "interference": Interference(),
+    "delta": Interference(choice="delta", anti_affinity=False),
+    **NAMED,
+    "best window": HostThenBind(bind="least_interference", anti_affinity=False),
+}
+
+
+@pytest.mark.parametrize("name", CHOOSERS)
+@pytest.mark.parametrize("seed", range(4))
+def test_vcpus_belong_to_one_container_at_a_time(name: str, seed: int) -> None:
+    given = many(seed)
+    outcome = run(given, CHOOSERS[name])
+    check_exclusive(given, outcome)
+    placed = outcome.node >= 0
+    assert placed.any()
+    wanted = -(-given.request[:, 0] // 1000)
+    assert [len(vcpus) for vcpus in outcome.vcpus] == np.where(placed, wanted, 0).tolist()
+    assert all(row["placed"] + row["pending"] >= 0 for row in outcome.steps)
+
+
+@pytest.mark.parametrize("name", ["interference", "lowest_free", "least_allocated", "random_free"])
+def test_services_do_not_meet_on_a_host(name: str) -> None:
+    given = many(1)
+    outcome = run(given, CHOOSERS[name])
+    for now in given.times_ms.tolist():
+        there = [
+            (int(outcome.node[at]), given.services[at])
+            for at in range(given.containers)
+            if 0 <= outcome.placed_ms[at] <= now < given.departure_ms[at]
+        ]
+        assert len(there) == len(set(there))
+
+
+def test_lowest_ids_of_the_first_host() -> None:
+    given = load([(0, FOREVER, 2000, 1), (0, FOREVER, 1000, 1), (0, FOREVER, 2000, 1)])
+    outcome = run(given, NAMED["lowest_free"])
+    assert outcome.node.tolist() == [0, 0, 0]
+    assert outcome.vcpus == [[0, 1], [4], [2, 3]]
+
+
+def test_the_policy_avoids_siblings_while_there_is_room() -> None:
+    given = load([(0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1)])
+    outcome = run(given, Interference())
+    assert outcome.vcpus[0] == [0, 1]
+    assert len({(n, s) for n, s in zip(outcome.node, outcome.socket, strict=True)}) == 3
+    assert outcome.inflation.tolist() == [0, 0, 0]
+
+
+def test_who_finds_no_room_waits_until_some_is_freed() -> None:
+    given = load([(0, 1500, 4000, 1), (0, FOREVER, 4000, 1), (0, FOREVER, 4000, 1)], nodes=1)
+    outcome = run(given, Interference())
+    assert outcome.placed_ms.tolist() == [0, 0, 1500]
+    assert [row["pending"] for row in outcome.steps] == [1, 1, 0, 0]
+
+
+def test_a_request_of_nothing_is_bound_to_nothing() -> None:
+    given = load([(0, FOREVER, 0, 1), (0, FOREVER, 3000, 1)])
+    outcome = run(given, Interference())
+    assert outcome.node.tolist() == [0, 0]
+    assert outcome.socket.tolist() == [-1, 0]
+    assert outcome.vcpus == [[], [0, 1, 4]]
+
+
+def test_a_request_that_no_socket_has_room_for_waits() -> None:
+    given = load([(0, FOREVER, 5000, 1)])
+    assert run(given, Interference()).node.tolist() == [-1]
+
+
+def test_use_rises_with_interference_up_to_twice_the_request() -> None:
+    rows: list[Row] = [(0, FOREVER, 2000, 1), (0, FOREVER, 2000, 1)]
+    given = load(rows, nodes=1, vcpus=4)
+    given = dataclasses.replace(given, capacity=np.array([[4000, 1000]]))
+    service = np.array([0, 1])
+    room = room_of(given, sockets=1)
+    outcomes = [
+        VcpuReplay(given, room, MODEL, service, NAMED["lowest_free"],
+                   np.random.default_rng(0), respond=respond).run()
+        for respond in (True, False)
+    ]  # fmt: skip
+    felt = [0.3 * 0.6, 0.2 * 0.5]
+    assert outcomes[0].inflation == pytest.approx(felt)
+    peak = [outcome.steps[0]["cpu_max_fraction"] for outcome in outcomes]
+    assert peak[0] - peak[1] == pytest.approx(2 * sum(felt) / 4, abs=1e-6)
+    assert outcomes[0].steps[0]["inflation_vcpus"] == pytest.approx(2 * sum(felt))
+    high = risen(np.array([3990.0]), np.array([0.5]), np.array([2]))
+    assert high.tolist() == [10.0]
+
+
+def test_what_is_measured_may_differ_from_what_decides() -> None:
+    given = many(2)
+    truth = dataclasses.replace(MODEL, k1=MODEL.k1 * 2, k2=MODEL.k2 * 2)
+    plain, true = (run(given, NAMED["random_free"], truth=one) for one in (None, truth))
+    assert true.node.tolist() == plain.node.tolist()
+    assert true.vcpus == plain.vcpus
+    ran = np.isfinite(plain.inflation)
+    assert true.inflation[ran] == pytest.approx(2 * plain.inflation[ran])
+
+
+def test_a_run_compares_the_first_policy_with_the_others() -> None:
+    given = many(3, count=40, nodes=6)
+    given = dataclasses.replace(
+        given,
+        exchangeable=np.ones(given.containers, np.bool_),
+        usage=np.nan_to_num(given.usage),
+        departure_ms=np.full(given.containers, FOREVER),
+    )
+    names = ["interference", "lowest_free", "first_fit+random_free"]
+    found = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
+    assert found.summary["policy"].to_list() == names
+    assert found.repeats.height == 6
+    assert set(found.differences["against"]) == set(names[1:])
+    one = found.containers.filter(pl.col("policy") == "first_fit+random_free")
+    assert one["vcpus"].list.len().sum() > 0
+    again = replay_vcpus(given, room_of(given), MODEL, SERVICES, names, seed=1, repeats=2)
+    assert found.steps.equals(again.steps)
+    assert found.containers.equals(again.containers)
+    fewer = replay_vcpus(given, room_of(given), MODEL, SERVICES, names[::2], seed=1, repeats=2)
+    assert fewer.differences.equals(found.differences.filter(pl.col("against") == names[2]))
+    assert found.services.group_by("policy").agg(pl.col("containers").sum())[
+        "containers"
+    ].unique().to_list() == [given.containers]
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [("interferance", "no way to bind named"), ("interference[choice=x]", "must be 'score'"),
+     ("interference[step=0]", "must be at least 1"), ("nope+lowest_free", "no policy named")],
+)  # fmt: skip
+def test_an_unknown_policy_is_told(text: str, what: str) -> None:
+    given = load([(0, FOREVER, 1000, 1)])
+    with pytest.raises(TracekitError, match=what):
+        replay_vcpus(given, room_of(given), MODEL, SERVICES, [text], seed=0)
+
+
+def test_nodes_too_small_for_sockets_are_told() -> None:
+    with pytest.raises(TracekitError, match="too few"):
+        room_of(load([(0, FOREVER, 1000, 1)], vcpus=3))
+
+
+def test_hosts_may_be_described_by_a_file(tmp_path: Path) -> None:
+    given = load([(0, FOREVER, 2000, 1)])
+    (tmp_path / "odd.txt").write_text(
+        "# CPU,Core,Socket\n" + "".join(f"{v},{v // 2},{v // 4}\n" for v in range(8))
+    )
+    file = tmp_path / "hosts.csv"
+    file.write_text("node_ip,cpu_num_total,socket_num,map\nn0,,,odd.txt\nn1,8,2,\n")
+    room = room_of_file(given, file)
+    assert room.mates[[0, 1, 8, 9], 0].tolist() == [1, 0, 12, 13]
+    file.write_text("node_ip,cpu_num_total,socket_num\nn0,8,2\n")
+    with pytest.raises(TracekitError, match="does not know node 'n1'"):
+        room_of_file(given, file)
+
+
+def test_a_chooser_reads_back() -> None:
+    assert parse_chooser("interference[choice=delta]")[1] == Interference(choice="delta")
+    assert parse_chooser("host_then_bind[host=first_fit,bind=random_free]")[1] == HostThenBind(
+        host="first_fit", bind="random_free"
+    )

@@ -1,0 +1,170 @@
+"""The compiled way into coded rows, held against the careful one: same rows, rejects and counts."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER, hex_id
+
+from tracekit.read import table_file as reading_module
+from tracekit.read.coded import LINE
+from tracekit.read.discover import discover
+from tracekit.read.plan import key_kinds, kind_of
+from tracekit.read.table_file import CodedFile, Reading, open_coded, read_file
+from tracekit.read.wide import table_of
+
+WIDE_HEADER = "timestamp,msname,msinstanceid,nodeid,providerrpc_rt,providerrpc_mcr,http_mcr,http_rt"
+HEADERS = [NODE_HEADER, RESOURCE_HEADER, RATE_HEADER, CALL_HEADER, WIDE_HEADER]
+
+TIMES = [
+    "0",
+    "30000",
+    "43200000",
+    "007",
+    "30000.0",
+    "30000.5",
+    "-1",
+    "",
+    "soon",
+    "9" * 17,
+    "9" * 25,
+]
+NUMBERS = [
+    "0.5", "0.1549999999968956", "1", "-0.25", "-0", "1e-3", "5E+2", "1.5e", "nan", "inf", "abc",
+    "", "0.00012345678901234567", "1e400", "4.9e-324", "+1", " 1", "1_0", ".5", "5.", ".", "1e-30",
+    "123456789012345678901234567890", "2.7",
+]  # fmt: skip
+NAMES = [
+    hex_id("a", 0), hex_id("a", 1), hex_id("a", 2), "MS_1_POD_7", "(?)", "", "NAN", "nan", "b",
+    "b" * 8, "b" * 9, "b" * 16, "b" * 17, "b" * 63, "b" * 65, "é", "a\tb", 'say "x"', "a\rb",
+    "\x7f",
+]  # fmt: skip
+ANY = st.text(alphabet="0123456789.ae-,\0é", max_size=6)
+
+
+def _field(name: str) -> st.SearchStrategy[str]:
+    if name == "timestamp":
+        usual = TIMES
+    elif name.endswith(("usage", "value", "rt", "mcr")):
+        usual = NUMBERS
+    else:
+        usual = NAMES
+    good = st.sampled_from(usual[:3])
+    return st.one_of(good, good, good, st.sampled_from(usual), ANY)
+
+
+def _files() -> st.SearchStrategy[bytes]:
+    def lines(header: str) -> st.SearchStrategy[bytes]:
+        fields = [_field(name) for name in header.split(",")]
+        line = st.tuples(*fields).map(",".join).map(str.encode)
+        odd = st.sampled_from([b"", b",,", b"\xff\xfe,1,2,3,4", b"a" * 300])
+        rows = st.lists(st.one_of(line, line, line, odd), max_size=30)
+        return rows.map(lambda rows: b"\n".join([header.encode(), *rows]) + b"\n")
+
+    return st.sampled_from(HEADERS).flatmap(lines)
+
+
+def _compiled(path: Path, monkeypatch: pytest.MonkeyPatch) -> CodedFile:
+    monkeypatch.setattr(reading_module, "COMPILED_FROM_BYTES", 0)
+    (file,) = discover(path).files
+    coded = open_coded(file)
+    assert coded.padding > 0
+    return coded
+
+
+def _plain(path: Path, monkeypatch: pytest.MonkeyPatch) -> CodedFile:
+    monkeypatch.setattr(reading_module, "COMPILED_FROM_BYTES", 1 << 40)
+    (file,) = discover(path).files
+    coded = open_coded(file)
+    assert coded.padding == 0
+    return coded
+
+
+def _everything(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
+    """Rows with the names back in the place of keys, rejects, and what was counted."""
+    blocks = list(coded.blocks())
+    table = table_of(coded.file.match)
+    columns = {}
+    for column in table.columns:
+        values = np.concatenate([block.columns[column.name] for block in blocks])
+        columns[column.name] = pl.Series(values)
+        if column.kind in {"id", "text"}:
+            some = coded.keys.texts(key_kinds(table).index(kind_of(column)))
+            texts = pl.Series(pa.chunked_array(some, pa.large_string()), dtype=pl.String)
+            found = texts.gather(np.where(values < 0, 0, values)) if texts.len() else texts
+            found = found if texts.len() else pl.Series([None] * values.size, dtype=pl.String)
+            columns[column.name] = found.set(pl.Series(values < 0), None)
+    columns[LINE] = pl.Series(np.concatenate([block.columns[LINE] for block in blocks]))
+    rejects = pl.concat([block.rejects for block in blocks])
+    return pl.DataFrame(columns), rejects, coded.reading
+
+
+@settings(max_examples=150)
+@given(data=_files())
+def test_both_ways_find_the_same(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+    path = tmp_path_factory.mktemp("any") / "table.csv"
+    path.write_bytes(data)
+    with pytest.MonkeyPatch.context() as patched:
+        if data.count(b"\n") == 1:
+            return
+        rows, rejects, reading = _everything(_compiled(path, patched))
+        plain_rows, plain_rejects, plain_reading = _everything(_plain(path, patched))
+    assert rows.equals(plain_rows)
+    assert rejects.equals(plain_rejects)
+    assert reading.counts == plain_reading.counts
+    assert (reading.sha256, reading.content) == (plain_reading.sha256, plain_reading.content)
+
+
+def test_no_name_is_left_that_stands_in_broken_rows_only(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n1,0,bad,abc,0.5\n2,0,worse,0.5,abc\n")
+    for way in (_compiled, _plain):
+        coded = way(path, monkeypatch)
+        list(coded.blocks())
+        assert [name for some in coded.keys.texts(0) for name in some.to_pylist()] == ["good"]
+
+
+def test_many_names_and_many_rows_outgrow_every_buffer(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 70_000
+    path = tmp_path / "Node_0.csv"
+    lines = [f"{at},{at},{hex_id('node', at)},0.{at},0.5" for at in range(rows)]
+    path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    assert rejects.is_empty()
+    assert frame["time_ms"].to_list() == list(range(rows))
+    assert frame["node"].to_list() == [hex_id("node", at) for at in range(rows)]
+    assert frame["cpu_fraction"].to_list() == [float(f"0.{at}") for at in range(rows)]
+
+
+def test_a_name_longer_than_all_room_for_names(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    names = ["n" * 1_000_000, "m" * 700_000]
+    path.write_text("\n".join([NODE_HEADER, *(f"0,0,{name},0.5,0.5" for name in names)]) + "\n")
+    frame, _, _ = _everything(_compiled(path, monkeypatch))
+    assert frame["node"].to_list() == names
+
+
+def test_the_careful_way_agrees_with_the_frames_of_read_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "MSCallGraph_0.csv"
+    lines = [f"{n},t{n % 3},{n},0.{n},(?),rpc,{hex_id('s', n % 4)},,{n}" for n in range(50)]
+    path.write_text("\n".join([CALL_HEADER, *lines]) + "\n")
+    coded = _plain(path, monkeypatch)
+    frame, _, _ = _everything(coded)
+    clean = pl.concat([block.frame for block in read_file(coded.file, Reading())])
+    assert frame.select("trace", "downstream", "line").equals(
+        clean.select("trace", "downstream", "line")
+    )

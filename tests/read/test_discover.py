@@ -1,0 +1,77 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests_support import NODE_HEADER, TraceFolder, csv_text, node_lines
+
+from tracekit.errors import TracekitError
+from tracekit.read.discover import discover, natural
+
+
+def test_a_folder_gives_its_tables_and_names_what_is_none(traces: TraceFolder) -> None:
+    (traces.path / "README.md").write_text("# about\n")
+    (traces.path / ".hidden.csv").write_text("x")
+    found = discover(traces.path)
+    assert [(file.name, file.match.format.table) for file in found.files] == [
+        ("MSCallGraph_0.csv", "call"),
+        ("MSRTQps_0.csv", "service_rate"),
+        ("MSResource_0.csv", "container_usage"),
+        ("Node_0.csv", "node_usage"),
+    ]
+    assert [name for name, _ in found.passed_over] == ["README.md"]
+
+
+def test_part_ten_follows_part_nine() -> None:
+    names = ["MSResource_10.csv", "MSResource_9.csv", "MSResource_1.csv"]
+    assert sorted(names, key=natural) == [
+        "MSResource_1.csv",
+        "MSResource_9.csv",
+        "MSResource_10.csv",
+    ]
+
+
+def test_a_path_that_does_not_exist(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no such file or folder"):
+        discover(tmp_path / "nope")
+
+
+def test_an_empty_folder(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="is an empty folder, expected trace files"):
+        discover(tmp_path)
+
+
+def test_an_empty_file(tmp_path: Path) -> None:
+    (tmp_path / "Node_0.csv").touch()
+    with pytest.raises(TracekitError, match=r"Node_0.csv is empty \(0 bytes\)"):
+        discover(tmp_path)
+
+
+def test_a_file_of_another_trace(tmp_path: Path) -> None:
+    (tmp_path / "Node_0.csv").write_text("task,machine,start,end\na,1,2,3\n")
+    with pytest.raises(TracekitError, match=r"no trace tables in .*: Node_0.csv: not a table"):
+        discover(tmp_path)
+
+
+def test_a_table_without_a_column_stops_even_beside_good_ones(traces: TraceFolder) -> None:
+    traces.write("Node_1.csv", ",timestamp,nodeid,cpu_used,node_memory_usage", ["0,a,0.5,0.5"])
+    with pytest.raises(TracekitError, match=r"Node_1.csv: .* without column 'node_cpu_usage'"):
+        discover(traces.path)
+
+
+ODD_NAMES = [
+    "0²0.csv",
+    "a[1].csv",
+    "what?.csv",
+    "*.csv",
+    "two\nlines.csv",
+    "\x1b[31mred.csv",
+    "'.csv",
+]
+
+
+def test_any_file_name_will_do(tmp_path: Path) -> None:
+    for name in ODD_NAMES:
+        (tmp_path / name).write_text(csv_text(NODE_HEADER, node_lines()))
+    found = discover(tmp_path)
+    assert sorted(file.name for file in found.files) == sorted(ODD_NAMES)

@@ -1,0 +1,125 @@
+"""A recorded case of any shape is answered or refused in one line: damage x place x kind."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases.scoring import score_file
+
+GOLDEN = sorted((Path(__file__).parents[2] / "golden").glob("*_*.json"))
+
+#: What a hand or a bug may put in place of any value.
+DAMAGES: list[Any] = [
+    None, True, "", "x\x1b[31m", -1, 0, 1.5, 10**30, 10**400, -(10**19), 1e308, -1e308,
+    [], {}, [[]], [None], {"cpu_milli": "1"}, {"": None}, [1, "a"],
+]  # fmt: skip
+
+
+def cases() -> list[dict[str, Any]]:
+    """One case of each kind and document, with its document's policy."""
+    found: dict[tuple[str, str], dict[str, Any]] = {}
+    for path in GOLDEN:
+        document = json.loads(path.read_text(encoding="utf-8"))
+        for case in document["cases"]:
+            policy = case.get("policy") or document.get("policy")
+            whole = {**case, **({"policy": policy} if policy else {})}
+            found.setdefault((path.stem, case["kind"]), whole)
+    return list(found.values())
+
+
+def places(value: Any, at: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The way to every value of a document."""
+    yield at
+    if isinstance(value, list):
+        value = dict(enumerate(value))
+    for key, one in value.items() if isinstance(value, dict) else ():
+        yield from places(one, (*at, key))
+
+
+def damaged(case: dict[str, Any], at: tuple[Any, ...], value: Any) -> dict[str, Any]:
+    """The case with another value at a place."""
+    made = copy.deepcopy(case)
+    holder: Any = made
+    for key in at[:-1]:
+        holder = holder[key]
+    holder[at[-1]] = value
+    return made
+
+
+@pytest.mark.parametrize("case", cases(), ids=lambda case: f"{case['kind']}-{case.get('policy')}")
+def test_any_damage_is_answered_or_refused_in_one_line(
+    case: dict[str, Any], tmp_path: Path
+) -> None:
+    file = tmp_path / "case.json"
+    rng = np.random.default_rng(0)
+    everywhere = [at for at in places(case) if at]
+    for at in (everywhere[one] for one in rng.permutation(len(everywhere))[:6]):
+        for value in DAMAGES:
+            file.write_text(json.dumps(damaged(case, at, value)))
+            said = refused(file)
+            assert not said or said.startswith((f"{file}: case 1", f"'{file}' ")), (at, value)
+
+
+def refused(file: Path) -> str:
+    """What is said of a file that is refused; '' when it is answered."""
+    try:
+        score_file(file)
+    except TracekitError as error:
+        return error.what
+    return ""
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "message"),
+    [
+        (("inputs", "nodes", 0, "allocatable", "cpu_milli"), "4000", "is '4000', expected a whole"),
+        (("inputs", "nodes", 0, "allocatable", "cpu_milli"), 10**30, "from 0 to 9,007"),
+        (("inputs", "nodes"), {}, "inputs.nodes is an object, expected a list"),
+        (("inputs", "pod", "containers"), 3, "inputs.pod.containers is 3, expected a list"),
+        (("expected", "tolerance"), "a", "expected.tolerance is 'a', expected a number"),
+        (("policy",), 7, "policy is 7, expected text"),
+    ],
+)
+def test_the_line_names_file_case_and_field(
+    field: tuple[Any, ...], value: Any, message: str, tmp_path: Path, capsys: Any
+) -> None:
+    case = next(one for one in cases() if one["kind"] == "score" and "pod" in one["inputs"])
+    case = damaged(damaged(case, ("name",), "mine"), field, value)
+    file = tmp_path / "cases.json"
+    file.write_text(json.dumps({"cases": [case]}))
+    assert run(["score", str(file)]) == 2
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first.startswith(f"error: {file}: case 1 'mine': ")
+    assert message in first
+    assert hint.startswith(" hint: a case is")
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"kind": "max_variance", "inputs": {"m1": NaN}}', "is not JSON: NaN is no number"),
+        ("[" * 100_000, "nested too deeply"),
+        ('{"kind": "max_variance", "inputs": {"m1": ' + "9" * 5000 + "}}", "is not JSON"),
+        ('{"kind": "max_variance", "inputs": {}}', "inputs.m1 is absent, expected a number"),
+        ("\x00", "is not JSON"),
+    ],
+)
+def test_what_is_no_case_is_refused(text: str, message: str, tmp_path: Path) -> None:
+    file = tmp_path / "case.json"
+    file.write_text(text)
+    with pytest.raises(TracekitError, match=message):
+        score_file(file)
+
+
+def test_every_kind_states_what_it_reads() -> None:
+    assert all(kind.inputs for kind in all_kinds().values())

@@ -1,0 +1,199 @@
+"""Recorded cases: answered as upstream answers them, compared, explained."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests_support import SHARED
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.replay.cases.kinds import all_kinds
+from tracekit.replay.cases.scoring import differences, score_file
+
+GOLDEN = Path(__file__).parents[2] / "golden"
+CARRIED = sorted(GOLDEN.glob("k8s_*.json"))
+FILES = (
+    "upstream/k8s_least_allocated",
+    "upstream/k8s_most_allocated",
+    "upstream/k8s_balanced_allocation",
+    "derived/k8s_balanced_allocation",
+)
+SHARED_FILES = [SHARED / "golden" / f"{name}.json" for name in FILES]
+
+
+def check(path: Path) -> None:
+    scored = score_file(path)
+    assert scored
+    assert [(one.name, one.skipped, list(one.differences)) for one in scored] == [
+        (one.name, "", []) for one in scored
+    ]
+
+
+@pytest.mark.parametrize("path", CARRIED, ids=lambda path: path.stem)
+def test_carried_cases(path: Path) -> None:
+    check(path)
+
+
+@pytest.mark.parametrize("path", SHARED_FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_shared_cases(path: Path) -> None:
+    if not path.is_file():
+        pytest.skip(f"{path.parent.name}/{path.name} is not at hand")
+    check(path)
+
+
+def case(**changes: Any) -> dict[str, Any]:
+    """One node of 1000/1000 with 400/100 on it; a pod of 100/200: 50 and 70 free, 60 together."""
+    pods = [{"containers": [{"requests": {"cpu_milli": 400, "memory_bytes": 100}}]}]
+    return {
+        "name": "hand-made",
+        "kind": "score",
+        "inputs": {
+            "args": {"strategy": "LeastAllocated", "resources": [["cpu", 1], ["memory", 1]]},
+            "nodes": [
+                {"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 1000},
+                 "pods": pods}
+            ],
+            "pod": {"containers": [{"requests": {"cpu_milli": 100, "memory_bytes": 200}}]},
+        },
+        "expected": {"scores": {"n": 60}},
+        **changes,
+    }  # fmt: skip
+
+
+def written(path: Path, document: object) -> str:
+    path.write_text(json.dumps(document))
+    return str(path)
+
+
+def test_one_case_finds_its_policy_by_the_strategy(tmp_path: Path) -> None:
+    (one,) = score_file(Path(written(tmp_path / "case.json", case())))
+    assert one.document() == {"name": "hand-made", "kind": "score", "scores": {"n": 60}}
+    assert one.differences == []
+
+
+def test_a_policy_on_the_command_line_wins(tmp_path: Path) -> None:
+    path = Path(written(tmp_path / "case.json", case()))
+    (weighted,) = score_file(path, "least_allocated[resources=cpu:1+memory:3]")
+    assert weighted.answer.values == {"scores": {"n": 65}}
+    (other,) = score_file(path, "balanced_allocation")
+    assert other.answer.values == {"scores": {"n": 90}}
+    assert other.differences == ["scores.n: expected 60, got 90"]
+
+
+def test_no_resources_is_the_status_error(tmp_path: Path) -> None:
+    made = case()
+    made["inputs"]["args"]["resources"] = []
+    (one,) = score_file(Path(written(tmp_path / "case.json", made)))
+    assert one.answer.values == {"scores": {"n": 0}, "status": "Error"}
+
+
+@pytest.mark.parametrize(
+    ("policy", "resources", "error"),
+    [
+        ("least_allocated", [["cpu", 101]], "scoringStrategy.resources[0].weight"),
+        ("balanced_allocation", [["cpu", 1], ["memory", 2]], "resources[1].weight"),
+        ("least_allocated", [["cpu", 100]], None),
+    ],
+)
+def test_arguments_that_are_refused(
+    policy: str, resources: list[list[object]], error: str | None, tmp_path: Path
+) -> None:
+    made = case(kind="args_error", policy=policy, expected={"error": error})
+    made["inputs"]["args"]["resources"] = resources
+    (one,) = score_file(Path(written(tmp_path / "case.json", made)))
+    assert one.answer.values == {"error": error}
+
+
+def test_pods_with_init_containers_sidecars_and_overhead(tmp_path: Path) -> None:
+    made = case()
+    made["inputs"]["pod"] = {
+        "containers": [{"requests": {"cpu_milli": 100, "memory_bytes": 100}}],
+        "init_containers": [
+            {"requests": {"cpu_milli": 100, "memory_bytes": 0}, "restartable": True},
+            {"requests": {"cpu_milli": 350, "memory_bytes": 200}},
+        ],
+        "overhead": {"cpu_milli": 50},
+    }
+    # cpu max(200, 450) + 50 = 500 on 400: 10 free; memory 200 on 100: 70 free
+    (one,) = score_file(Path(written(tmp_path / "case.json", made)))
+    assert one.answer.values == {"scores": {"n": 40}}
+
+
+TOLERANT = [
+    ({"x": 1.0, "tolerance": 0.1}, {"x": 1.05}, []),
+    ({"x": 100.0, "relative_tolerance": 0.1}, {"x": 109.0}, []),
+    ({"x": 1}, {"x": 2}, ["x: expected 1, got 2"]),
+    ({"x": [1, 2]}, {"x": [1, 3]}, ["x[1]: expected 2, got 3"]),
+    ({"x": [1]}, {"x": [1, 2]}, ["x: expected [1], got [1, 2]"]),
+    ({"x": {"a": 1}}, {"x": {"a": 1, "b": 2}}, ["x.b: expected null, got 2"]),
+    ({"x": True}, {"x": 1}, ["x: expected true, got 1"]),
+    ({"x": "Skip"}, {}, ['x: expected "Skip", got null']),
+]
+
+
+@pytest.mark.parametrize(("expected", "found", "said"), TOLERANT)
+def test_differences(expected: dict[str, Any], found: dict[str, Any], said: list[str]) -> None:
+    assert list(differences(expected, found)) == said
+
+
+def test_an_unknown_kind_is_skipped(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = written(tmp_path / "c.json", {"policy": "x", "cases": [case(kind="balance_act")]})
+    assert run(["score", path, "--check", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [
+        {"name": "hand-made", "kind": "balance_act", "skipped": "kind 'balance_act' is not known"}
+    ]
+
+
+def test_check_fails_with_the_differences(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = written(tmp_path / "case.json", case(expected={"scores": {"n": 61}}))
+    assert run(["score", path, "--check"]) == 1
+    shown = capsys.readouterr()
+    assert "hand-made: scores.n: expected 61, got 60" in shown.err
+    assert "60" in shown.out
+
+
+def test_a_person_sees_parts_and_the_filter(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = case()
+    made["inputs"]["pod"]["containers"][0]["requests"]["cpu_milli"] = 700
+    assert run(["score", written(tmp_path / "case.json", made)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "too little cpu_milli" in shown
+    assert "node score cpu memory filter" in shown
+
+
+WRONG = {
+    "not JSON": ("{", "is not JSON"),
+    "no cases": ("{}", "holds no recorded cases"),
+    "no policy": (json.dumps({"kind": "score", "inputs": {}}), "does not say which policy"),
+    "unknown policy": (
+        json.dumps({"kind": "score", "inputs": {}, "policy": "k8s_lest_allocated"}),
+        "no policy named 'k8s_lest_allocated'",
+    ),
+    "no nodes": (
+        json.dumps({"kind": "score", "inputs": {}, "policy": "least_allocated"}),
+        "the case has no 'nodes'",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_files_that_are_refused(name: str, tmp_path: Path) -> None:
+    text, message = WRONG[name]
+    path = tmp_path / "case.json"
+    path.write_text(text)
+    with pytest.raises(TracekitError) as raised:
+        score_file(path)
+    assert message in raised.value.what
+
+
+def test_every_kind_says_what_it_is() -> None:
+    assert {"score", "args_error"} <= set(all_kinds())
+    assert all(kind.title for kind in all_kinds().values())

@@ -1,0 +1,156 @@
+"""Whole timelines of the plain engine, and what it conserves."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.placement import all_policies
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.workload.workload import Workload
+
+
+def run(load: Workload, policy: str = "first_fit") -> Outcome:
+    return Engine(load, parse_policy(policy), np.random.default_rng(0)).run()
+
+
+def timeline(outcome: Outcome, *names: str) -> list[tuple[Any, ...]]:
+    return [tuple(row[name] for name in names) for row in outcome.steps.iter_rows(named=True)]
+
+
+def test_a_whole_timeline() -> None:
+    """One node of 100: c0 takes 60, c1 (60) and c2 (30) come; c1 waits until c0 leaves."""
+    load = workload(
+        [(100, 100)],
+        [(0, 2000, 60, 60), (500, 9000, 60, 60), (600, 9000, 30, 30)],
+        steps=4,
+    )
+    outcome = run(load)
+    assert outcome.node.tolist() == [0, 0, 0]
+    assert outcome.time_ms.tolist() == [0, 2000, 600]
+    # usage is half of the requests: 30, then 30 + 15, then 30 + 15
+    assert timeline(outcome, "time_ms", "placed", "pending", "cpu_max_fraction") == [
+        (0, 1, 0, pytest.approx(0.30)),
+        (1000, 2, 1, pytest.approx(0.45)),
+        (2000, 2, 0, pytest.approx(0.45)),
+        (3000, 2, 0, pytest.approx(0.45)),
+    ]
+
+
+def test_what_is_too_large_waits_for_ever_and_then_departs() -> None:
+    load = workload([(100, 100)], [(0, 2000, 101, 1), (0, 9000, 100, 1)])
+    outcome = run(load)
+    assert outcome.node.tolist() == [-1, 0]
+    assert timeline(outcome, "placed", "pending") == [(1, 1), (1, 1), (1, 0), (1, 0)]
+    assert load.too_large().tolist() == [0]
+
+
+def test_a_departure_makes_room_for_an_arrival_at_the_same_time() -> None:
+    load = workload([(100, 100)], [(0, 1000, 100, 1), (1000, 9000, 100, 1)])
+    assert run(load).time_ms.tolist() == [0, 1000]
+
+
+def test_who_waits_longest_goes_first_and_the_smaller_may_pass() -> None:
+    """50 free again at 1000: c1 (60) still waits, c2 (50) passes it."""
+    load = workload(
+        [(100, 100)],
+        [(0, 1000, 50, 1), (0, 9000, 50, 1), (100, 9000, 60, 1), (200, 9000, 50, 1)],
+    )
+    outcome = run(load)
+    assert outcome.node.tolist() == [0, 0, -1, 0]
+    assert outcome.time_ms.tolist() == [0, 0, -1, 1000]
+
+
+def test_a_life_between_two_samples_is_placed_but_never_measured() -> None:
+    outcome = run(workload([(100, 100)], [(0, 9000, 1, 1), (100, 200, 50, 50)]))
+    assert outcome.node.tolist() == [0, 0]
+    assert timeline(outcome, "placed") == [(1,)] * 4
+
+
+def test_background_stays_on_its_node() -> None:
+    background = np.zeros((2, 4, 2), dtype=np.float32)
+    background[0, :, 1] = 90
+    load = workload([(100, 100), (100, 100)], [(0, 9000, 40, 40)], background=background)
+    outcome = run(load)
+    assert outcome.steps["cpu_max_fraction"][0] == pytest.approx(0.9)
+    assert outcome.steps["cpu_spread_fraction"][0] == pytest.approx(0.9 - 0.2)
+
+
+def test_observed_ignores_room() -> None:
+    outcome = run(workload([(100, 100)], [(0, 9000, 90, 1, 0), (0, 9000, 90, 1, 0)]), "observed")
+    assert outcome.node.tolist() == [0, 0]
+
+
+@some.composite
+def workloads(draw: some.DrawFn) -> Workload:
+    nodes = draw(some.lists(some.tuples(some.integers(1, 60), some.integers(1, 60)),
+                            min_size=1, max_size=4))  # fmt: skip
+    rows: list[Row] = []
+    for _ in range(draw(some.integers(1, 12))):
+        arrival = draw(some.integers(0, 3900))
+        life = draw(some.integers(1, 4000))
+        cpu, memory = draw(some.integers(0, 40)), draw(some.integers(0, 40))
+        recorded = draw(some.integers(0, len(nodes) - 1))
+        rows.append((arrival, arrival + life, cpu, memory, recorded))
+    return workload(nodes, rows, steps=4)
+
+
+@pytest.mark.parametrize("policy", all_policies())
+@given(workloads())
+def test_capacity_and_containers_are_conserved(policy: str, load: Workload) -> None:
+    engine = Engine(load, parse_policy(policy), np.random.default_rng(0))
+    checked = 0
+
+    def check() -> None:
+        nonlocal checked
+        now = load.times_ms[checked]
+        running = engine.state.running
+        engine.state.check_conservation()
+        assert int(engine.state.cluster.containers.sum()) == int(running.sum())
+        # every container that is there now runs or waits, and no other does
+        assert set(np.flatnonzero(load.present(checked))) == {
+            *np.flatnonzero(running),
+            *engine._pending,
+        }
+        if engine.state.policy.filtered:
+            assert (engine.state.cluster.requested <= load.capacity).all()
+        assert (engine.state.placed_ms[running] <= now).all()
+        checked += 1
+
+    outcome = engine.run(check)
+    assert checked == len(load.times_ms)
+    assert ((outcome.node >= 0) == (outcome.time_ms >= 0)).all()
+
+
+@given(workloads())
+def test_the_engine_does_as_a_slow_reading_of_the_rules(load: Workload) -> None:
+    """First fit written out millisecond by millisecond, in plain Python."""
+    where: dict[int, int] = {}
+    placed: dict[int, tuple[int, int]] = {}
+    waiting: list[int] = []
+
+    def place(index: int, now: int) -> bool:
+        for node in range(load.nodes):
+            left = load.capacity[node] - sum(load.request[i] for i, n in where.items() if n == node)
+            if (load.request[index] <= left).all() or not load.request[index].any():
+                where[index], placed[index] = node, (node, now)
+                return True
+        return False
+
+    for now in range(4000):
+        gone = [i for i in range(load.containers) if load.departure_ms[i] == now]
+        freed = [i for i in gone if where.pop(i, None) is not None]
+        waiting = [i for i in waiting if i not in gone]
+        if freed:
+            waiting = [i for i in waiting if not place(i, now)]
+        arrivals = [i for i in range(load.containers) if load.arrival_ms[i] == now]
+        waiting += [i for i in arrivals if not place(i, now)]
+    outcome = run(load)
+    found = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
+    assert list(found) == [placed.get(i, (-1, -1)) for i in range(load.containers)]

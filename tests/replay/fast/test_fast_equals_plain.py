@@ -1,0 +1,151 @@
+"""The fast engine decides as the plain one, container by container, for every policy."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.fast.choose import fast_placer, rows_placer, scan_placer
+from tracekit.replay.fast.compiled_placer import CompiledPlacer
+from tracekit.replay.fast.kernels import all_kernels, find_kernel
+from tracekit.replay.placement import all_policies
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.workload import Workload
+
+STEPS = 6
+
+
+@some.composite
+def workloads(draw: some.DrawFn) -> Workload:
+    """Clusters of a few sizes, containers of a few shapes that come in rows, and background."""
+    nodes = draw(some.integers(1, 9))
+    sizes = draw(some.lists(some.tuples(some.integers(20, 60), some.integers(20, 60)),
+                            min_size=1, max_size=3))  # fmt: skip
+    shapes = draw(some.lists(some.tuples(some.integers(0, 25), some.integers(0, 25)),
+                             min_size=1, max_size=3))  # fmt: skip
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    rows: list[Row] = []
+    for _ in range(draw(some.integers(1, 30))):
+        shape = shapes[rng.integers(len(shapes))]
+        for _ in range(int(rng.integers(1, 25)) if rng.random() < 0.1 else 1):
+            arrival = int(rng.integers(0, 9)) * 600 if rng.random() < 0.9 else 0
+            rows.append((arrival, arrival + int(rng.integers(1, 9000)), *shape,
+                         int(rng.integers(nodes))))  # fmt: skip
+    background = rng.uniform(0, 20, (2, STEPS, nodes)).astype(np.float32)
+    load = workload([sizes[at % len(sizes)] for at in range(nodes)], rows, steps=STEPS,
+                    background=background)  # fmt: skip
+    busy = rng.uniform(0, 1, load.usage.shape).astype(np.float32)
+    return dataclasses.replace(
+        load, usage=load.usage * busy, limit=load.limit * rng.integers(0, 2, (len(rows), 1))
+    )
+
+
+#: What each bound reads: rounding, cut-offs, roots and weights of the load-aware policies.
+INDEXED = (
+    *sorted(set(all_kernels()) - {"cwt", "default_scheduler"}),
+    "load_variation_risk_balancing[formula=prose,safe_variance_margin=3.0]",
+    "load_variation_risk_balancing[safe_variance_sensitivity=0.0]",
+    "low_risk_overcommitment[risk_limit_weights=cpu:1.0+memory:0.0]",
+    "low_risk_overcommitment[smoothing_window_size=1]",
+    "target_load_packing[target_utilization=100]",
+    "target_load_packing[target_utilization=150]",
+    "target_load_packing[requests_multiplier=0.0]",
+)
+
+
+@some.composite
+def wide_workloads(draw: some.DrawFn) -> Workload:
+    """So many nodes that they do not fit one leaf, alike or not, some without measurements."""
+    rng = np.random.default_rng(draw(some.integers(0, 2**32)))
+    nodes, size = draw(some.integers(33, 150)), draw(some.sampled_from([60, 10_000, 2**31]))
+    sizes = rng.integers(size // 2, size + 1, (draw(some.integers(1, 3)), 2))[:, None]
+    capacity = [(int(cpu), int(memory)) for cpu, memory in sizes[np.arange(nodes) % len(sizes), 0]]
+    rows: list[Row] = []
+    for _ in range(draw(some.integers(20, 120))):
+        arrival = int(rng.integers(0, 6)) * 900
+        asked = rng.integers(0, max(size // 3, 2), 2)
+        rows.append((arrival, arrival + int(rng.integers(1, 9000)), *asked.tolist(), 0))
+    loaded = draw(some.sampled_from([0.0, 0.1, 0.7, 1.3]))
+    background = rng.uniform(0, loaded, (2, STEPS, nodes)) * np.array(capacity).T[:, None]
+    load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
+    stated = rng.integers(0, 2, (len(rows), 1)) * rng.integers(1, 3)
+    load = dataclasses.replace(load, limit=load.limit * stated)
+    if draw(some.booleans()):  # no workload may say so; a node's measurements may be missing
+        load.background[:, :, rng.random(nodes) < 0.3] = np.nan
+        load.background[0, :, rng.random(nodes) < 0.3] = np.nan
+    return load
+
+
+def eager_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> CompiledPlacer:
+    """Searches the index from the first container on."""
+    load = state.workload
+    kernel = find_kernel(state.policy, load.resources, load.capacity)
+    assert kernel is not None
+    assert kernel.bound is not None
+    return CompiledPlacer(state, rng, clock, kernel, eager=True)
+
+
+def run(load: Workload, policy: str, placer: MakePlacer) -> Outcome:
+    return Engine(load, parse_policy(policy), np.random.default_rng(3), placer=placer).run()
+
+
+def check_same(load: Workload, policy: str, placer: MakePlacer = fast_placer) -> None:
+    plain, fast = run(load, policy, PlainPlacer), run(load, policy, placer)
+    assert fast.node.tolist() == plain.node.tolist()
+    assert fast.time_ms.tolist() == plain.time_ms.tolist()
+    assert fast.steps.equals(plain.steps)
+    assert len(fast.latencies_s) == len(plain.latencies_s)
+
+
+@pytest.mark.parametrize("tie", ["first", "reservoir"])
+@pytest.mark.parametrize("policy", sorted(all_policies()))
+@settings(max_examples=25)
+@given(workloads())
+def test_fast_equals_plain(policy: str, tie: str, load: Workload) -> None:
+    check_same(load, f"{policy}[tie={tie}]")
+
+
+def test_a_node_that_the_policy_closed_stays_closed_while_most_others_change() -> None:
+    """By use, c0 fills n2: c1 finds n0; then n0 and n1 change, and n2 does not open for c3."""
+    used = np.array([[16.5, 16.5, 18.5], [20, 20, 0]], dtype=np.float32)
+    cpu_milli = (1, 1, 2, 1)
+    rows = [(3100 + at, 9000, cpu, 0) for at, cpu in enumerate(cpu_milli)]
+    load = workload([(20, 20)] * 3, rows, background=np.repeat(used[:, None, :], 4, axis=1))
+    for placer in (PlainPlacer, fast_placer, rows_placer):
+        assert run(load, "tbesk_exact[tie=first]", placer).node.tolist() == [2, 0, 1, 0]
+
+
+@pytest.mark.parametrize("policy", INDEXED)
+@settings(max_examples=12)
+@given(wide_workloads())
+def test_searching_from_the_first_container_equals_plain(policy: str, load: Workload) -> None:
+    tied = policy[:-1] + ",tie=first]" if policy.endswith("]") else policy + "[tie=first]"
+    plain, fast = run(load, tied, PlainPlacer), run(load, tied, eager_placer)
+    assert fast.way == "search"
+    assert fast.node.tolist() == plain.node.tolist()
+
+
+@settings(max_examples=25)
+@given(workloads(), some.sampled_from(sorted(all_policies())))
+def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
+    check_same(load, policy, scan_placer)
+
+
+@settings(max_examples=40)
+@given(workloads(), some.sampled_from(sorted(all_policies())),
+       some.lists(some.tuples(some.integers(0, 2), some.integers(0, 2), some.integers(0, 2)),
+                  min_size=1, max_size=4))  # fmt: skip
+def test_rules_on_sharing_close_the_same_nodes(
+    load: Workload, policy: str, rules: list[tuple[int, int, int]]
+) -> None:
+    limits = AntiAffinity(services=("s0", "s1", "s2"), rules=np.array(rules, np.int64))
+    check_same(dataclasses.replace(load, anti_affinity=limits), policy)

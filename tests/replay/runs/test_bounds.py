@@ -1,0 +1,91 @@
+"""Bounds against every placement there is, on workloads small enough to try them all."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.replay.engine.measures import StepState, measure
+from tracekit.replay.runs.bounds import bound_steps, gaps
+from tracekit.replay.workload.workload import Workload
+
+BOUNDED = (
+    "imbalance", "cpu_spread_fraction", "memory_spread_fraction", "cpu_max_fraction",
+    "memory_max_fraction", "debris_fraction", "utilization_difference_fraction",
+    "cpu_overload_fraction", "memory_overload_fraction",
+)  # fmt: skip
+
+sizes = some.tuples(some.integers(1, 100), some.integers(1, 100))
+
+
+@some.composite
+def workloads(draw: some.DrawFn) -> Workload:
+    nodes = draw(some.lists(sizes, min_size=1, max_size=3))
+    asked = draw(some.lists(sizes, min_size=1, max_size=4))
+    used = draw(some.lists(some.integers(0, 80), min_size=2 * len(nodes), max_size=2 * len(nodes)))
+    background = np.array(used, dtype=np.float32).reshape(2, 1, len(nodes))
+    rows = [(0, 9000, cpu, memory) for cpu, memory in asked]
+    return workload(nodes, rows, steps=1, used_share=1.0, background=background)
+
+
+@settings(max_examples=60)
+@given(workloads())
+def test_no_placement_is_below_a_bound(load: Workload) -> None:
+    bound = bound_steps(load)[0]
+    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
+        row = measured(load, np.array(nodes))
+        for name in BOUNDED:
+            assert row[name] >= bound[name], name
+        requested = np.zeros_like(load.capacity)
+        np.add.at(requested, np.array(nodes), load.request)
+        if (requested <= load.capacity).all():
+            assert row["nodes_used"] >= bound["nodes_used"]
+
+
+def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
+    used = load.background[:, 0].T.astype(np.float64)
+    np.add.at(used, nodes, load.usage[:, 0].T)
+    count = np.bincount(nodes, minlength=load.nodes)
+    state = StepState(
+        time_ms=0, settled=True, pending=0, used=used,
+        capacity=load.capacity.astype(np.float64), containers=count,
+    )  # fmt: skip
+    return measure(state)
+
+
+def test_bounds_by_hand() -> None:
+    """Two nodes of 100: 30 + 50 of cpu, 10 + 10 of memory, background 40 of cpu on n0."""
+    background = np.zeros((2, 1, 2), dtype=np.float32)
+    background[0, 0, 0] = 40
+    load = workload(
+        [(100, 100), (100, 100)], [(0, 9000, 30, 10), (0, 9000, 50, 10)],
+        steps=1, used_share=1.0, background=background,
+    )  # fmt: skip
+    bound = bound_steps(load)[0]
+    assert bound["cpu_max_fraction"] == pytest.approx(0.6)  # (80 + 40) / 200
+    assert bound["memory_max_fraction"] == pytest.approx(0.1)
+    assert bound["debris_fraction"] == pytest.approx(1 - (0.6 + 0.1) / 2)
+    assert bound["utilization_difference_fraction"] == pytest.approx(0.5)
+    assert bound["imbalance"] == pytest.approx(0.5 / np.sqrt(2))
+    assert bound["nodes_used"] == 1
+
+
+def test_the_largest_container_has_to_go_somewhere() -> None:
+    load = workload([(100, 100)] * 4, [(0, 9000, 90, 1)], steps=1, used_share=1.0)
+    assert bound_steps(load)[0]["cpu_max_fraction"] == pytest.approx(0.9)
+
+
+def test_no_gap_for_a_policy_that_left_containers_waiting() -> None:
+    bound = dict.fromkeys((
+        "imbalance_mean", "cpu_max_fraction", "memory_max_fraction", "cpu_spread_mean_fraction",
+        "memory_spread_mean_fraction", "debris_mean_fraction",
+        "utilization_difference_mean_fraction", "nodes_used_max",
+    ), 0.25)  # fmt: skip
+    row = dict.fromkeys(bound, 0.5)
+    assert set(gaps({**row, "pending_container_steps": 0}, bound).values()) == {0.25}
+    assert set(gaps({**row, "pending_container_steps": 3}, bound).values()) == {None}

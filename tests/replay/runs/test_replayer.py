@@ -1,0 +1,189 @@
+"""Who replays makes no difference; what is done is not done again."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import pickle
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+import polars as pl
+import pytest
+from replay_support import workload
+from workload_support import parquet_folder
+
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Task
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs import replayer as replayers
+from tracekit.replay.runs.kept import Kept
+from tracekit.replay.runs.one import Replayed, layout, replay_one
+from tracekit.verbs import replay as verb
+from tracekit.verbs.replay import replay
+
+POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]
+FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
+LOAD = workload([(100, 100)] * 4, [(at * 10, 9000, 5 + at, 3, at % 4) for at in range(12)])
+
+
+def contents(folder: Path) -> list[bytes]:
+    return [(folder / name).read_bytes() for name in FILES]
+
+
+def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
+    load = parquet_folder(tmp_path / "load")
+    for jobs in (1, 2):
+        replay(None, POLICIES, out=tmp_path / f"run{jobs}", workload=load, jobs=jobs, repeats=2)
+    assert contents(tmp_path / "run1") == contents(tmp_path / "run2")
+    names = ("repeats.parquet", "differences.parquet")
+    first, second = ([(tmp_path / f"run{n}" / one).read_bytes() for one in names] for n in (1, 2))
+    assert first == second
+
+
+def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    done: list[str] = []
+
+    def interrupted(*arguments: object) -> Replayed:
+        if len(done) == 2:
+            raise KeyboardInterrupt
+        done.append(str(arguments[1]))
+        return replay_one(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(replayers, "replay_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        replay(None, POLICIES, out=out, workload=load)
+    assert not out.exists()
+    done.clear()
+    replay(None, POLICIES, out=out, workload=load)
+    assert len(done) == 2  # two of the four, observed included, were done before
+    assert contents(out) == contents(tmp_path / "whole")
+    assert not list(tmp_path.glob(".run*"))
+
+
+def test_what_is_kept_is_of_one_workload_seed_and_policy(tmp_path: Path) -> None:
+    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
+    one = replay_one(LOAD, policy, 0)
+    kept.put(policy, 0, 0, one)
+    found = kept.get(policy, 0, 0)
+    assert found is not None
+    assert found.steps.equals(one.steps)
+    assert kept.get(policy, 1, 0) is None
+    assert kept.get(policy, 0, 1) is None
+    assert kept.get(parse_policy("random"), 0, 0) is None
+    other = workload([(100, 100)] * 4, [(0, 9000, 5, 3)])
+    assert Kept(tmp_path / "run", other).get(policy, 0, 0) is None
+
+
+class Ran:
+    """Leaves a mark when it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Path.touch, (self.mark,)
+
+
+@pytest.mark.parametrize("sort", ["pickle", "cut", "bit", "empty", "hashed nonsense"])
+def test_a_kept_replay_that_is_damaged_is_done_again(
+    tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    files = stopped_at_the_end(load, out, monkeypatch)
+    for file in files:
+        spoil(file, sort, tmp_path / "ran")
+    told = Told()
+    replay(None, POLICIES, out=out, workload=load, progress=told)
+    assert contents(out) == contents(tmp_path / "whole")
+    assert sum("is replayed anew" in line for line in told.stages) == len(files)
+    assert not (tmp_path / "ran").exists()
+    assert not list(tmp_path.glob(".run*"))
+
+
+def stopped_at_the_end(load: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """What a run kept that was stopped before it was written."""
+
+    def stopped(*_arguments: object, **_options: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(verb, "write_run", stopped)
+        with pytest.raises(KeyboardInterrupt):
+            replay(None, POLICIES, out=out, workload=load)
+    files = sorted((out.parent / f".{out.name}.unfinished").rglob("*.replay"))
+    assert len(files) == len(POLICIES) + 1
+    return files
+
+
+@pytest.mark.parametrize("sort", ["none", "names of nodes", "another measure"])
+def test_a_replay_kept_in_another_layout_is_done_again(
+    tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also in that of a version which told no layout and kept names of nodes."""
+    load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    files = stopped_at_the_end(load, out, monkeypatch)
+    for file in files:
+        in_another_layout(file, sort)
+    told = Told()
+    replay(None, POLICIES, out=out, workload=load, progress=told)
+    assert contents(out) == contents(tmp_path / "whole")
+    assert [line for line in told.stages if "anew" in line] == [
+        f"replays kept by another version of tracekit are done anew: {len(files)} of them"
+    ]
+
+
+def in_another_layout(file: Path, sort: str) -> None:
+    head, _, frames = file.read_bytes()[16:].partition(b"\n")
+    told = json.loads(head)
+    if sort == "another measure":
+        told["layout"]["measures"].append("comfort_mean")
+    else:
+        del told["layout"]
+    if sort == "names of nodes":
+        steps, placements = frames[: told["bytes"][0]], io.BytesIO()
+        named = pl.read_parquet(io.BytesIO(frames[len(steps) :])).cast({"node": pl.String})
+        named.write_parquet(placements)
+        told["bytes"][1] = len(placements.getvalue())
+        frames = steps + placements.getvalue()
+    body = json.dumps(told).encode() + b"\n" + frames
+    file.write_bytes(hashlib.blake2b(body, digest_size=16).digest() + body)
+
+
+def spoil(file: Path, sort: str, mark: Path) -> None:
+    data = file.read_bytes()
+    head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [3, 3]}
+    nonsense = json.dumps(head).encode() + b"\nabcdef"
+    file.write_bytes(
+        {
+            "pickle": pickle.dumps(Ran(mark)),
+            "cut": data[:100],
+            "bit": data[:-9] + bytes([data[-9] ^ 4]) + data[-8:],
+            "empty": b"",
+            "hashed nonsense": hashlib.blake2b(nonsense, digest_size=16).digest() + nonsense,
+        }[sort]
+    )
+
+
+class Told:
+    """Progress that keeps what was said."""
+
+    def __init__(self) -> None:
+        self.stages: list[str] = []
+
+    def stage(self, text: str) -> None:
+        self.stages.append(text)
+
+    def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
+        return SILENT.task(text, total, unit)
+
+
+def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
+    load = parquet_folder(tmp_path / "load")
+    with pytest.raises(TracekitError, match="no engine 'sprak'"):
+        replay(None, POLICIES, out=tmp_path / "run", workload=load, engine="sprak")

@@ -1,0 +1,153 @@
+"""Runs: the rows there are, seeds, and the run folder."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from replay_support import workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.measures import STEP_SCHEMA
+from tracekit.replay.placement import all_policies
+from tracekit.replay.runs.run import Run, choose_policies, replay
+from tracekit.replay.runs.run_folder import write_run
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+RESERVOIR = "least_allocated[tie=reservoir]"
+
+LOAD = workload(
+    [(100, 100)] * 8, [(at * 10, 9000, 5 + at % 7, 3 + at % 5, at % 8) for at in range(40)]
+)
+FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
+
+
+def run(*names: str, load: Workload = LOAD, seed: int = 0) -> Run:
+    return replay(load, choose_policies(names, load), seed=seed)
+
+
+def test_production_and_the_bound_are_always_there() -> None:
+    made = run("first_fit", "first_fit")
+    assert made.summary["policy"].to_list() == ["observed", "first_fit", "bound"]
+    assert made.steps.schema == {"policy": pl.String, **STEP_SCHEMA}
+    assert made.steps.height == 3 * len(LOAD.times_ms)
+    assert made.placements.height == 2 * LOAD.containers
+
+
+def test_all_is_every_policy() -> None:
+    names = [str(policy) for policy in choose_policies(["all", RESERVOIR], LOAD)]
+    assert names[0] == "observed"
+    assert {"balanced_allocation", "first_fit", "least_allocated", RESERVOIR} <= set(names)
+    assert len(names) == len(set(names))
+
+
+def test_common_are_ten() -> None:
+    names = [str(policy) for policy in choose_policies(["common"], LOAD)]
+    assert names[0] == "observed"
+    assert len(names) == 11
+    assert set(names) < set(all_policies())
+
+
+def test_without_recorded_nodes_there_is_no_observed_row() -> None:
+    load = workload([(100, 100)], [(0, 9000, 1, 1)])
+    assert run("first_fit", load=load).summary["policy"].to_list() == ["first_fit", "bound"]
+    assert "observed" not in [str(policy) for policy in choose_policies(["all"], load)]
+    with pytest.raises(TracekitError, match="has no recorded node for any container"):
+        choose_policies(["observed"], load)
+
+
+def test_summary_takes_the_settled_steps() -> None:
+    made = run("first_fit")
+    steps = made.steps.filter(pl.col("policy") == "first_fit", pl.col("settled"))
+    row = made.summary.filter(pl.col("policy") == "first_fit").row(0, named=True)
+    assert row["imbalance_mean"] == pytest.approx(steps["imbalance"].mean())
+    assert row["cpu_max_fraction"] == steps["cpu_max_fraction"].max()
+    assert row["placed"] + row["pending"] == LOAD.containers
+    assert row["parameters"] == "tie=first"
+
+
+def test_every_gap_is_at_least_zero() -> None:
+    summary = run("all").summary.filter(pl.col("policy") != "bound")
+    gaps = summary.select(pl.col("^.*_gap.*$"))
+    assert gaps.width == 8
+    assert min(value for value in gaps.min().row(0)) >= 0
+
+
+def test_placements_name_the_nodes() -> None:
+    load = workload([(10, 10)], [(0, 9000, 8, 8), (5, 9000, 8, 8)])
+    placed = run("first_fit", load=load).placements
+    assert placed.rows() == [
+        ("first_fit", "c0", "s0", "n0", 0, "placed"),
+        ("first_fit", "c1", "s1", None, None, "pending"),
+    ]  # fmt: skip
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    for name in ("one", "two"):
+        write_run(run("all", RESERVOIR), tmp_path / name)
+    for file in FILES:
+        assert (tmp_path / "one" / file).read_bytes() == (tmp_path / "two" / file).read_bytes()
+
+
+def test_another_seed_breaks_ties_otherwise() -> None:
+    first, second = run(RESERVOIR, seed=1).placements, run(RESERVOIR, seed=2).placements
+    chosen = pl.col("policy") == RESERVOIR
+    assert not first.filter(chosen).equals(second.filter(chosen))
+
+
+def test_adding_a_policy_changes_no_other_result() -> None:
+    alone, among = run(RESERVOIR), run("all", RESERVOIR)
+    chosen = pl.col("policy") == RESERVOIR
+    assert alone.placements.filter(chosen).equals(among.placements.filter(chosen))
+    assert alone.steps.filter(chosen).equals(among.steps.filter(chosen))
+
+
+def test_streams_are_keyed_by_seed_and_name() -> None:
+    draws = {
+        (seed, name): int(stream(seed, name).integers(2**60))
+        for seed in (0, 1) for name in ("a", "b")
+    }  # fmt: skip
+    assert len(set(draws.values())) == 4
+    assert int(stream(0, "a").integers(2**60)) == draws[(0, "a")]
+
+
+def test_the_manifest_spells_everything_out(tmp_path: Path) -> None:
+    write_run(run("least_allocated", seed=4), tmp_path / "run")
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["schema"] == "tracekit/replay/1"
+    assert manifest["seed"] == 4
+    assert manifest["workload"]["containers"] == 40
+    assert manifest["policies"][1]["parameters"] == {
+        "tie": "first", "resources": "cpu:1+memory:1"
+    }  # fmt: skip
+    assert str(tmp_path) not in json.dumps(manifest)
+
+
+def test_a_run_folder_is_replaced_and_nothing_else_is(tmp_path: Path) -> None:
+    target = tmp_path / "run"
+    write_run(run("first_fit"), target)
+    (target / "report.html").write_text("beside it")
+    write_run(run("least_allocated"), target)
+    assert sorted(path.name for path in target.iterdir()) == [
+        "manifest.json", "placements.parquet", "report.html", "steps.parquet", "summary.parquet",
+        "timing.parquet",
+    ]  # fmt: skip
+    assert (target / "report.html").read_text() == "beside it"
+    mine = tmp_path / "mine"
+    mine.mkdir()
+    (mine / "thesis.txt").write_text("years of work")
+    with pytest.raises(TracekitError, match="is not a run folder"):
+        write_run(run("first_fit"), mine)
+    assert (mine / "thesis.txt").exists()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "run"]
+
+
+def test_timing_counts_decisions() -> None:
+    timing = run("first_fit").timing.filter(pl.col("policy") == "first_fit").row(0, named=True)
+    assert timing["decisions"] == LOAD.containers
+    assert np.isfinite(timing["latency_p95_ms"])
+    assert timing["latency_p50_ms"] <= timing["latency_p95_ms"]

@@ -1,0 +1,134 @@
+"""Two runs beside each other: changes, intervals, thresholds, and folders that are no runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.errors import TracekitError
+from tracekit.replay.runs.compare import MEASURES
+from tracekit.replay.runs.run_compare import compare_runs
+from tracekit.replay.runs.thresholds import parse_threshold
+from tracekit.verbs.replay import replay
+
+SMALL = "paper000[containers=60,nodes=4]"
+FULLER = "paper000[containers=60,nodes=4,target_alloc_fraction=0.85]"
+
+
+def made(out: Path, workload: str, repeats: int = 1, seed: int = 0) -> Path:
+    replay(None, ["lra", "worst_fit"], out=out, workload=workload, repeats=repeats, seed=seed)
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        "base": made(folder / "base", SMALL),
+        "fuller": made(folder / "fuller", FULLER),
+        "often": made(folder / "often", SMALL, repeats=8),
+        "often fuller": made(folder / "often-fuller", FULLER, repeats=8),
+        "other seeds": made(folder / "other-seeds", SMALL, repeats=8, seed=50),
+    }
+
+
+def test_a_run_is_the_same_as_itself(runs: dict[str, Path]) -> None:
+    found = compare_runs(runs["often"], runs["often"])
+    changes = found.frames["changes"]
+    assert set(changes["verdict"]) == {"same"}
+    assert changes["change"].to_list() == [0.0] * changes.height
+    assert set(changes["measure"]) <= set(MEASURES)
+    assert found.about["differs"] == []
+
+
+def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
+    found = compare_runs(runs["base"], runs["fuller"])
+    for row in found.frames["changes"].iter_rows(named=True):
+        one, other = (
+            pl.read_parquet(runs[name] / "summary.parquet").filter(policy=row["policy"])[
+                row["measure"]
+            ][0]
+            for name in ("base", "fuller")
+        )
+        assert (row["base"], row["new"]) == (one, other)
+        assert row["change"] == pytest.approx(other - one)
+        assert row["change_low"] is None
+    assert found.about["differs"] == ["target_alloc_fraction: 0.75 to 0.85"]
+
+
+def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:
+    changes = compare_runs(runs["often"], runs["often fuller"]).frames["changes"]
+    assert changes["paired"].all()
+    assert (changes["change_low"] <= changes["change"] + 1e-12).all()
+    assert (changes["change"] <= changes["change_high"] + 1e-12).all()
+    moved = changes["new"] - changes["base"]
+    assert moved.to_list() == pytest.approx(changes["change"].to_list(), abs=1e-9)
+    debris = changes.filter(measure="debris_mean_fraction")
+    assert set(debris["verdict"]) == {"better"}
+
+
+def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Path]) -> None:
+    changes = compare_runs(runs["often"], runs["other seeds"]).frames["changes"]
+    assert not changes["paired"].any()
+    said = changes.filter(measure="imbalance_mean")["verdict"].to_list()
+    assert set(said) <= {"within chance", "same"}
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("debris_mean_fraction < 0.9 * base", True),
+        ("lra: debris_mean_fraction < 0.9 * base", True),
+        ("lra: debris_mean_fraction > base", False),
+        ("nodes_used_max - base > 1", False),
+        ("-debris_mean_fraction > -base.debris_mean_fraction", True),
+        ("1000 < pending < 3000 + base / 2", False),
+    ],
+)
+def test_thresholds(runs: dict[str, Path], text: str, failed: bool) -> None:
+    found = compare_runs(runs["base"], runs["fuller"], fail_if=[text])
+    outcomes = found.frames["thresholds"]
+    assert bool(outcomes["failed"].any()) is failed
+    policies = outcomes["policy"].to_list()
+    assert policies == (["lra"] if text.startswith("lra:") else ["lra", "worst_fit"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("imbalance_mean", "compares nothing"),
+        ("-" * 20_000 + "1 > base", "has 20,008 characters, at most 2,000 are read"),
+        ("+".join(["1"] * 900) + " > base", "is nested more than 100 deep"),
+        ("(" * 900 + "1" + ")" * 900 + " > base", "is not an expression"),
+        ("imbalance_mean > " + "-" * 1900 + "1", "is nested more than 100 deep"),
+        ("imbalance_mean >", "is not an expression"),
+        ("1 > 2", "names no measure"),
+        ("open('x') > 1", "no number, measure or sum"),
+        ("imbalance_mean ** 9 > 1", "no number, measure or sum"),
+        ("imbalance_mean > 'a'", "no number, measure or sum"),
+        ("imbalance_mean.real > 1", "no number, measure or sum"),
+        ("imbalance_mean in base", "no number, measure or sum"),
+    ],
+)
+def test_expressions_that_make_no_sense(text: str, said: str) -> None:
+    with pytest.raises(TracekitError, match=said):
+        parse_threshold(text)
+
+
+def test_unknown_measures_and_policies(runs: dict[str, Path]) -> None:
+    with pytest.raises(TracekitError, match="no measure 'imbalance'") as wrong:
+        compare_runs(runs["base"], runs["fuller"], fail_if=["imbalance > base"])
+    assert wrong.value.hint == "did you mean 'imbalance_mean'?"
+    with pytest.raises(TracekitError, match="policy 'bra' is not in both runs"):
+        compare_runs(runs["base"], runs["fuller"], fail_if=["bra: pending > 0"])
+
+
+def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="is not a run folder"):
+        compare_runs(runs["base"], tmp_path)
+    other = tmp_path / "other"
+    replay(None, ["bra"], out=other, workload=SMALL)
+    with pytest.raises(TracekitError, match="no policy in common"):
+        compare_runs(runs["base"], other)

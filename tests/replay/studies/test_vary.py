@@ -1,0 +1,51 @@
+"""Changed assumptions: ranks, agreement with the defaults, and what cannot be replayed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from store_support import tiny_store
+
+from tracekit.errors import TracekitError
+from tracekit.replay.studies.vary import BASE, vary_assumptions
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_store(tmp_path_factory.mktemp("vary")).path
+
+
+def test_ranks_and_agreement(store: Path) -> None:
+    changes = ["request_cpu_cores=8", "limit_factor=2"]
+    found = vary_assumptions(store, policies=["first_fit", "worst_fit", "cwt"], changes=changes)
+    ranks = found.frames["ranks"]
+    assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes]
+    for _, part in ranks.group_by("change"):
+        assert part["rank"].sum() == 6
+        best = part.filter(part["rank"] == part["rank"].min())
+        assert best["value"][0] == part["value"].min()
+    told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
+    # limits decide nothing for these policies
+    assert told["limit_factor=2"]["agreement"] == 1.0
+    assert told["limit_factor=2"]["places"] == 0.0
+
+
+def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
+    found = vary_assumptions(
+        store,
+        policies=["first_fit", "worst_fit"],
+        changes=["background=none", "node_cpu_cores=zero"],
+    )
+    told = found.frames["changes"].filter(change="node_cpu_cores=zero")
+    assert "node_cpu_cores" in told["problem"][0]
+    assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
+
+
+def test_bad_calls(store: Path) -> None:
+    with pytest.raises(TracekitError, match="no measure 'imbalance'"):
+        vary_assumptions(store, measure="imbalance")
+    with pytest.raises(TracekitError, match="one policy has no rank"):
+        vary_assumptions(store, policies=["lra"])
+    with pytest.raises(TracekitError, match="no such store"):
+        vary_assumptions(store / "nowhere", policies=["lra", "bra"])

@@ -1,0 +1,82 @@
+"""Gangs: all of a service's containers run, or none."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.one import in_order
+from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.gangs import runs, with_gangs
+from tracekit.replay.workload.workload import Workload
+
+POLICIES = ["first_fit", "least_allocated", "random", "cwt", "target_load_packing"]
+shapes = some.tuples(some.integers(0, 3000), some.integers(10, 70), some.integers(10, 70))
+
+
+def ganged(nodes: list[tuple[int, int]], rows: list[Row]) -> Workload:
+    """Services s0, s1, s2 in turn; containers that stay to the end are exchangeable."""
+    load = workload(nodes, rows)
+    exchangeable = load.departure_ms >= 4000
+    usage = load.usage.copy()
+    usage[:, :, exchangeable] = (load.request[exchangeable] * 0.5).T[:, None, :]
+    return with_gangs(dataclasses.replace(load, exchangeable=exchangeable, usage=usage))
+
+
+def test_a_gang_arrives_together_at_its_earliest_time() -> None:
+    load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(6)])
+    assert load.services == ("s0", "s0", "s1", "s1", "s2", "s2")
+    assert load.arrival_ms.tolist() == [0, 0, 10, 10, 20, 20]
+    assert load.gang is not None
+    assert runs(load.gang) == [(0, 2), (2, 4), (4, 6)]
+
+
+def test_without_room_for_all_none_runs_and_later_all_do() -> None:
+    """c0 and c3 of s0 need 120 of the node together; c1, which leaves at 2 s, is in the way."""
+    rows: list[Row] = [(5, 9000, 60, 1), (0, 2000, 50, 1), (4000, 9000, 1, 1), (5, 9000, 60, 1)]
+    load = ganged([(120, 100)], rows)
+    run = replay(load, [parse_entrant("first_fit")], seed=0)
+    placed = run.steps.filter(run.steps["policy"] == "first_fit")["placed"].to_list()
+    assert placed == [1, 1, 2, 2]  # c1 alone; then the gang, as soon as c1 has left
+    times = dict(run.placements.select("container", "time_ms").iter_rows())
+    assert times["c0"] == times["c3"] == 2000
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@given(rows=some.lists(shapes, min_size=3, max_size=14), seed=some.integers(0, 9))
+def test_every_engine_admits_whole_gangs_and_the_same(
+    policy: str, rows: list[tuple[int, int, int]], seed: int
+) -> None:
+    given_rows: list[Row] = [
+        (at, 9000 if n % 4 else at + 1500, cpu, memory) for n, (at, cpu, memory) in enumerate(rows)
+    ]
+    load = ganged([(150, 150)] * 3, given_rows)
+    found = []
+    for placer in (PlainPlacer, rows_placer, fast_placer):
+        engine = Engine(load, parse_policy(policy), np.random.default_rng(seed), placer=placer)
+        outcome = engine.run()
+        found.append((outcome.node.tolist(), outcome.time_ms.tolist()))
+        assert load.gang is not None
+        for gang in set(load.gang[load.gang >= 0].tolist()):
+            assert len({node < 0 for node in outcome.node[load.gang == gang].tolist()}) == 1
+    assert found[0] == found[1] == found[2]
+
+
+def test_another_order_keeps_gangs_together() -> None:
+    load = ganged([(100, 100)], [(at * 10, 9000, 1, 1) for at in range(9)])
+    again = in_order(load, 5)
+    assert sorted(again.container_ids) == sorted(load.container_ids)
+    assert again.gang is not None
+    for gang in set(again.gang.tolist()):
+        assert len(set(again.arrival_ms[again.gang == gang].tolist())) == 1
+    assert (np.diff(again.arrival_ms) >= 0).all()

@@ -1,0 +1,180 @@
+"""Who decides on host, socket and vCPUs: the policy of the patent, and what it is compared with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, ClassVar, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import parameters
+from tracekit.binding.floor import Floor
+from tracekit.errors import TracekitError, nearest
+from tracekit.parameters import About
+
+IntArray = NDArray[np.int64]
+Bind = Literal["lowest_free", "random_free", "least_interference"]
+
+
+class Chooser(Protocol):
+    """Decides where a container goes."""
+
+    def choose(
+        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+    ) -> tuple[int, int, IntArray] | None:
+        """Host, socket and places; socket -1 without places; None if there is no room now."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Interference:
+    """Host, socket and vCPUs where the predicted interference is lowest (CN116795487A)."""
+
+    name: ClassVar[str] = "interference"
+
+    choice: Annotated[
+        Literal["score", "delta"],
+        About("score: the socket's interference after placing, as printed; delta: its rise."),
+    ] = "score"
+    step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = 2
+    anti_affinity: Annotated[
+        bool, About("Whether a host may run one container of a service only.")
+    ] = True
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+    def choose(
+        self,
+        floor: Floor,
+        instance: int,
+        size: int,
+        rng: np.random.Generator,  # noqa: ARG002
+    ) -> tuple[int, int, IntArray] | None:
+        """The lowest score; ties by host, socket and first vCPU."""
+        if size == 0:
+            return _unbound(floor, instance, anti_affinity=self.anti_affinity)
+        found = floor.least_interference(
+            instance, delta=self.choice == "delta", step=self.step, apart=self.anti_affinity
+        )
+        if found is None:
+            return None
+        socket, places = found
+        return int(floor.seats.host[socket]), socket, places
+
+
+@dataclass(frozen=True, kw_only=True)
+class HostThenBind:
+    """A host that a scheduler chooses by its vCPUs alone, and then vCPUs of one of its sockets."""
+
+    name: ClassVar[str] = "host_then_bind"
+
+    host: Annotated[
+        Literal["least_allocated", "first_fit"],
+        About(
+            "least_allocated: the host with the most free vCPUs; first_fit: the first with room."
+        ),
+    ] = "least_allocated"
+    bind: Annotated[
+        Bind,
+        About(
+            "lowest_free: the lowest ids of the first socket with room; random_free: any ids of any"
+            " socket with room; least_interference: the best window of the host."
+        ),
+    ] = "lowest_free"
+    anti_affinity: Annotated[
+        bool, About("Whether a host may run one container of a service only.")
+    ] = True
+
+    def choose(
+        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+    ) -> tuple[int, int, IntArray] | None:
+        """The first of the best hosts."""
+        if size == 0:
+            return _unbound(floor, instance, anti_affinity=self.anti_affinity)
+        room = floor.hosts_with_room(size)
+        if self.anti_affinity:
+            room &= floor.hosts_without(instance)
+        if not room.any():
+            return None
+        free = np.where(room, floor.free_vcpus(), -1) if self.host == "least_allocated" else room
+        host = int(np.argmax(free))
+        found = bind_on(floor, instance, size, host, self.bind, rng)
+        return None if found is None else (host, *found)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Following:
+    """Hosts that another replay chose, with vCPUs found on them; ``host`` is by instance."""
+
+    label: str
+    host: IntArray
+    bind: Bind
+
+    def choose(
+        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+    ) -> tuple[int, int, IntArray] | None:
+        """The host of the replay; where no socket of it has room, the container stays unbound."""
+        host = int(self.host[instance])
+        if host < 0:
+            return None
+        found = bind_on(floor, instance, size, host, self.bind, rng) if size else None
+        return (host, *found) if found else (host, -1, np.empty(0, dtype=np.int64))
+
+
+def bind_on(
+    floor: Floor, instance: int, size: int, host: int, bind: Bind, rng: np.random.Generator
+) -> tuple[int, IntArray] | None:
+    """A socket of the host and free places on it; None where no socket has so many."""
+    if bind == "least_interference":
+        return floor.best_on(instance, host)
+    sockets = floor.sockets_of(host)
+    sockets = sockets[floor.seats.free[sockets] >= size]
+    if not len(sockets):
+        return None
+    if bind == "lowest_free":
+        return int(sockets[0]), floor.free_places(int(sockets[0]))[:size]
+    socket = int(sockets[rng.integers(len(sockets))])
+    return socket, np.sort(rng.permutation(floor.free_places(socket))[:size])
+
+
+def _unbound(
+    floor: Floor, instance: int, *, anti_affinity: bool
+) -> tuple[int, int, IntArray] | None:
+    """A request of no vCPU is bound to none: the first host that may have it."""
+    room = floor.hosts_without(instance) if anti_affinity else np.ones(1, dtype=np.bool_)
+    if not room.any():
+        return None
+    return int(np.argmax(room)), -1, np.empty(0, dtype=np.int64)
+
+
+#: Short names of what is usually compared.
+NAMED = {
+    "lowest_free": HostThenBind(host="first_fit", bind="lowest_free"),
+    "least_allocated": HostThenBind(host="least_allocated", bind="lowest_free"),
+    "random_free": HostThenBind(host="least_allocated", bind="random_free"),
+}
+
+
+def parse_chooser(text: str) -> tuple[str, Interference | HostThenBind]:
+    """The chooser that ``NAME[param=value,...]`` spells, under the text itself.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown name or parameter.
+    """
+    name, given = parameters.split(text)
+    kinds = {kind.name: kind for kind in (Interference, HostThenBind)}
+    if name in NAMED and not given:
+        return text.strip(), NAMED[name]
+    if name not in kinds:
+        known = [*NAMED, *kinds]
+        close = nearest(name, known)
+        raise TracekitError(
+            f"no way to bind named '{name}'; known: {', '.join(known)}",
+            hint=f"did you mean '{close}'?"
+            if close
+            else "or POLICY+lowest_free, POLICY+random_free",
+        )
+    return text.strip(), parameters.build(kinds[name], name, given)

@@ -1,0 +1,93 @@
+"""One socket under every policy, to be drawn: who sits on which core, and what it costs them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.binding.loop import VcpuOutcome
+from tracekit.replay.workload.workload import Workload
+from tracekit.vcpu.room import Room
+
+IntArray = NDArray[np.int64]
+
+SCHEMA = {
+    "policy": pl.String,
+    "node": pl.String,
+    "socket": pl.Int64,
+    "core": pl.Int64,
+    "thread": pl.Int64,
+    "vcpu": pl.Int64,
+    "container": pl.String,
+    "service": pl.String,
+    "inflation_fraction": pl.Float64,
+}
+
+
+def drawn_socket(
+    load: Workload, room: Room, outcomes: Sequence[tuple[str, VcpuOutcome]]
+) -> pl.DataFrame:
+    """Every vCPU of one socket at the end of the replay, policy by policy.
+
+    It is the socket that loses most under the last policy; of equals the first. A vCPU that is
+    free has no container.
+    """
+    last = outcomes[-1][1]
+    lost = np.bincount(
+        np.maximum(last.socket, 0),
+        np.where(_there(load, last), np.nan_to_num(last.inflation) * _sizes(last), 0.0),
+        len(room.socket_vcpus),
+    )
+    socket = int(np.argmax(np.round(lost, 9)))
+    parts = [_rows(load, room, socket, name, outcome) for name, outcome in outcomes]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=SCHEMA)
+
+
+def _sizes(outcome: VcpuOutcome) -> IntArray:
+    return np.array([len(vcpus) for vcpus in outcome.vcpus], dtype=np.int64)
+
+
+def _there(load: Workload, outcome: VcpuOutcome) -> NDArray[np.bool_]:
+    """Containers bound somewhere when the replay ends."""
+    return np.asarray((outcome.socket >= 0) & (load.departure_ms > load.times_ms[-1]))
+
+
+def _rows(load: Workload, room: Room, socket: int, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
+    host = int(room.socket_host[socket])
+    places = np.flatnonzero(room.socket == socket)
+    owner = dict.fromkeys((places - room.offset[host]).tolist(), -1)
+    for at in np.flatnonzero(_there(load, outcome) & (outcome.socket == socket)).tolist():
+        owner |= dict.fromkeys(outcome.vcpus[at], at)
+    cores = _cores(room, places)
+    rows = []
+    for place, (core, thread) in zip(places.tolist(), cores, strict=True):
+        vcpu = place - int(room.offset[host])
+        at = owner[vcpu]
+        rows.append(
+            {
+                "policy": name,
+                "node": room.hosts[host],
+                "socket": socket - int(np.searchsorted(room.socket_host, host)),
+                "core": core,
+                "thread": thread,
+                "vcpu": vcpu,
+                "container": load.container_ids[at] if at >= 0 else None,
+                "service": load.services[at] if at >= 0 else None,
+                "inflation_fraction": float(outcome.inflation[at]) if at >= 0 else None,
+            }
+        )
+    return pl.DataFrame(rows, schema=SCHEMA)
+
+
+def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:
+    """Core and thread of each place, cores numbered from 0 in order of their first vCPU."""
+    number: dict[int, int] = {}
+    found = []
+    for place in places.tolist():
+        mates = [place, *(int(mate) for mate in room.mates[place] if mate >= 0)]
+        core = number.setdefault(min(mates), len(number))
+        found.append((core, sorted(mates).index(place)))
+    return found

@@ -1,0 +1,60 @@
+"""How the hosts of a workload are built: by a rule, or as a file says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.fit.topology_file import read_topologies
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import MILLI_PER_CORE
+from tracekit.vcpu.room import Room, make_room
+from tracekit.vcpu.topology import Topology, linux_numbering
+
+
+def room_of(workload: Workload, *, sockets: int = 2, threads_per_core: int = 2) -> Room:
+    """The hosts of a workload, built by Linux's usual rule from their CPU capacity.
+
+    vCPUs that do not divide evenly into sockets and cores are left out.
+
+    Raises
+    ------
+    TracekitError
+        When no node is large enough to have a core on every socket.
+    """
+    unit = sockets * threads_per_core
+    vcpus = workload.capacity[:, 0] // MILLI_PER_CORE // unit * unit
+    if not (vcpus > 0).all():
+        at = int(np.argmin(vcpus))
+        raise TracekitError(
+            f"node '{workload.node_ids[at]}' has {workload.capacity[at, 0]:,} millicores, too few"
+            f" for {sockets} sockets of cores with {threads_per_core} threads",
+            hint="give --sockets 1, --threads 1, or larger nodes",
+        )
+    made: dict[int, Topology] = {
+        int(n): linux_numbering(int(n), sockets, threads_per_core) for n in np.unique(vcpus)
+    }
+    topologies = {
+        name: made[int(n)] for name, n in zip(workload.node_ids, vcpus.tolist(), strict=True)
+    }
+    return make_room(workload.node_ids, topologies)
+
+
+def room_of_file(workload: Workload, path: Path) -> Room:
+    """The hosts of a workload, built as a topology file says.
+
+    Raises
+    ------
+    TracekitError
+        When the file cannot be used, or does not know a node.
+    """
+    known = read_topologies(path)
+    found = {name: known.of(name) for name in workload.node_ids}
+    lacking = next((name for name, topology in found.items() if topology is None), None)
+    if lacking is not None:
+        raise TracekitError(
+            f"{path.name} does not know node '{lacking}'", hint="a row per node is expected"
+        )
+    return make_room(workload.node_ids, {name: one for name, one in found.items() if one})

@@ -1,0 +1,230 @@
+"""The replay down to the vCPU: containers come, are bound, and go; interference is measured.
+
+Events at one time happen as in ``tracekit.replay.engine.engine``: departures, retries of what
+waits, arrivals, then the sample of that time. Containers stay where they were bound.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.binding.choosers import Chooser
+from tracekit.binding.floor import Floor
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.seating import request_vcpus
+from tracekit.binding.truth import Truth
+from tracekit.replay.engine.measures import StepState, measure
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import MILLI_PER_CORE
+from tracekit.vcpu.room import Room
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+Clock = Callable[[], float]
+
+#: A container's use of its own vCPUs beyond this is not believed (specification 9.7).
+MOST_CPU = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class VcpuOutcome:
+    """What a chooser did.
+
+    Parameters
+    ----------
+    node, placed_ms, socket : int64, shape (containers,)
+        -1 for never; the socket is the room's, -1 for a container that was not bound.
+    vcpus : list of list of int
+        Ids on the host of what each container was bound to.
+    inflation : float64, shape (containers,)
+        Mean over its sampling steps of a container's score, fraction of its own vCPUs; NaN for
+        one that never ran at a step.
+    steps : list of dict
+        Load measures and inflation at every sampling step.
+    decisions : int
+    decision_s : float
+        Wall-clock time of all decisions; the only thing that differs from run to run.
+    """
+
+    node: IntArray
+    placed_ms: IntArray
+    socket: IntArray
+    vcpus: list[list[int]]
+    inflation: FloatArray
+    steps: list[dict[str, Any]]
+    decisions: int
+    decision_s: float
+
+
+class VcpuReplay:
+    """One replay of one chooser; ``run`` may be called once.
+
+    Parameters
+    ----------
+    service : int64, shape (containers,)
+        Position of each container's service in the model.
+    respond : bool
+        Whether the measured use of a container rises by its predicted interference.
+    truth : InterferenceModel, optional
+        What interference really does: measured by, but hidden from the chooser, who decides by
+        ``model``. The same if None.
+    start_ms : int64, shape (containers,), optional
+        When each container is to be placed, where another replay has decided it; its arrival else.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        room: Room,
+        model: InterferenceModel,
+        service: IntArray,
+        chooser: Chooser,
+        rng: np.random.Generator,
+        *,
+        respond: bool = True,
+        truth: InterferenceModel | None = None,
+        start_ms: IntArray | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        self._load, self._chooser, self._rng = workload, chooser, rng
+        self._respond, self._clock = respond, clock
+        self._size = request_vcpus(workload.request, workload.resources)
+        self.floor = Floor(room, model, service, self._size)
+        self._truth = None if truth is None else Truth(self.floor, truth)
+        self._start = workload.arrival_ms if start_ms is None else start_ms
+        self._order = np.argsort(self._start, kind="stable")
+        self._leaving = np.argsort(workload.departure_ms, kind="stable")
+        self._arrived = self._departed = 0
+        self._waiting: list[int] = []
+        count = workload.containers
+        self._node = np.full(count, -1, dtype=np.int64)
+        self._placed_ms = np.full(count, -1, dtype=np.int64)
+        self._socket = np.full(count, -1, dtype=np.int64)
+        self._running = np.zeros(count, dtype=np.bool_)
+        self._vcpus: list[list[int]] = [[] for _ in range(count)]
+        self._sum, self._steps_run = np.zeros(count), np.zeros(count, dtype=np.int64)
+        self._decisions, self._decision_s = 0, 0.0
+
+    def run(self, each_step: Callable[[], None] = lambda: None) -> VcpuOutcome:
+        """Replay the whole workload; ``each_step`` is called after every sampling step."""
+        rows = []
+        for step, now in enumerate(self._load.times_ms.tolist()):
+            self._events_until(now)
+            rows.append(self._sample(step, now))
+            each_step()
+        with np.errstate(invalid="ignore"):
+            inflation = self._sum / self._steps_run
+        return VcpuOutcome(
+            node=self._node,
+            placed_ms=self._placed_ms,
+            socket=self._socket,
+            vcpus=self._vcpus,
+            inflation=inflation,
+            steps=rows,
+            decisions=self._decisions,
+            decision_s=self._decision_s,
+        )
+
+    def _events_until(self, last_ms: int) -> None:
+        departs = self._load.departure_ms
+        while True:
+            arrival = self._next(self._order, self._arrived, self._start)
+            departure = self._next(self._leaving, self._departed, departs)
+            if min(arrival, departure) > last_ms:
+                return
+            if departure <= arrival:
+                self._depart(departure)
+            else:
+                index = int(self._order[self._arrived])
+                self._arrived += 1
+                if self._start[index] < departs[index] and not self._place(index, arrival):
+                    self._waiting.append(index)
+
+    @staticmethod
+    def _next(order: IntArray, at: int, times_ms: IntArray) -> int:
+        return int(times_ms[order[at]]) if at < len(order) else np.iinfo(np.int64).max
+
+    def _depart(self, now: int) -> None:
+        """Let go all that leaves now, then offer what was freed to those that wait."""
+        freed = False
+        while self._next(self._leaving, self._departed, self._load.departure_ms) == now:
+            index = int(self._leaving[self._departed])
+            self._departed += 1
+            if self._running[index]:
+                freed = True
+                self._running[index] = False
+                self.floor.leave(index)
+        gone = self._load.departure_ms <= now
+        self._waiting = [index for index in self._waiting if not gone[index]]
+        if freed and self._waiting:
+            self._retry(now)
+
+    def _retry(self, now: int) -> None:
+        """Longest waiting first; a kind once refused is refused until more is freed."""
+        refused: set[tuple[int, int]] = set()
+        waiting, self._waiting = self._waiting, []
+        for index in waiting:
+            kind = int(self.floor.seats.service[index]), int(self._size[index])
+            if kind in refused or not self._place(index, now):
+                refused.add(kind)
+                self._waiting.append(index)
+
+    def _place(self, index: int, now: int) -> bool:
+        began = self._clock()
+        found = self._chooser.choose(self.floor, index, int(self._size[index]), self._rng)
+        self._decision_s += self._clock() - began
+        self._decisions += 1
+        if found is None:
+            return False
+        host, socket, places = found
+        self._node[index], self._placed_ms[index] = host, now
+        self._running[index] = True
+        if socket >= 0:
+            self.floor.seat(index, socket, places)
+            self._socket[index] = socket
+            self._vcpus[index] = self.floor.vcpus_of(index)
+        return True
+
+    def _sample(self, step: int, now: int) -> dict[str, Any]:
+        load, at = self._load, np.flatnonzero(self._running)
+        every = self.floor.felt if self._truth is None else self._truth.felt()
+        felt, size = every[at], self._size[at]
+        self._sum[at] += felt
+        self._steps_run[at] += 1
+        node = self._node[at]
+        cpu, memory = load.use_at(step)[:, at]
+        cpu = cpu.astype(np.float64)
+        if self._respond:
+            cpu = cpu + risen(cpu, felt, size)
+        amounts = (cpu, memory)
+        used = [
+            load.background[resource, step] + np.bincount(node, amount, load.nodes)
+            for resource, amount in enumerate(amounts)
+        ]
+        settled = bool(now >= load.settled_ms)
+        state = StepState(
+            time_ms=now,
+            settled=settled,
+            pending=len(self._waiting),
+            used=np.stack(used, axis=1),
+            capacity=load.capacity[:, :2].astype(np.float64),
+            containers=np.bincount(node, minlength=load.nodes),
+        )
+        return {
+            **measure(state),
+            "inflation_mean_fraction": float(felt.mean()) if len(at) else None,
+            "inflation_vcpus": float((size * felt).sum()),
+            "bound": int((self._socket[at] >= 0).sum()),
+        }
+
+
+def risen(cpu_milli: FloatArray, felt: FloatArray, size: IntArray) -> FloatArray:
+    """Millicores that interference adds; use and rise together stay below ``MOST_CPU``."""
+    room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
+    return np.minimum(felt * size * MILLI_PER_CORE, room)

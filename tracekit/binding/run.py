@@ -1,0 +1,204 @@
+"""Several ways to bind on one workload, repeated over orders of arrival, with intervals."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.binding.choosers import Chooser, Following, parse_chooser
+from tracekit.binding.drawn import drawn_socket
+from tracekit.binding.loop import VcpuOutcome, VcpuReplay
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.tables import (
+    containers_of,
+    differences_of,
+    means_of,
+    services_of,
+    steps_of,
+    summary_of,
+    timing_of,
+)
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.fast.choose import suited_placer
+from tracekit.replay.policy.entrant import halves, parse_entrant
+from tracekit.replay.workload.arrivals import rearranged
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.vcpu.room import Room
+
+IntArray = NDArray[np.int64]
+
+BINDS = ("lowest_free", "random_free", "least_interference")
+USUAL = (
+    "interference",
+    "interference[choice=delta]",
+    "lowest_free",
+    "least_allocated",
+    "random_free",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class VcpuRun:
+    """What came out; of several repeats ``steps``, ``containers`` and ``services`` are the first's.
+
+    Parameters
+    ----------
+    summary : DataFrame
+        One row per policy: means over the repeats.
+    repeats : DataFrame
+        One row per repeat and policy.
+    differences : DataFrame
+        Every policy against the first, paired by repeat, with bootstrap intervals.
+    """
+
+    workload: Workload
+    model: InterferenceModel
+    seed: int
+    policies: tuple[str, ...]
+    summary: pl.DataFrame
+    repeats: pl.DataFrame
+    differences: pl.DataFrame
+    steps: pl.DataFrame
+    containers: pl.DataFrame
+    services: pl.DataFrame
+    socket: pl.DataFrame
+    timing: pl.DataFrame
+
+
+def replay_vcpus(
+    workload: Workload,
+    room: Room,
+    model: InterferenceModel,
+    services: Sequence[str],
+    policies: Sequence[str],
+    *,
+    seed: int,
+    repeats: int = 1,
+    respond: bool = True,
+    truth: InterferenceModel | None = None,
+    progress: Progress = SILENT,
+) -> VcpuRun:
+    """Replay a workload under several ways to bind.
+
+    Parameters
+    ----------
+    services : sequence of str
+        The services of the model, in its order.
+    policies : sequence of str
+        ``interference``, ``lowest_free``, ``least_allocated``, ``random_free``,
+        ``host_then_bind[...]``, or ``POLICY+lowest_free``: any placement policy chooses the node.
+    repeats : int
+        How many orders of arrival; the first is the workload's own.
+    respond, truth
+        See ``tracekit.binding.loop.VcpuReplay``.
+
+    Raises
+    ------
+    TracekitError
+        For no policy, or one that is not known.
+    """
+    names = _checked(policies)
+    setting = _Setting(room, model, tuple(services), seed, respond, truth)
+    rows: list[dict[str, Any]] = []
+    first: list[tuple[str, VcpuOutcome]] = []
+    for repeat, name, outcome in _outcomes(workload, names, repeats, setting, progress):
+        rows.append({"repeat": repeat, "policy": name, **summary_of(outcome)})
+        if repeat == 0:
+            first.append((name, outcome))
+    repeated = pl.DataFrame(rows)
+    return VcpuRun(
+        workload=workload,
+        model=model,
+        seed=seed,
+        policies=names,
+        summary=means_of(repeated),
+        repeats=repeated,
+        differences=differences_of(repeated, names, stream(seed, "intervals")),
+        steps=steps_of(first),
+        containers=pl.concat([containers_of(workload, room, n, out) for n, out in first]),
+        services=pl.concat([services_of(workload, n, out) for n, out in first]),
+        socket=drawn_socket(workload, room, first),
+        timing=timing_of(first),
+    )
+
+
+def _checked(policies: Sequence[str]) -> tuple[str, ...]:
+    """The policies, each once, or an error for one that is not known."""
+    if not policies:
+        raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
+    names = tuple(dict.fromkeys(text.strip() for text in policies))
+    for name in names:
+        _check(name)
+    return names
+
+
+def _check(name: str) -> None:
+    policy, plus, bind = name.rpartition("+")
+    if plus and bind in BINDS:
+        parse_entrant(policy)
+    else:
+        parse_chooser(name)
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What all replays of a run share."""
+
+    room: Room
+    model: InterferenceModel
+    services: tuple[str, ...]
+    seed: int
+    respond: bool
+    truth: InterferenceModel | None
+
+    def replay(self, load: Workload, name: str) -> VcpuOutcome:
+        """One policy on one order of arrival."""
+        number = {service: at for at, service in enumerate(self.services)}
+        service = np.array([number[one] for one in load.services], dtype=np.int64)
+        chooser, start = _chooser(load, name, self.seed)
+        return VcpuReplay(
+            load,
+            self.room,
+            self.model,
+            service,
+            chooser,
+            stream(self.seed, name),
+            respond=self.respond,
+            truth=self.truth,
+            start_ms=start,
+        ).run()
+
+
+def _outcomes(
+    workload: Workload, names: Sequence[str], repeats: int, setting: _Setting, progress: Progress
+) -> Iterator[tuple[int, str, VcpuOutcome]]:
+    """The number of each repeat, each policy and what came of it; the first is the own order."""
+    with progress.task("bind", repeats * len(names), "replays") as task:
+        for repeat in range(repeats):
+            arrivals = stream(setting.seed + repeat, "arrivals")
+            load = workload if repeat == 0 else rearranged(workload, arrivals)
+            for name in names:
+                yield repeat, name, setting.replay(load, name)
+                task.advance(1, name)
+
+
+def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:
+    """The chooser; one that follows another replay places when that did."""
+    policy, plus, bind = name.rpartition("+")
+    if not plus or bind not in BINDS:
+        return parse_chooser(name)[1], None
+    placement, rebalance = halves(parse_entrant(policy))
+    rng = stream(seed, placement.name())
+    engine = Engine(load, placement, rng, placer=suited_placer(load), rebalance=rebalance)
+    outcome = engine.run()
+    never = np.iinfo(np.int64).max
+    start = np.where(outcome.time_ms >= 0, outcome.time_ms, never)
+    return Following(label=name, host=outcome.node, bind=bind), start  # type: ignore[arg-type]

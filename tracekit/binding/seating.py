@@ -1,0 +1,72 @@
+"""Empty seats for the hosts of a room, and how many of them a container wants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.seats import Seats
+from tracekit.vcpu.room import Room
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+
+
+def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: IntArray) -> Seats:
+    """Empty seats for the hosts of a room."""
+    sockets, instances = len(room.socket_vcpus), len(service)
+    there = np.flatnonzero(room.socket >= 0)
+    order = np.argsort(room.socket[there], kind="stable")
+    most = int(room.socket_vcpus.max(initial=1))
+    fitting = size[size <= most]
+
+    def ints(*shape: int) -> IntArray:
+        return np.zeros(shape, dtype=np.int64)
+
+    def floats(*shape: int) -> FloatArray:
+        return np.zeros(shape, dtype=np.float64)
+
+    return Seats(
+        mates=np.ascontiguousarray(room.mates),
+        first=np.concatenate([[0], np.cumsum(room.socket_vcpus)]).astype(np.int64),
+        ids=there[order].astype(np.int64),
+        host=room.socket_host.copy(),
+        holder=np.full(room.places, -1, dtype=np.int64),
+        free=room.socket_vcpus.copy(),
+        seated=ints(sockets),
+        sitting=ints(sockets, most),
+        slot=ints(instances),
+        size=ints(instances),
+        service=service.astype(np.int64),
+        places=ints(instances, max(int(fitting.max(initial=1)), 1)),
+        core=floats(instances),
+        core_weight=floats(instances),
+        felt=floats(instances),
+        total=floats(sockets),
+        weight=floats(sockets),
+        now=floats(sockets),
+        touched=ints(sockets),
+        on_host=np.zeros((len(room.hosts), len(model.cpu)), dtype=np.int32),
+        cpu=model.cpu,
+        k1=model.k1,
+        k2=model.k2,
+        mark=ints(room.places),
+        met=ints(room.places),
+        hits=ints(most),
+        apart=floats(most),
+        together=floats(most),
+    )
+
+
+def request_vcpus(request: IntArray, resources: Sequence[str]) -> IntArray:
+    """The vCPUs of each container: its CPU request, rounded up; none for a request of nothing.
+
+    Parameters
+    ----------
+    request : int64, shape (containers, resources)
+    """
+    milli = request[:, list(resources).index("cpu_milli")]
+    return np.asarray(-(-milli // 1000))

@@ -1,0 +1,160 @@
+"""The tables of a replay down to the vCPU."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.binding.loop import VcpuOutcome
+from tracekit.replay.engine.measures import STEP_SCHEMA, summarize
+from tracekit.replay.runs.bootstrap import mean_interval
+from tracekit.replay.workload.workload import Workload
+from tracekit.vcpu.room import Room
+
+FloatArray = NDArray[np.float64]
+
+STEPS: dict[str, type[pl.DataType]] = {
+    "policy": pl.String,
+    **STEP_SCHEMA,
+    "inflation_mean_fraction": pl.Float64,
+    "inflation_vcpus": pl.Float64,
+    "bound": pl.Int64,
+}
+DIFFERENCE = {
+    "policy": pl.String,
+    "against": pl.String,
+    "measure": pl.String,
+    "repeats": pl.Int64,
+    "difference_mean": pl.Float64,
+    "difference_low": pl.Float64,
+    "difference_high": pl.Float64,
+    "share_mean": pl.Float64,
+    "separated": pl.Boolean,
+}
+MEASURES = ("inflation_vcpus", "inflation_mean_fraction", "cpu_spread_mean_fraction")
+
+
+def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
+    """Inflation and load measures over the settled steps, or over all where none is settled."""
+    steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=STEPS)
+    settled = steps.filter("settled") if steps["settled"].any() else steps
+    return {
+        "placed": int((outcome.node >= 0).sum()),
+        "bound": int((outcome.socket >= 0).sum()),
+        "inflation_vcpus": settled["inflation_vcpus"].mean(),
+        "inflation_mean_fraction": settled["inflation_mean_fraction"].mean(),
+        **summarize(steps),
+    }
+
+
+def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
+    """One row per policy: every measure's mean over the repeats."""
+    numbers = [name for name in repeated.columns if name not in {"repeat", "policy"}]
+    return repeated.group_by("policy", maintain_order=True).agg(
+        pl.len().cast(pl.Int64).alias("repeats"),
+        *(pl.col(n).cast(pl.Float64).mean() for n in numbers),
+    )
+
+
+def differences_of(
+    repeated: pl.DataFrame, names: Sequence[str], rng: np.random.Generator
+) -> pl.DataFrame:
+    """The first policy less each other one, over the repeats."""
+    many = repeated["repeat"].n_unique()
+    pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
+    if not pairs:
+        return pl.DataFrame(schema=DIFFERENCE)
+    of = {name: _values(repeated.filter(pl.col("policy") == name)) for name in names}
+    apart = [of[names[0]][measure] - of[other][measure] for other, measure in pairs]
+    found = mean_interval(np.stack(apart, axis=1), rng)
+    base = [float(of[other][measure].mean()) for other, measure in pairs]
+    return pl.DataFrame(
+        {
+            "policy": [names[0]] * len(pairs),
+            "against": [other for other, _ in pairs],
+            "measure": [measure for _, measure in pairs],
+            "repeats": [many] * len(pairs),
+            "difference_mean": found.mean,
+            "difference_low": found.low,
+            "difference_high": found.high,
+            "share_mean": [
+                float(mean) / one if one > 0 else None
+                for mean, one in zip(found.mean, base, strict=True)
+            ],
+            "separated": found.separated(many),
+        },
+        schema=DIFFERENCE,
+    )
+
+
+def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
+    """Each measure of one policy in the order of the repeats, shape (repeats,)."""
+    rows = repeated.sort("repeat")
+    return {name: rows[name].cast(pl.Float64).fill_null(np.nan).to_numpy() for name in MEASURES}
+
+
+def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
+    """One row per policy and sampling step."""
+    rows = [{"policy": name, **row} for name, outcome in outcomes for row in outcome.steps]
+    return pl.DataFrame(rows, schema=STEPS)
+
+
+def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
+    """One row per container: where it was bound, and what it suffered there."""
+    nodes = np.array([*load.node_ids, None], dtype=object)[outcome.node]
+    start = np.concatenate([[0], np.cumsum(np.bincount(room.socket_host))])
+    local = np.where(
+        outcome.socket >= 0, outcome.socket - start[room.socket_host[outcome.socket]], -1
+    )
+    return pl.DataFrame(
+        {
+            "policy": [name] * load.containers,
+            "container": load.container_ids,
+            "service": load.services,
+            "node": pl.Series(nodes.tolist(), dtype=pl.String),
+            "socket": [int(at) if at >= 0 else None for at in local],
+            "vcpus": outcome.vcpus,
+            "inflation_fraction": pl.Series(outcome.inflation).fill_nan(None),
+        },
+        schema_overrides={"socket": pl.Int64, "vcpus": pl.List(pl.Int64)},
+    )
+
+
+def services_of(load: Workload, name: str, outcome: VcpuOutcome) -> pl.DataFrame:
+    """One row per service: the mean over its containers, and their sum in vCPUs."""
+    frame = pl.DataFrame(
+        {
+            "service": load.services,
+            "inflation_fraction": pl.Series(outcome.inflation).fill_nan(None),
+            "vcpus": [len(vcpus) for vcpus in outcome.vcpus],
+        }
+    )
+    return (
+        frame.group_by("service")
+        .agg(
+            pl.len().cast(pl.Int64).alias("containers"),
+            pl.col("inflation_fraction").mean().alias("inflation_mean_fraction"),
+            (pl.col("inflation_fraction") * pl.col("vcpus")).sum().alias("inflation_vcpus"),
+        )
+        .sort("service")
+        .select(pl.lit(name).alias("policy"), pl.all())
+    )
+
+
+def timing_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
+    """How long each policy's decisions took."""
+    return pl.DataFrame(
+        [
+            {
+                "policy": name,
+                "decisions": outcome.decisions,
+                "total_ms": 1000 * outcome.decision_s,
+                "decisions_per_s": outcome.decisions / max(outcome.decision_s, 1e-9),
+            }
+            for name, outcome in outcomes
+        ]
+    )

@@ -1,0 +1,1 @@
+"""Files and folders: places, locks, replacing whole folders, parts, reading ahead."""

@@ -1,0 +1,148 @@
+"""Folders of results: Parquet frames beside a document that says what they are."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from tracekit.errors import TracekitError
+from tracekit.files.replacing import put_back, replaced_folder
+
+if TYPE_CHECKING:
+    import polars as pl
+    import pyarrow as pa
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResultFolder:
+    """A kind of folder, known by the schema that its document names.
+
+    Parameters
+    ----------
+    what : str
+        The kind as messages name it: 'run folder', 'study'.
+    document : str
+        The name of the document's file.
+    """
+
+    what: str
+    schema: str
+    document: str = "manifest.json"
+
+    def holds(self, folder: Path) -> bool:
+        """Whether a folder is of this kind."""
+        try:
+            found = self.read(folder)
+        except (OSError, ValueError, RecursionError):
+            return False
+        return isinstance(found, dict) and found.get("schema") == self.schema
+
+    def read(self, folder: Path) -> Any:
+        """What the document of a folder says; OSError or ValueError where it has none."""
+        put_back(folder)
+        return json.loads((folder / self.document).read_text(encoding="utf-8"))
+
+    def check_free(self, folder: Path) -> None:
+        """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""
+        put_back(folder)
+        empty = not folder.exists() or (folder.is_dir() and not any(folder.iterdir()))
+        if not empty and not self.holds(folder):
+            raise TracekitError(
+                f"'{folder}' exists and is not a {self.what}, it is left as it is",
+                hint="give another --out, or remove it first",
+            )
+
+    def write(
+        self,
+        folder: Path,
+        document: Mapping[str, Any],
+        frames: Mapping[str, pl.DataFrame | None],
+        *,
+        more: Callable[[Path], None] | None = None,
+    ) -> None:
+        """Write the folder, whole or not at all; one of its kind that is there is replaced.
+
+        The document is written with the names of all ``files``; what else somebody has put into
+        the folder since stays there. ``more`` writes what is neither document nor frame into the
+        folder it is given; a frame that is None is left out.
+
+        Raises
+        ------
+        TracekitError
+            When the path holds something else.
+        """
+        with self.writing(folder, document) as made:
+            for name, frame in frames.items():
+                if frame is not None:
+                    frame.write_parquet(made / f"{name}.parquet", compression="zstd")
+            if more is not None:
+                more(made)
+
+    @contextlib.contextmanager
+    def writing(self, folder: Path, document: Mapping[str, Any]) -> Iterator[Path]:
+        """A folder to write files into; with the document it takes its place if all goes well.
+
+        Raises TracekitError when the path holds something else.
+        """
+        self.check_free(folder)
+        with replaced_folder(folder) as made:
+            yield made
+            files = sorted(path.name for path in made.iterdir())
+            told = {"schema": self.schema, **document, "files": files, "layouts": _layouts(made)}
+            text = json.dumps(sealed(told), indent=2, ensure_ascii=False, allow_nan=False)
+            (made / self.document).write_text(text + "\n", encoding="utf-8")
+            if folder.is_dir():
+                self._keep_others(folder, made)
+
+    def _keep_others(self, folder: Path, made: Path) -> None:
+        """Take over what is in a folder but was not written with it."""
+        there = [path for path in folder.iterdir() if not (made / path.name).exists()]
+        # a folder that does not say which files are its own came before they were listed: all are
+        own = set(self.read(folder).get("files", [path.name for path in there])) if there else set()
+        for path in there:
+            if path.name in own:
+                continue
+            if path.is_dir() and not path.is_symlink():
+                shutil.copytree(path, made / path.name, symlinks=True)
+            else:
+                shutil.copy2(path, made / path.name, follow_symlinks=False)
+
+
+def sealed(document: Mapping[str, Any]) -> dict[str, Any]:
+    """A document with a hash of itself, by which it is known to be what was written."""
+    return {**document, "seal": _seal(document)}
+
+
+def is_sealed(document: Mapping[str, Any]) -> bool:
+    """Whether a document is what was written; False as well for one of before there were seals."""
+    return document.get("seal") == _seal(document)
+
+
+def _seal(document: Mapping[str, Any]) -> str:
+    rest = {name: value for name, value in document.items() if name != "seal"}
+    return _digest(json.dumps(rest, sort_keys=True))
+
+
+def layout_of(schema: pa.Schema) -> str:
+    """A hash of a table's columns and their types, by which another table is told."""
+    return _digest("\n".join(f"{field.name} {field.type}" for field in schema))
+
+
+def _layouts(folder: Path) -> dict[str, str]:
+    """The layout of each Parquet file of a folder, by its name there."""
+    import pyarrow.parquet as pq  # noqa: PLC0415 - a folder is known without it
+
+    return {
+        path.relative_to(folder).as_posix(): layout_of(pq.read_schema(path))
+        for path in sorted(folder.rglob("*.parquet"))
+    }
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]

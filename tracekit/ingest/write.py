@@ -1,0 +1,339 @@
+"""Ingest: trace files into the store, one transaction per source file.
+
+A file's rows, its rejects and its new ids are written aside, moved into place, and only then named
+in the manifest. Whatever the manifest does not name is not in the store, so a run that is killed at
+any moment leaves the store as it was before the file it was at.
+"""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracekit._version import VERSION
+from tracekit.crew.crew import Alone, Crew, Workers
+from tracekit.errors import CheckFailedError, TracekitError
+from tracekit.files.lock import held
+from tracekit.files.places import is_remote, place, telling
+from tracekit.ingest.coordinate import Advance, Coordinator, Events
+from tracekit.ingest.mend import mend, sha256
+from tracekit.ingest.remote.workbench import workbench
+from tracekit.ingest.stage import Staged
+from tracekit.progress import SILENT, Progress
+from tracekit.read.discover import TraceFile, discover
+from tracekit.store.catalog import write_catalog
+from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
+from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
+from tracekit.store.quality import QUALITY, write_quality
+from tracekit.units import percent
+
+DEFAULT_MEMORY_BYTES = 2**30
+#: Less than this is done before a second process has started.
+_PARALLEL_FROM_BYTES = 64 << 20
+#: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
+#: a worker needs in all to be worth having.
+_COORDINATOR_BYTES = 260 << 20
+_PROCESS_BYTES = 300 << 20
+_WORKER_BYTES = 400 << 20
+#: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
+_NOT_NEEDED = ("scipy",)
+#: The folders of a store.
+_PARTS = ("tables", "rejects", "dimensions", "quality")
+
+
+@dataclass
+class IngestSummary:
+    """What an ingest did: files taken in, files known already, files passed over or failed.
+
+    ``mended`` names known files whose stored parts were damaged, and are written again.
+    """
+
+    store: Path
+    ingested: list[SourceEntry] = field(default_factory=list)
+    known: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, TracekitError]] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+
+
+def ingest(
+    source: str | Path,
+    store: str | Path,
+    *,
+    release: str = "auto",
+    jobs: int | None = None,
+    memory_limit_bytes: int = DEFAULT_MEMORY_BYTES,
+    max_rejects_fraction: float | None = None,
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> IngestSummary:
+    """Take trace files into a store; run again to add files or to go on after an interruption.
+
+    Parameters
+    ----------
+    source : a trace file or a folder of them, searched whole
+    release : the trace release, or ``auto`` to tell by content
+    jobs : files to work at at once, each in a process of its own; as many as there are cores if
+        not given. The store's bytes do not depend on it
+    memory_limit_bytes : for everything together; fewer files are read at once where it is small
+    max_rejects_fraction : a file with a larger share of broken rows is refused
+    crew : who reads and sorts, instead of processes of this machine; closed at the end
+
+    Raises
+    ------
+    TracekitError
+        When the source is missing, holds no trace table or a damaged one; when the store is
+        written by another process, of a newer format, or the disk is full. The store is then as it
+        was, but for the files that were finished before.
+    CheckFailedError
+        When a file has more broken rows than ``max_rejects_fraction``.
+    """
+    # a crew may work in another folder, on another machine
+    where, target = place(source), place(store)
+    with telling():
+        found = discover(where if crew is None else where.resolve(), release=release)
+    target = target if crew is None else target.resolve()
+    with _writable(target) as (folder, commit, finish), _opened_for_writing(folder) as opened:
+        summary = IngestSummary(
+            target, passed_over=list(found.passed_over), failed=list(found.unreadable)
+        )
+        alone_memory = memory_limit_bytes - _PROCESS_BYTES
+        manifest = opened
+        if not is_remote(target):
+            manifest, mended = mend(folder, opened, found.files, alone_memory)
+            summary.mended += [entry.file for entry in mended]
+        writer = _Writer(commit, manifest, summary, max_rejects_fraction)
+        total = sum(file.size_bytes for file in found.files)
+        if crew is None:
+            crew = _crew(jobs, found.files, memory_limit_bytes)
+            sort_memory = _sort_memory(crew, memory_limit_bytes)
+        else:
+            sort_memory = alone_memory
+        coordinator = Coordinator(folder, manifest, crew, sort_memory, writer.events())
+        try:
+            with progress.task("ingest", total, "bytes") as task:
+                coordinator.take(writer.unknown(found.files, task.advance), task.advance)
+        finally:
+            crew.close()
+            finish()
+    if summary.failed:
+        raise _failure(summary)
+    return summary
+
+
+#: Where a store is written; what names a file in its manifest, and what makes its catalog.
+_Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
+
+
+@contextmanager
+def _writable(target: Path) -> Iterator[_Writable]:
+    """The store's own folder, or a workbench from which it goes to its object store."""
+    if not is_remote(target):
+        yield (
+            target,
+            lambda manifest: _commit(target, manifest),
+            lambda: write_catalog(open_store(target)),
+        )
+        return
+    with workbench(target) as bench:
+        # there is no catalog there: DuckDB cannot open it where it lies
+        yield bench.folder, bench.commit, lambda: None
+
+
+def _commit(folder: Path, manifest: Manifest) -> None:
+    """Name a file in the manifest; who reads a store that is not finished finds what was met."""
+    write_manifest(folder, manifest)
+    write_quality(Store(folder, manifest))
+
+
+@contextmanager
+def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
+    """Lock the store, made if it is not there; one that stays empty is taken away again."""
+    absent = not folder.exists()
+    if not absent and _is_of_others(folder):
+        raise TracekitError(
+            f"{folder} is not empty and not a store", hint="name a new folder for the store"
+        )
+    with (
+        _disk_errors(folder),
+        _gone_if_empty(folder, absent=absent),
+        held(folder / LOCK, busy=f"{folder} is being written"),
+    ):
+        new = not (folder / NAME).exists()
+        if new:
+            _begin(folder)
+        try:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            yield read_manifest(folder)
+        finally:
+            shutil.rmtree(folder / STAGING, ignore_errors=True)
+            if new and not read_manifest(folder).sources:
+                _take_away(folder)
+
+
+def _begin(folder: Path) -> None:
+    """Make an empty store; the manifest last: what has one has all that is read of a store."""
+    empty = Manifest(tool_version=VERSION)
+    try:
+        write_quality(Store(folder, empty))
+        write_manifest(folder, empty)
+    except BaseException:
+        _take_away(folder)
+        raise
+
+
+@contextmanager
+def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
+    """Afterwards remove the folder, if it was absent before and nobody has put anything in."""
+    try:
+        yield
+    finally:
+        if absent:
+            with suppress(OSError):
+                folder.rmdir()
+
+
+def _take_away(folder: Path) -> None:
+    """Remove what an ingest that took nothing in has written, the manifest last."""
+    for name in _PARTS:
+        shutil.rmtree(folder / name, ignore_errors=True)
+    for name in (CATALOG, NAME):
+        (folder / name).unlink(missing_ok=True)
+
+
+def _is_of_others(folder: Path) -> bool:
+    """Whether a folder holds files and is no store.
+
+    The manifest is looked for after the files were seen, and the files once more after that:
+    another ingest may begin its store, or take it away, between two looks.
+    """
+    return _holds_files(folder) and not (folder / NAME).exists() and _holds_files(folder)
+
+
+def _holds_files(folder: Path) -> bool:
+    """Whether a folder holds more than a store that was killed at its birth leaves behind."""
+    known = {folder / path for path in QUALITY}
+    return any(
+        path not in known
+        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        for path in folder.rglob("*")
+        if not path.is_dir()
+    )
+
+
+@contextmanager
+def _disk_errors(folder: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
+            raise _disk_full(folder) from error
+        if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
+            raise TracekitError(
+                f"{folder} cannot be written: {error.strerror}",
+                hint="name a folder you may write to",
+            ) from error
+        raise
+
+
+def _disk_full(folder: Path) -> TracekitError:
+    return TracekitError(
+        f"the disk is full while writing {folder}; the file in progress was taken back",
+        hint="make room, then run the same command again: it goes on where it was",
+    )
+
+
+class _Writer:
+    """Notes what happens to files, and which of them need not be looked at."""
+
+    def __init__(
+        self,
+        commit: Callable[[Manifest], None],
+        manifest: Manifest,
+        summary: IngestSummary,
+        max_rejects: float | None,
+    ) -> None:
+        self._commit = commit
+        self._manifest = manifest
+        self._summary = summary
+        self._max_rejects = max_rejects
+
+    def events(self) -> Events:
+        """What to call when something happens to a file."""
+        return Events(
+            committed=self._committed,
+            known=lambda name, same: self._summary.known.append((name, same)),
+            failed=lambda name, error: self._summary.failed.append((name, error)),
+            check=self._check,
+        )
+
+    def _committed(self, entry: SourceEntry, manifest: Manifest) -> None:
+        self._commit(manifest)
+        self._manifest = manifest
+        self._summary.ingested.append(entry)
+
+    def _check(self, file: TraceFile, staged: Staged) -> None:
+        limit = self._max_rejects
+        if limit is not None and staged.rejected > limit * max(1, staged.rows_read):
+            raise _too_many_rejects(file, staged.rejected, staged.rows_read, limit)
+
+    def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
+        """The files whose very bytes are not in the store yet, looked at when they are due."""
+        for file in files:
+            same = self._known_file(file)
+            if same is None:
+                yield file
+            else:
+                self._summary.known.append((file.name, same.file))
+                advance(file.size_bytes, file.name)
+
+    def _known_file(self, file: TraceFile) -> SourceEntry | None:
+        """The entry with the same bytes, looked for only where a size agrees."""
+        alike = [e for e in self._manifest.sources if e.size_bytes == file.size_bytes]
+        if not alike:
+            return None
+        digest = sha256(file.path)
+        return next((entry for entry in alike if entry.sha256 == digest), None)
+
+
+def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
+    """As many workers as files, cores and memory allow; only this process for little work."""
+    total = sum(file.size_bytes for file in files)
+    wanted = jobs or ((os.cpu_count() or 1) if total >= _PARALLEL_FROM_BYTES else 1)
+    size = min(wanted, len(files), max(1, memory_bytes // _WORKER_BYTES))
+    return Workers(size, _NOT_NEEDED) if size > 1 else Alone()
+
+
+def _sort_memory(crew: Crew, memory_bytes: int) -> int:
+    """What each sort may take of the memory, the processes themselves and reading left aside."""
+    if crew.size == 1:
+        return memory_bytes - _PROCESS_BYTES
+    return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES
+
+
+def _too_many_rejects(
+    file: TraceFile, rejected: int, rows_read: int, limit: float
+) -> CheckFailedError:
+    return CheckFailedError(
+        f"{file.name}: {rejected:,} of {rows_read:,} rows are broken"
+        f" ({percent(rejected / rows_read)}), at most {percent(limit)} were allowed",
+        hint="the file was not taken in; raise --max-rejects to take its good rows",
+    )
+
+
+def _failure(summary: IngestSummary) -> TracekitError:
+    _, first = summary.failed[0]
+    if len(summary.failed) == 1:
+        done = len(summary.ingested)
+        kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
+        return TracekitError(f"{first.what}{kept}", hint=first.hint)
+    names = ", ".join(name for name, _ in summary.failed[:5])
+    return TracekitError(
+        f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
+        hint=first.hint,
+    )

@@ -1,0 +1,178 @@
+"""Which files of a folder are trace tables: by content and header, not by name."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pyarrow as pa
+
+from tracekit.errors import TracekitError
+from tracekit.files.places import open_head, parquet_file, told
+from tracekit.read.blocks import lines_in_blocks
+from tracekit.read.members import (
+    FileKind,
+    HashingReader,
+    UnreadableError,
+    damaged_as_error,
+    file_kind,
+    members,
+)
+from tracekit.read.searched import search, what_it_is
+from tracekit.sources import Match, MissingColumnError, recognise
+
+_LONGEST_HEADER = 1 << 16
+_ROWS_SHOWN = 5
+
+
+@dataclass(frozen=True)
+class TraceFile:
+    """A file that holds a trace table: where it is, how it is packed, what its header says."""
+
+    path: Path
+    name: str
+    kind: FileKind
+    match: Match
+
+    @property
+    def size_bytes(self) -> int:
+        """The file's size on disk."""
+        return self.path.stat().st_size
+
+
+@dataclass(frozen=True)
+class Discovery:
+    """What a folder holds.
+
+    ``files`` are trace tables; ``passed_over`` files that are none, each with the reason;
+    ``unreadable`` files that are damaged, each with its error.
+    """
+
+    files: tuple[TraceFile, ...]
+    passed_over: tuple[tuple[str, str], ...] = ()
+    unreadable: tuple[tuple[str, TracekitError], ...] = ()
+
+
+def discover(source: Path, *, release: str = "auto") -> Discovery:
+    """The trace tables in a folder (searched whole) or single file, in natural order of names.
+
+    Raises TracekitError when the path does not exist, when nothing in it is a trace table, and
+    when a file is nearly one but lacks a column. A damaged file raises when it is all there is.
+    """
+    if not source.exists():
+        raise TracekitError(
+            f"no such file or folder: {source}",
+            hint="give a trace file, a folder of them, or synth:small to try without data",
+        )
+    if not source.is_dir() and not source.is_file():
+        raise TracekitError(
+            f"{source} is {what_it_is(source)}, expected a trace file or a folder of them",
+            hint="write it to a file first; its content is read more than once",
+        )
+    if source.is_file():
+        return Discovery((identify(source, _text(Path(source.name)), release),))
+    there = search(source)
+    found: list[TraceFile] = []
+    passed_over = [(_name(path, source), f"is {what}") for path, what in there.others]
+    unreadable: list[tuple[str, TracekitError]] = [
+        (_name(path, source), _closed(path, reason)) for path, reason in there.closed
+    ]
+    for path in sorted(there.files, key=lambda p: natural(_name(p, source))):
+        name = _name(path, source)
+        try:
+            found.append(identify(path, name, release))
+        except _NotATableError as error:
+            passed_over.append((name, error.what.removeprefix(f"{name}: ")))
+        except UnreadableError as error:
+            unreadable.append((name, error))
+    if not found:
+        raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
+    return Discovery(tuple(found), tuple(passed_over), tuple(unreadable))
+
+
+def _name(path: Path, source: Path) -> str:
+    return _text(path.relative_to(source))
+
+
+def _closed(folder: Path, reason: str) -> TracekitError:
+    return TracekitError(
+        f"{folder} cannot be searched: {reason}", hint="what is in it was not looked at"
+    )
+
+
+def _text(path: Path) -> str:
+    """A path as the store names it: the same text in every locale."""
+    return os.fsencode(path.as_posix()).decode("utf-8", "backslashreplace")
+
+
+def natural(name: str) -> list[tuple[int, str]]:
+    """A sort key under which part 10 follows part 9."""
+    parts = [part for part in re.split(r"(\d+)", name) if part]
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
+
+
+class _NotATableError(TracekitError):
+    """A file that is no trace table at all; passed over in a folder."""
+
+
+def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> TracekitError:
+    if not passed_over:
+        return TracekitError(
+            f"{source} is an empty folder, expected trace files",
+            hint="put the .tar.gz, .csv, .csv.gz or .parquet files there",
+        )
+    name, reason = passed_over[0]
+    more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""
+    return TracekitError(
+        f"no trace tables in {source}: {name}: {reason}{more}",
+        hint="known releases: tracekit list sources",
+    )
+
+
+def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
+    """The trace table in a file, called ``name`` in messages; raises as ``discover`` does."""
+    kind = file_kind(path)
+    problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
+    for header, *rows in _heads(path, kind):
+        match = recognise(header, rows=rows, release=release)
+        if isinstance(match, Match):
+            return TraceFile(path=path, name=name, kind=kind, match=match)
+        problem = match
+    near = isinstance(problem, MissingColumnError)
+    raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
+
+
+def _heads(path: Path, kind: FileKind) -> Iterator[list[list[str]]]:
+    """The first lines of each member, as fields: the header, and rows that show how ids look."""
+    if kind == "parquet":
+        yield _parquet_head(path)
+        return
+    with open_head(path) as raw, damaged_as_error(path):
+        for member in members(path, kind, HashingReader(raw)):
+            first = next(lines_in_blocks(member.stream, _LONGEST_HEADER), b"")
+            lines = first.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
+            yield [line.decode(errors="replace").split(",") for line in lines]
+
+
+def _parquet_head(path: Path) -> list[list[str]]:
+    try:
+        with parquet_file(path) as file:
+            names = list(file.schema_arrow.names)
+            batch = next(file.iter_batches(_ROWS_SHOWN), None)
+    except (pa.ArrowInvalid, OSError) as error:
+        raise told(error) or UnreadableError(
+            f"{path.name} is truncated or corrupt: {error}", hint="fetch the file again"
+        ) from error
+    shown = [_texts(column) for column in batch.columns] if batch is not None else []
+    return [names, *map(list, zip(*shown, strict=True))]
+
+
+def _texts(column: pa.Array) -> list[str]:
+    try:
+        return [str(value) for value in column.to_pylist()]
+    except (ValueError, OverflowError, pa.ArrowException):
+        # Python has no such value, for example a timestamp of the year 100000
+        return [""] * len(column)

@@ -1,0 +1,200 @@
+"""Streams one trace file as clean blocks of a base table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cached_property, partial
+from typing import TypeVar
+
+from tracekit.errors import TracekitError
+from tracekit.files.ahead import Pieces, ahead
+from tracekit.files.places import open_whole
+from tracekit.loading import nothing_collected
+from tracekit.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
+from tracekit.read.coded import CodedRows, code
+from tracekit.read.discover import TraceFile
+from tracekit.read.keys import Keys, PlainKeys
+from tracekit.read.members import (
+    ContentReader,
+    HashingReader,
+    Member,
+    damaged_as_error,
+    members,
+)
+from tracekit.read.parquet import parquet_blocks
+from tracekit.read.parse import parse_block
+from tracekit.read.plan import key_kinds, make_plan
+from tracekit.read.validate import CleanBlock, Counts, validate
+from tracekit.read.wide import layout_of, table_of, unpivot
+from tracekit.sources import Match, recognise
+
+#: Files from this size on are worth loading, and on a new machine compiling, the quick way.
+COMPILED_FROM_BYTES = 4 << 20
+#: What is unpacked while numba loads.
+_BLOCKS_AHEAD = 8
+
+#: Turns a block, and the number of its first line, into rows and the next line's number.
+T = TypeVar("T")
+BlockReader = Callable[[bytes, int], tuple[T, int]]
+
+
+@dataclass
+class Reading:
+    """What is known of a file once its blocks are consumed.
+
+    ``content`` identifies what was read whatever the packing: CRC-32 and length of the CSV text.
+    """
+
+    sha256: str = ""
+    content: str = ""
+    counts: Counts = field(default_factory=Counts)
+    members_passed_over: list[str] = field(default_factory=list)
+
+
+def read_file(
+    file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None = None
+) -> Iterator[CleanBlock]:
+    """The clean blocks of a trace file; fills ``reading`` when the last one is consumed.
+
+    Raises TracekitError when the file turns out truncated or corrupt; what was yielded before
+    that must then be thrown away.
+    """
+
+    def reader(match: Match) -> BlockReader[CleanBlock]:
+        return lambda block, line: (
+            _clean(block, match, line, reading.counts),
+            line + block.count(b"\n"),
+        )
+
+    with _reading(file, reading, on_read) as raw:
+        if file.kind == "parquet":
+            yield from parquet_blocks(file, reading.counts)
+        else:
+            yield from _csv_blocks(file, raw, reading, reader)
+
+
+@dataclass
+class CodedFile:
+    """A trace file as coded rows; ``keys`` knows the names once they are all consumed."""
+
+    file: TraceFile
+    reading: Reading
+    padding: int
+
+    @cached_property
+    def keys(self) -> Keys:
+        """Made when the first names are due: numba loads while the first blocks are unpacked."""
+        kinds = len(key_kinds(table_of(self.file.match)))
+        if not self.padding:
+            return PlainKeys(kinds)
+        with nothing_collected():
+            from tracekit.read.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time
+
+            return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
+
+    def blocks(self, on_read: Callable[[int], None] | None = None) -> Iterator[CodedRows]:
+        """The rows of the base table; raises as ``read_file`` does."""
+        with _reading(self.file, self.reading, on_read) as raw:
+            if self.file.kind == "parquet":
+                table = layout_of(self.file.match).table
+                for clean in parquet_blocks(self.file, self.reading.counts):
+                    yield unpivot(code(clean, table, self.keys), self.file.match, self.keys)
+            else:
+                for rows in _csv_blocks(self.file, raw, self.reading, self._reader, self.padding):
+                    yield unpivot(rows, self.file.match, self.keys)
+
+    def _reader(self, match: Match) -> BlockReader[CodedRows]:
+        counts, table = self.reading.counts, layout_of(match).table
+        if self.padding:
+            return _scanner(match, self.keys, counts)
+        return lambda block, line: (
+            code(_clean(block, match, line, counts), table, self.keys),
+            line + block.count(b"\n"),
+        )
+
+
+def open_coded(file: TraceFile) -> CodedFile:
+    """The file, to be read the compiled way if that pays."""
+    plain = file.kind == "parquet" or file.size_bytes < COMPILED_FROM_BYTES
+    return CodedFile(file, Reading(), 0 if plain else PADDING)
+
+
+def _scanner(match: Match, keys: Keys, counts: Counts) -> BlockReader[CodedRows]:
+    from tracekit.read.hashkeys import HashKeys  # noqa: PLC0415 - as in open_coded
+    from tracekit.read.scanner import Scanner  # noqa: PLC0415
+
+    assert isinstance(keys, HashKeys)  # noqa: S101 - open_coded gives no other with padding
+    layout = layout_of(match)
+    plan = make_plan(layout.table, layout.positions, len(match.header), match.source.missing_names)
+    return Scanner(plan, keys, counts, lambda lines, at: _clean(lines, match, at, counts)).read
+
+
+@contextmanager
+def _reading(
+    file: TraceFile, reading: Reading, on_read: Callable[[int], None] | None
+) -> Iterator[HashingReader]:
+    """The opened file; at the end ``reading`` knows what was read."""
+    with open_whole(file.path) as handle:
+        raw = HashingReader(handle, on_read)
+        with damaged_as_error(file.path):
+            yield raw
+        reading.sha256 = raw.finish()
+    reading.content = reading.content or f"sha256:{reading.sha256}"
+
+
+def _csv_blocks(
+    file: TraceFile,
+    raw: HashingReader,
+    reading: Reading,
+    reader: Callable[[Match], BlockReader[T]],
+    padding: int = 0,
+) -> Iterator[T]:
+    for member in members(file.path, file.kind, raw):
+        # unpacking is the longest work of all: nothing else is done in its thread
+        pieces = ahead(iter(partial(member.stream.read, BLOCK_BYTES), b""))
+        content = ContentReader(Pieces(pieces))
+        blocks = ahead(lines_in_blocks(content, padding=padding), _BLOCKS_AHEAD)
+        header, body = _split_header(next(blocks, b""))
+        match = recognise(header, release=file.match.source.name)
+        if not isinstance(match, Match) or match.format is not file.match.format:
+            blocks.close()
+            pieces.close()
+            _other_member(file, member, header, reading)
+            continue
+        read, line = reader(match), 2
+        for block in _chain(body, blocks):
+            rows, line = read(block, line)
+            yield rows
+        reading.content += f"crc32:{content.crc:08x}:{content.count_bytes}"
+
+
+def _other_member(file: TraceFile, member: Member, header: list[str], reading: Reading) -> None:
+    """A member of the archive that is not of its table: passed over when it is no trace table."""
+    match = recognise(header)
+    if isinstance(match, Match):
+        raise TracekitError(
+            f"{file.name} holds two tables: {file.match.format.file_stem}"
+            f" and, in {member.name}, {match.format.file_stem}",
+            hint="unpack it and ingest the files apart",
+        )
+    reading.members_passed_over.append(member.name)
+
+
+def _split_header(first: bytes) -> tuple[list[str], bytes]:
+    line, _, body = first.partition(b"\n")
+    return line.decode(errors="replace").split(","), body
+
+
+def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    if b"\n" in first:
+        yield first
+    yield from rest
+
+
+def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> CleanBlock:
+    layout = layout_of(match)
+    positions = [layout.positions[column.name] for column in layout.table.columns]
+    parsed = parse_block(block, layout.table, positions, len(match.header), first_line)
+    return validate(parsed, layout.table, match.source.missing_names, counts)

@@ -1,0 +1,118 @@
+"""Recorded cases decoded: nodes, pods and arguments become a snapshot, a container, a policy."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracekit import parameters
+from tracekit.errors import TracekitError
+from tracekit.replay.cases.kinds import Question
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placement._legacy import VOLUMES
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.pod import Pod
+from tracekit.replay.view.recorded import decode_pod, decode_recorded
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import PODS, UNLIMITED, amounts, column_order
+
+Document = Mapping[str, Any]
+
+#: Arguments of the schedulers that do not bear on a score.
+_ASIDE = ("strategy", "metric_provider", "watcher_address")
+
+
+def case_policy(question: Question) -> tuple[PlacementPolicy, list[str]]:
+    """The policy with the case's arguments, and the names of arguments it does not have.
+
+    Raises
+    ------
+    ParameterError
+        When an argument's value is impossible.
+    """
+    kind = question.policy()
+    known = parameters.names(kind)
+    arguments = kind.upstream_arguments(question.inputs.get("args") or {})
+    given = {
+        name: parameters.from_json(kind, name, value)
+        for name, value in arguments.items()
+        if name in known and name not in question.settings
+    }
+    settings = parameters.read_all(kind, f"policy {kind.name()}", question.settings)
+    unread = [name for name in arguments if name not in known and name not in _ASIDE]
+    return kind(**{**given, **settings}), unread
+
+
+def situation(inputs: Document) -> tuple[list[str], Snapshot, Container]:
+    """Names of the nodes, the snapshot of what runs on them, and the pod that waits.
+
+    Raises
+    ------
+    TracekitError
+        When the case has no nodes or no pod.
+    """
+    for key in ("nodes", "pod"):
+        if inputs.get(key) is None:
+            raise TracekitError(f"the case has no '{key}'; it has: {', '.join(inputs)}")
+    nodes = [_with_volumes(node) for node in inputs["nodes"]]
+    waiting = decode_pod(inputs["pod"])
+    recorded = decode_recorded(inputs)
+    every = [waiting, *(pod for pods in recorded.pods for pod in pods)]
+    resources = _resources(nodes, every)
+    cluster = Cluster(
+        resources=resources,
+        capacity=_rows(nodes, resources, "capacity"),
+        allocatable=_rows(nodes, resources, "allocatable"),
+    )
+    for node, pods in enumerate(recorded.pods):
+        for pod in pods:
+            made = _container("", pod, resources)
+            cluster.change(node, made.request, made.nonzero_request, made.limit, sign=1)
+    snapshot = dataclasses.replace(cluster.snapshot(0), recorded=recorded)
+    name = str(inputs["pod"].get("name") or "pod")
+    volumes = {VOLUMES: int(inputs.get("requested_volumes") or 0)}
+    return list(recorded.nodes), snapshot, _container(name, waiting, resources, volumes)
+
+
+def _with_volumes(node: Document) -> Document:
+    """The node with its limit of attached volumes, if it states one, as a resource."""
+    if "allocatable_volumes" not in node:
+        return node
+    given = node.get("allocatable") or node.get("capacity") or {}
+    return {**node, "allocatable": {**given, VOLUMES: node["allocatable_volumes"]}}
+
+
+def _container(
+    name: str, pod: Pod, resources: tuple[str, ...], extra: Mapping[str, int] | None = None
+) -> Container:
+    counted = {PODS: 1, **(extra or {})}
+    request = amounts(resources, {**pod.request(), **counted})
+    return Container(
+        id=name,
+        service="",
+        request=request,
+        nonzero_request=amounts(resources, {**pod.nonzero_request(), **counted}),
+        limit=np.maximum(amounts(resources, pod.limit()), request),
+        pod=pod,
+    )
+
+
+def _resources(nodes: Sequence[Document], pods: Sequence[Pod]) -> tuple[str, ...]:
+    return column_order([*_names(nodes), *(name for pod in pods for name in pod.request())])
+
+
+def _names(nodes: Sequence[Document]) -> Iterator[str]:
+    for node in nodes:
+        yield from node.get("allocatable") or {}
+        yield from node.get("capacity") or {}
+
+
+def _rows(nodes: Sequence[Document], resources: tuple[str, ...], which: str) -> Any:
+    """One row per node; of capacity and allocatable one may stand for the other."""
+    other = "allocatable" if which == "capacity" else "capacity"
+    given = [node.get(which) or node.get(other) or {} for node in nodes]
+    unlimited = [{PODS: UNLIMITED, **one} for one in given]
+    return np.array([amounts(resources, one) for one in unlimited], dtype=np.int64)

@@ -1,0 +1,19 @@
+"""Cases of kind ``beta_cdf``: a Beta distribution's probability up to a place."""
+
+from __future__ import annotations
+
+from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.placement._beta import cumulative
+
+
+def answer(question: Question) -> Answer:
+    """``{"value": float}``."""
+    alpha, beta, at = (float(question.inputs[name]) for name in ("alpha", "beta", "x"))
+    return Answer(values={"value": float(cumulative(alpha, beta, at))})
+
+
+KIND = CaseKind(
+    title="a Beta distribution's probability up to a place",
+    answer=answer,
+    inputs=dict.fromkeys(("alpha", "beta", "x"), _shapes.NUMBER),
+)

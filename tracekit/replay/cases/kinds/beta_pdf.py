@@ -1,0 +1,19 @@
+"""Cases of kind ``beta_pdf``: the density of a Beta distribution at a place."""
+
+from __future__ import annotations
+
+from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.placement._beta import density
+
+
+def answer(question: Question) -> Answer:
+    """``{"value": float}``."""
+    alpha, beta, at = (float(question.inputs[name]) for name in ("alpha", "beta", "x"))
+    return Answer(values={"value": float(density(alpha, beta, at))})
+
+
+KIND = CaseKind(
+    title="a Beta distribution's density at a place",
+    answer=answer,
+    inputs=dict.fromkeys(("alpha", "beta", "x"), _shapes.NUMBER),
+)

@@ -1,0 +1,12 @@
+"""Cases of kind ``score``: what each node scores for a pod, as Score() would return it."""
+
+from __future__ import annotations
+
+from tracekit.replay.cases.kinds import CaseKind, _shapes
+from tracekit.replay.cases.kinds._scores import answer_scores
+
+KIND = CaseKind(
+    title="the score of every node",
+    answer=answer_scores,
+    inputs=_shapes.CLUSTER,
+)

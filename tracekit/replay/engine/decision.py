@@ -1,0 +1,81 @@
+"""One decision: the container, the nodes with room, the policy's scores, the node."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.view.choice import best
+from tracekit.replay.view.filter import fits
+from tracekit.replay.view.snapshot import Container, Snapshot
+
+
+@dataclass
+class Turn:
+    """Where the next search for nodes with room starts, for policies that look at some only."""
+
+    start: int = 0
+
+
+def decide(
+    policy: PlacementPolicy,
+    snapshot: Snapshot,
+    container: Container,
+    rng: np.random.Generator,
+    *,
+    open_nodes: NDArray[np.bool_] | None = None,
+    turn: Turn | None = None,
+) -> int | None:
+    """The node the policy puts the container on, None when there is none with room.
+
+    Parameters
+    ----------
+    open_nodes : bool, shape (nodes,), optional
+        Nodes that rules on sharing leave open to the container; None: all.
+    turn : Turn, optional
+        Kept from decision to decision of one replay.
+    """
+    if "recorded" in policy.reads and container.recorded_node == -1:
+        return None  # production never placed it either
+    every = np.arange(len(snapshot.allocatable))
+    nodes = every[fits(snapshot, container)] if policy.filtered else every
+    if open_nodes is not None and policy.filtered:
+        nodes = nodes[open_nodes[nodes]]
+    if policy.filters():
+        nodes = nodes[policy.admits(snapshot, container, nodes)]
+    nodes = looked_at(policy, nodes, len(every), turn or Turn())
+    if len(nodes) == 0:
+        return None
+    if len(nodes) == 1:
+        return int(nodes[0])
+    if policy.skips(snapshot, container):
+        scores: NDArray[Any] = np.zeros(len(nodes), dtype=np.int64)
+    else:
+        scores = policy.normalize(policy.score(snapshot, container, nodes))
+    return int(nodes[best(scores, policy.tie, rng)])
+
+
+def looked_at(
+    policy: PlacementPolicy, feasible: NDArray[np.int64], nodes: int, turn: Turn
+) -> NDArray[np.int64]:
+    """The feasible nodes that the policy scores; moves its turn on."""
+    chosen, turn.start = policy.candidates(feasible, turn.start, nodes)
+    return chosen
+
+
+def stands(
+    policy: PlacementPolicy,
+    snapshot: Snapshot,
+    container: Container,
+    open_nodes: NDArray[np.bool_] | None,
+    node: int,
+) -> bool:
+    """Whether a container can go where a batch decision wants it, after those before it."""
+    if node < 0 or (open_nodes is not None and not open_nodes[node]):
+        return False
+    at = np.array([node])
+    return bool(fits(snapshot, container, at)[0] and policy.admits(snapshot, container, at)[0])

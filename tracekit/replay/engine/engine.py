@@ -1,0 +1,196 @@
+"""The engine: walks time forward, lets containers come and go, and measures.
+
+Events at one time happen in this order: departures, retries of what waits, arrivals, then the
+sample of that time, then rebalancing. Who decides is a placer; the plain one recomputes everything
+at every decision, and every other must decide the same.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.workload.gangs import runs
+from tracekit.replay.workload.workload import Workload
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a policy did.
+
+    Parameters
+    ----------
+    node, time_ms : int64, shape (containers,)
+        Where and when each container was placed last, -1 for never.
+    steps : DataFrame
+        One row of measures per sampling step, with the columns of ``STEP_SCHEMA``.
+    latencies_s : list of float
+        Wall-clock time of each decision; the only thing here that differs from run to run.
+    way : str
+        How the placer decided.
+    """
+
+    node: IntArray
+    time_ms: IntArray
+    steps: pl.DataFrame
+    latencies_s: list[float]
+    way: str = "plain"
+
+
+class Engine:
+    """One replay of one policy; ``run`` may be called once.
+
+    Parameters
+    ----------
+    placer : function(state, rng, clock) -> Placer
+    rebalance : RebalancePolicy, optional
+        Once per its interval it evicts; what it evicts waits for the next sampling step, and then
+        goes through the placement policy again.
+    """
+
+    def __init__(
+        self,
+        workload: Workload,
+        policy: PlacementPolicy,
+        rng: np.random.Generator,
+        *,
+        placer: MakePlacer = PlainPlacer,
+        rebalance: RebalancePolicy | None = None,
+        clock: Clock = time.perf_counter,
+    ) -> None:
+        self.state = ReplayState(workload, policy, rebalance)
+        self._placer = placer(self.state, rng, clock)
+        self._workload = workload
+        self._departures = np.argsort(workload.departure_ms, kind="stable")
+        self._leaves_ms = workload.departure_ms[self._departures]
+        self._arrived = 0
+        self._departed = 0
+        self._pending: list[int] = []
+        self._rebalanced_ms = int(workload.times_ms[0])
+        self._evicted = 0
+
+    def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
+        """Replay the whole workload; ``each_step`` is called after every sampling step."""
+        for step, now in enumerate(self._workload.times_ms.tolist()):
+            self._events_until(now)
+            moves = self._place_evicted(now)
+            self.state.pass_step(step, len(self._pending), moves)
+            self._rebalance(now)
+            each_step()
+        steps = self.state.finish()
+        self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
+        self.state.check_conservation()
+        return Outcome(
+            node=self.state.node,
+            time_ms=self.state.placed_ms,
+            steps=steps,
+            latencies_s=self._placer.latencies_s,
+            way=self._placer.way,
+        )
+
+    def _events_until(self, last_ms: int) -> None:
+        """All arrivals up to a departure are a stretch, so that a placer may take it in one go."""
+        arrivals, leaves = self._workload.arrival_ms, self._leaves_ms
+        while True:
+            left = self._departed < len(leaves)
+            departure = int(leaves[self._departed]) if left else last_ms + 1
+            stretch = min(departure - 1, last_ms)
+            end = int(np.searchsorted(arrivals, stretch, side="right"))
+            if end > self._arrived:
+                self._arrive(np.arange(self._arrived, end))
+                self._arrived = end
+            if departure > last_ms:
+                return
+            self._depart(departure)
+
+    def _arrive(self, indices: IntArray) -> None:
+        times = self._workload.arrival_ms[indices]
+        gang = self._workload.gang
+        if gang is None:
+            self._placer.place(indices, times)
+        else:
+            for start, end in runs(gang[indices]):
+                self._place_gang(indices[start:end], times[start:end])
+        self._pending.extend(indices[~self.state.running[indices]].tolist())
+
+    def _place_gang(self, indices: IntArray, times: IntArray) -> None:
+        """Containers of one gang: all of them or, where one finds no room, none."""
+        self._placer.place(indices, times)
+        running = self.state.running[indices]
+        assert self._workload.gang is not None  # noqa: S101 - as the callers saw
+        if self._workload.gang[indices[0]] >= 0 and not running.all():
+            back = [self.state.undo(index) for index in indices[running].tolist()]
+            self._placer.freed(np.array(back, dtype=np.int64))
+
+    def _depart(self, now: int) -> None:
+        """Let go all that leaves now, then offer what was freed to those that wait."""
+        end = int(np.searchsorted(self._leaves_ms, now, side="right"))
+        leaving = self._departures[self._departed : end]
+        self._departed = end
+        stopped = leaving[self.state.running[leaving]]
+        self._stop(stopped)
+        if self._pending:
+            gone = set(leaving.tolist())
+            self._pending = [index for index in self._pending if index not in gone]
+            if len(stopped):
+                self._retry(now)
+
+    def _stop(self, indices: IntArray) -> None:
+        for index in indices.tolist():
+            self.state.stop(index)
+        self._placer.freed(self.state.node[indices])
+
+    def _retry(self, now: int) -> None:
+        """Longest waiting first; a shape once refused is refused until more is freed."""
+        if self._workload.gang is not None:
+            self._retry_gangs(now, self._workload.gang)
+            return
+        refused: set[tuple[bytes, str]] = set()
+        waiting, self._pending = self._pending, []
+        for index in waiting:
+            shape = (self._workload.request[index].tobytes(), self._service(index))
+            if shape not in refused:
+                self._placer.place(np.array([index]), np.array([now]))
+            if not self.state.running[index]:
+                refused.add(shape)
+                self._pending.append(index)
+
+    def _retry_gangs(self, now: int, gang: IntArray) -> None:
+        """As ``_retry``, a gang at a time; one of which some were moved waits for those alone."""
+        waiting, self._pending = np.array(self._pending, dtype=np.int64), []
+        for start, end in runs(gang[waiting]):
+            some = waiting[start:end]
+            self._place_gang(some, np.full(len(some), now))
+            self._pending.extend(some[~self.state.running[some]].tolist())
+
+    def _service(self, index: int) -> str:
+        """What sets a container apart from others of its size: its service, if rules know any."""
+        return "" if self._workload.anti_affinity is None else self._workload.services[index]
+
+    def _rebalance(self, now: int) -> None:
+        policy = self.state.rebalance
+        if policy is None or now - self._rebalanced_ms < policy.interval_ms:
+            return
+        self._rebalanced_ms = now
+        evicted = self.state.evict(now)
+        self._stop(evicted)
+        self._pending.extend(evicted.tolist())
+        self._evicted = len(evicted)
+
+    def _place_evicted(self, now: int) -> int:
+        """Offer what eviction freed to all that wait; how many were evicted."""
+        evicted, self._evicted = self._evicted, 0
+        if evicted:
+            self._retry(now)
+        return evicted

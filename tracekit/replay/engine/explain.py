@@ -1,0 +1,186 @@
+"""One decision of a replay, explained: each node's score and its parts, or what removed it."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.errors import TracekitError, nearest
+from tracekit.replay.engine.decision import Turn, looked_at
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.replay.view.filter import lacking
+from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+IntArray = NDArray[np.int64]
+NOT_LOOKED_AT = "not looked at"
+SHARING = "rules on sharing"
+OWN_FILTER = "the policy's own filter"
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeVerdict:
+    """What became of a node: its score and the parts of it, or why it was removed."""
+
+    node: str
+    score: float | None
+    parts: Mapping[str, float]
+    removed: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Decision:
+    """A decision: where the container went (None: it waits), and every node, the best first."""
+
+    policy: str
+    container: str
+    service: str
+    time_ms: int
+    chosen: str | None
+    nodes: tuple[NodeVerdict, ...]
+
+
+class _Explained(Exception):  # noqa: N818 - not an error: it ends the replay
+    def __init__(self, decision: Decision) -> None:
+        super().__init__()
+        self.decision = decision
+
+
+def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) -> Decision:
+    """Replay up to a container's first decision and take that apart.
+
+    Raises
+    ------
+    TracekitError
+        For a container that the workload has not, or that never arrives while it lasts.
+    """
+    if container not in load.container_ids:
+        known = [one for one in load.container_ids if one.startswith(container)]
+        if len(known) != 1:
+            raise _no_such(load, container, known)
+        container = known[0]
+    target = load.container_ids.index(container)
+    policy, rebalance = halves(entrant)
+
+    def placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+        return _Explainer(state, rng, clock, target, str(entrant))
+
+    engine = Engine(load, policy, stream(seed, policy.name()), placer=placer, rebalance=rebalance)
+    try:
+        engine.run()
+    except _Explained as found:
+        return found.decision
+    raise TracekitError(f"container '{container}' never arrives while the workload lasts")
+
+
+def _no_such(load: Workload, container: str, known: list[str]) -> TracekitError:
+    if known:
+        return TracekitError(
+            f"'{container}' begins the ids of {len(known)} containers",
+            hint=f"for example {known[0]}",
+        )
+    close = nearest(container, load.container_ids) or load.container_ids[0]
+    return TracekitError(
+        f"workload '{load.name}' has no container '{container}'", hint=f"for example {close}"
+    )
+
+
+class _Explainer(PlainPlacer):
+    """Decides as the plain placer does, until it is the turn of the container asked for."""
+
+    def __init__(
+        self, state: ReplayState, rng: np.random.Generator, clock: Clock, target: int, entrant: str
+    ) -> None:
+        super().__init__(state, rng, clock)
+        self._target, self._entrant = target, entrant
+
+    def _place(self, index: int, now: int, proposed: Proposal | None) -> None:
+        if index != self._target:
+            super()._place(index, now, proposed)
+            return
+        state = self._state
+        snapshot, container = state.snapshot(now), state.container(index)
+        open_nodes, turn = state.open_nodes(index), Turn(self._turn.start)
+        verdicts = _verdicts(state, snapshot, container, open_nodes, turn)
+        # a snapshot shows the cluster as it is: it would have the container on its node already
+        super()._place(index, now, proposed)
+        chosen = int(state.node[index])
+        names = state.workload.node_ids
+        raise _Explained(
+            Decision(
+                policy=self._entrant,
+                container=container.id,
+                service=container.service,
+                time_ms=now,
+                chosen=names[chosen] if chosen >= 0 else None,
+                nodes=tuple(_ordered(verdicts, names[chosen] if chosen >= 0 else "")),
+            )
+        )
+
+
+def _verdicts(
+    state: ReplayState,
+    snapshot: Snapshot,
+    container: Container,
+    open_nodes: NDArray[np.bool_] | None,
+    turn: Turn,
+) -> list[NodeVerdict]:
+    policy, names = state.policy, state.workload.node_ids
+    short = lacking(snapshot, container)
+    every = np.arange(len(names))
+    closed = np.zeros(len(names), np.bool_) if open_nodes is None else ~open_nodes
+    barred = ~policy.admits(snapshot, container, every)
+    room = every[~short.any(axis=1) & ~closed] if policy.filtered else every
+    room = room[~barred[room]]
+    nodes = looked_at(policy, room, len(names), turn)
+    skipped = policy.skips(snapshot, container)
+    raw: Any = (
+        np.zeros(len(nodes))
+        if skipped or not len(nodes)
+        else policy.score(snapshot, container, nodes)
+    )
+    scores = policy.normalize(raw) if len(nodes) and not skipped else raw
+    parts = policy.explain(snapshot, container, nodes) if len(nodes) and not skipped else {}
+    found = {
+        int(node): NodeVerdict(
+            node=names[node],
+            score=float(scores[at]),
+            parts={name: float(values[at]) for name, values in parts.items()},
+            removed="",
+        )
+        for at, node in enumerate(nodes)
+    }
+    return [
+        found.get(node)
+        or _removed(
+            names[node],
+            [f"too little {one}" for one in itertools.compress(snapshot.resources, short[node])],
+            closed=bool(closed[node]),
+            barred=bool(barred[node]),
+        )
+        for node in every.tolist()
+    ]
+
+
+def _removed(node: str, short: list[str], *, closed: bool, barred: bool) -> NodeVerdict:
+    why = [*short, *([SHARING] if closed else []), *([OWN_FILTER] if barred else [])]
+    return NodeVerdict(node=node, score=None, parts={}, removed=", ".join(why) or NOT_LOOKED_AT)
+
+
+def _ordered(verdicts: list[NodeVerdict], chosen: str) -> list[NodeVerdict]:
+    """The chosen node, the scored by score, then the removed; equals in the order of nodes."""
+
+    def key(at: int) -> tuple[bool, bool, float, int]:
+        one = verdicts[at]
+        return one.node != chosen, one.score is None, -(one.score or 0.0), at
+
+    return [verdicts[at] for at in sorted(range(len(verdicts)), key=key)]

@@ -1,0 +1,134 @@
+"""Placers: who decides for containers, one after another, and commits each decision.
+
+The plain placer recomputes everything at every decision; it is the reading of the rules that the
+fast ones of ``tracekit.replay.fast`` are checked against.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.engine.decision import Turn, decide, stands
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.placement._batch import Batch, BatchPolicy
+
+IntArray = NDArray[np.int64]
+Clock = Callable[[], float]
+
+
+class Placer(Protocol):
+    """Decides and commits.
+
+    Attributes
+    ----------
+    way : str
+        How it decides, for those who compare latencies.
+    latencies_s : list of float
+        Wall-clock time of each decision; of decisions made in one go the mean, once for each.
+    """
+
+    way: str
+    latencies_s: list[float]
+
+    def place(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Decide for containers in this order, at these times, and start what finds a node.
+
+        Parameters
+        ----------
+        indices, times_ms : int64, shape (containers,)
+            No departure falls between the first of the times and the last.
+        """
+
+    def freed(self, nodes: IntArray) -> None:
+        """Learn that containers have left these nodes."""
+
+
+@dataclass(frozen=True)
+class Proposal:
+    """A node that a batched policy proposes, -1 for none, and this container's share of the time.
+
+    Parameters
+    ----------
+    spent_s : float
+    """
+
+    node: int
+    spent_s: float
+
+
+MakePlacer = Callable[[ReplayState, np.random.Generator, Clock], Placer]
+
+
+class PlainPlacer:
+    """Scores every node with room at every decision; batched policies decide batch by batch."""
+
+    way = "plain"
+
+    def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
+        self.latencies_s: list[float] = []
+        self._state, self._rng, self._clock = state, rng, clock
+        self._turn = Turn()
+        policy = state.policy
+        self._batched = policy if isinstance(policy, BatchPolicy) else None
+
+    def place(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Decide for each container on a snapshot of its own, or for a batch on one.
+
+        The containers of a batch wait for its last; no batch outlasts a sampling step, for what
+        arrives after it comes with another call.
+        """
+        size = self._batched.batch_size if self._batched else 1
+        for start in range(0, len(indices), size):
+            some, times = indices[start : start + size], times_ms[start : start + size]
+            now = int(times[-1])
+            for index, proposed in zip(some.tolist(), self._proposed(some, now), strict=True):
+                self._place(index, now, proposed)
+
+    def freed(self, nodes: IntArray) -> None:
+        """Nothing is kept that could be out of date."""
+
+    def _proposed(self, indices: IntArray, now: int) -> Sequence[Proposal | None]:
+        """What a batched policy proposes for each of a batch; None where there is no such thing."""
+        if self._batched is None:
+            return [None] * len(indices)
+        state = self._state
+        snapshot = state.snapshot(now)
+        batch = Batch(
+            containers=tuple(state.container(index) for index in indices.tolist()),
+            open_nodes=_stacked([state.open_nodes(index) for index in indices.tolist()]),
+        )
+        began = self._clock()
+        nodes = self._batched.select(snapshot, batch, self._rng)
+        spent = (self._clock() - began) / len(indices)
+        return [Proposal(node, spent) for node in nodes.tolist()]
+
+    def _place(self, index: int, now: int, proposed: Proposal | None) -> None:
+        state = self._state
+        snapshot, container = state.snapshot(now), state.container(index)
+        open_nodes = state.open_nodes(index)
+        began = self._clock()
+        if proposed and stands(state.policy, snapshot, container, open_nodes, proposed.node):
+            node: int | None = proposed.node
+        else:
+            node = decide(
+                state.policy,
+                snapshot,
+                container,
+                self._rng,
+                open_nodes=open_nodes,
+                turn=self._turn,
+            )
+        spent = self._clock() - began
+        self.latencies_s.append(spent + (proposed.spent_s if proposed else 0.0))
+        if node is not None:
+            state.start(index, node, now)
+
+
+def _stacked(rows: Sequence[NDArray[np.bool_] | None]) -> NDArray[np.bool_] | None:
+    known = [row for row in rows if row is not None]
+    return np.stack(known) if known else None

@@ -1,0 +1,123 @@
+"""Sampling: what the containers of each node use at sampling steps, and what that measures.
+
+A stretch of steps in which no container moves is sampled in one go. Sums are taken in the order of
+arrival, so that every sampler gives the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.engine.measures import measure_steps
+from tracekit.replay.workload.workload import Workload
+
+IntArray = NDArray[np.int64]
+FloatArray = NDArray[np.float64]
+BoolArray = NDArray[np.bool_]
+
+#: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
+AT_ONCE = 2**16
+
+
+def chunks(steps: range, size: int) -> Iterator[range]:
+    """Steps in chunks that are worked at at once, ``size`` numbers each."""
+    each = max(AT_ONCE // max(size, 1), 1)
+    for start in range(steps.start, steps.stop, each):
+        yield range(start, min(start + each, steps.stop))
+
+
+def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
+    """Columns of consecutive steps, one after another."""
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+class Counted(NamedTuple):
+    """What was counted from scratch.
+
+    Parameters
+    ----------
+    requested : int64, shape (nodes, resources)
+    containers : int64, shape (nodes,)
+    """
+
+    requested: IntArray
+    containers: IntArray
+
+
+class Sampler(Protocol):
+    """Adds up over the containers that run, in the order of arrival."""
+
+    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+        """Use over capacity at the next steps, all on these nodes; shapes (some steps, nodes, 2).
+
+        Background counts too.
+        """
+
+    def count(self, running: BoolArray, node: IntArray) -> Counted:
+        """Running containers and their requests."""
+
+    def measures(self) -> dict[str, NDArray[Any]]:
+        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
+
+
+class PlainSampler:
+    """Adds up with numpy; steps wait for others to be measured with, as calls cost more."""
+
+    def __init__(self, load: Workload) -> None:
+        self._load = load
+        self._capacity = load.capacity[:, :2].astype(np.float64)
+        self._request = np.ascontiguousarray(load.request.T)
+        self._waiting: list[tuple[FloatArray, IntArray]] = []
+        self._measured: list[dict[str, NDArray[Any]]] = []
+
+    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+        """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
+        load, at = self._load, np.flatnonzero(running)
+        columns = at if load.usage_column is None else load.usage_column[at]
+        containers = np.bincount(node[at], minlength=load.nodes)
+        for some in chunks(steps, max(load.nodes, len(at))):
+            used = self._used(node[at], columns, some)
+            self._waiting.append((used, np.broadcast_to(containers, used.shape[:2])))
+            if sum(len(one) for one, _ in self._waiting) * load.nodes > AT_ONCE:
+                self._measure()
+            yield used / self._capacity
+
+    def measures(self) -> dict[str, NDArray[Any]]:
+        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
+        self._measure()
+        return joined(self._measured)
+
+    def _measure(self) -> None:
+        if self._waiting:
+            used, containers = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
+            self._measured.append(measure_steps(used, self._capacity, containers))
+            self._waiting = []
+
+    def _used(self, node: IntArray, columns: IntArray, steps: range) -> FloatArray:
+        """Shape (steps, nodes, 2)."""
+        load, parts = self._load, slice(steps.start, steps.stop)
+        shape = len(steps), load.nodes
+        where = (node + load.nodes * np.arange(len(steps))[:, None]).ravel()
+        used = [
+            load.background[resource, parts]
+            + np.bincount(
+                where,
+                load.usage[resource, parts].take(columns, axis=1).ravel(),
+                len(steps) * load.nodes,
+            ).reshape(shape)
+            for resource in range(2)
+        ]
+        return np.stack(used, axis=-1)
+
+    def count(self, running: BoolArray, node: IntArray) -> Counted:
+        """Running containers and their requests."""
+        at = np.flatnonzero(running)
+        where = node[at]
+        counted = np.zeros((len(self._request), self._load.nodes), dtype=np.int64)
+        for resource, request in enumerate(self._request):
+            np.add.at(counted[resource], where, request[at])
+        return Counted(counted.T, np.bincount(where, minlength=self._load.nodes))

@@ -1,0 +1,209 @@
+"""The state of one replay: who runs where, what has been measured, and what of it is shown."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.replay.engine.placed_rows import PlacedRows
+from tracekit.replay.engine.samples import Samples
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.usage import Reader
+from tracekit.replay.workload.constraints import Sharing
+from tracekit.replay.workload.workload import Workload
+
+IntArray = NDArray[np.int64]
+
+
+class ReplayState:
+    """What the engine changes, and the views a policy gets of it.
+
+    Attributes
+    ----------
+    node, placed_ms : int64, shape (containers,)
+        Where and when each container was placed, -1 for not yet.
+    running : bool, shape (containers,)
+    samples : Samples
+        What was measured.
+    """
+
+    def __init__(
+        self, workload: Workload, policy: PlacementPolicy, rebalance: RebalancePolicy | None = None
+    ) -> None:
+        self.workload = workload
+        self.policy = policy
+        self.rebalance = rebalance
+        self.cluster = Cluster(
+            resources=workload.resources, capacity=workload.capacity, allocatable=workload.capacity
+        )
+        self.running = np.zeros(workload.containers, dtype=np.bool_)
+        self.node = np.full(workload.containers, -1, dtype=np.int64)
+        self.placed_ms = np.full(workload.containers, -1, dtype=np.int64)
+        limits = workload.anti_affinity if policy.filtered else None
+        self._sharing = None if limits is None else Sharing(limits, workload.nodes)
+        self._kind = None if limits is None else limits.positions(workload.services)
+        self._rows = PlacedRows(workload)
+        self.samples = Samples(workload, _readers(policy, rebalance))
+        self._moved = False
+
+    def start(self, index: int, node: int, now: int) -> None:
+        """Put a container on a node."""
+        self._before_moves()
+        self.node[index], self.placed_ms[index], self.running[index] = node, now, True
+        self._change(index, sign=1)
+
+    def commit(self, indices: IntArray, nodes: IntArray, times_ms: IntArray) -> None:
+        """Note containers whose amounts are in the cluster's sums already; -1 is no node.
+
+        Parameters
+        ----------
+        indices, nodes, times_ms : int64, shape (containers,)
+        """
+        self._before_moves()
+        placed = nodes >= 0
+        at = indices[placed]
+        self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
+        self.running[at] = True
+        if self._sharing is not None and self._kind is not None:
+            for kind, node in zip(self._kind[at].tolist(), nodes[placed].tolist(), strict=True):
+                self._sharing.add(kind, node)
+
+    def stop(self, index: int) -> None:
+        """Take a running container off its node."""
+        self._before_moves()
+        self.running[index] = False
+        self._change(index, sign=-1)
+
+    def undo(self, index: int) -> int:
+        """Take a container back as if it had never been placed; the node it was on."""
+        node = int(self.node[index])
+        self.stop(index)
+        self.node[index], self.placed_ms[index] = -1, -1
+        return node
+
+    def open_nodes(self, index: int) -> NDArray[np.bool_] | None:
+        """Which nodes anti-affinity leaves open to a container; None where there are no rules."""
+        if self._sharing is None or self._kind is None:
+            return None
+        return self._sharing.open(int(self._kind[index]))
+
+    def check_conservation(self) -> None:
+        """Recount what runs and is requested on every node from scratch; a difference is a bug."""
+        counted = self.samples.count(self.running, self.node)
+        if not np.array_equal(counted.requested, self.cluster.requested):
+            raise AssertionError(f"{self.policy}: requested differs from the sum of placed")
+        if not np.array_equal(counted.containers, self.cluster.containers):
+            raise AssertionError(f"{self.policy}: containers differ from those placed")
+
+    def container(self, index: int) -> Container:
+        """The container as the policy sees it; copies, so that no later one can be reached."""
+        load = self.workload
+        return Container(
+            id=load.container_ids[index],
+            service=load.services[index],
+            request=load.request[index].copy(),
+            nonzero_request=load.nonzero_request[index].copy(),
+            limit=load.limit[index].copy(),
+            recorded_node=(
+                int(load.recorded_node[index]) if "recorded" in self.policy.reads else None
+            ),
+            kind=int(load.calls.kind[index]) if load.calls and "calls" in self.policy.reads else -1,
+        )
+
+    def snapshot(self, now: int) -> Snapshot:
+        """The cluster as the policy sees it at this time."""
+        return self._snapshot(now, self.policy)
+
+    def usage_epoch(self, now: int) -> tuple[int, int | None]:
+        """What changes whenever measurements that the policy knows change, or their age does."""
+        own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
+        return (
+            self.samples.history.known(now, self.policy),
+            self.policy.metric_time_ms(now) if own else None,
+        )
+
+    def evict(self, now: int) -> IntArray:
+        """Containers that the rebalance policy wants off their nodes, in its order."""
+        if self.rebalance is None:
+            return np.empty(0, dtype=np.int64)
+        chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
+        return np.flatnonzero(self.running)[chosen]
+
+    def pass_step(self, step: int, pending: int, moves: int = 0) -> None:
+        """A sampling step has come; what moved since the one before is recounted."""
+        if self._moved:
+            self.check_conservation()
+            self._moved = False
+        self.samples.note(step, pending, moves, self.cluster.requested)
+
+    def finish(self) -> pl.DataFrame:
+        """Take the last samples: a row of measures for each step."""
+        self._measure()
+        return self.samples.frame()
+
+    def _before_moves(self) -> None:
+        """The steps that have passed are measured as things were."""
+        self._measure()
+        self._moved = True
+
+    def _measure(self) -> None:
+        self.samples.take(self.running, self.node)
+
+    def _snapshot(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Snapshot:
+        reads = reader.reads
+        if "usage" in reads:
+            self._measure()
+        return self.cluster.snapshot(
+            now,
+            usage=self.samples.history.usage(now, reader) if "usage" in reads else None,
+            placed=self._known_placed(now, reader) if "placed" in reads else None,
+            calls=self.workload.calls if "calls" in reads else None,
+        )
+
+    def _change(self, index: int, *, sign: int) -> None:
+        load = self.workload
+        if self._sharing is not None and self._kind is not None:
+            moved = self._sharing.add if sign > 0 else self._sharing.remove
+            moved(int(self._kind[index]), int(self.node[index]))
+        self.cluster.change(
+            int(self.node[index]),
+            load.request[index],
+            load.nonzero_request[index],
+            np.maximum(load.limit[index], load.request[index]),
+            sign=sign,
+        )
+
+    def _known_placed(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Placed:
+        at = np.flatnonzero(self.running)
+        measured = isinstance(reader, RebalancePolicy) and "usage" in reader.reads
+        request, limit, service = self._rows.show(at)
+        return Placed(
+            node=self.node[at],
+            time_ms=self.placed_ms[at],
+            request=request,
+            limit=limit,
+            service=service,
+            usage=self._measured(at, now, reader) if measured else None,
+            index=at,
+        )
+
+    def _measured(
+        self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
+    ) -> NDArray[np.float64]:
+        """Use of containers at the newest sample that may be known; NaN before their first."""
+        newest = self.samples.history.known(now, reader) - 1
+        if newest < 0:
+            return np.full((len(at), 2), np.nan)
+        used = self.workload.use_at(newest)[:, at].T.astype(np.float64)
+        used[self.placed_ms[at] > self.workload.times_ms[newest]] = np.nan
+        return used
+
+
+def _readers(policy: PlacementPolicy, rebalance: RebalancePolicy | None) -> list[Reader]:
+    """Who looks back on measurements."""
+    readers: list[Reader] = [policy] if "usage" in policy.reads else []
+    return [*readers, rebalance] if rebalance and "usage" in rebalance.reads else readers

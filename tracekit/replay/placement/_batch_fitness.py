@@ -1,0 +1,182 @@
+"""Fitness of whole batches on the nodes that many candidates propose, in one compiled pass.
+
+The equations are those of ``placement/_fitness.py``; a batch adds them up container by container,
+each on what those before it have left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.jit import Direct, compiled
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+
+#: What a container that finds no room takes off a batch's fitness.
+NO_ROOM = 10.0
+
+#: What critical loads mean, and what a batch is judged by: places in ``rules``.
+SOFT, HARD, PENALTY = 0.0, 1.0, 2.0
+TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT = range(5)
+
+
+@compiled
+def _no_room(load: float, left: float, asked: float, rules: FloatArray) -> bool:
+    if asked > 0.0 and asked > left:
+        return True
+    return rules[MODE] == HARD and load > rules[TCRIT]
+
+
+@compiled
+def _suits(
+    node: int,
+    asked: FloatArray,
+    extra: FloatArray,
+    free: FloatArray,
+    ground: FloatArray,
+    mu: FloatArray,
+    nu: FloatArray,
+    rules: FloatArray,
+) -> float:
+    """Fitness of one container on one node, NaN where there is no room."""
+    score = 0.0
+    for column in range(len(asked)):
+        total, used = ground[0, node, column], ground[1, node, column] + extra[column]
+        left = total - used
+        load = (asked[column] + used) / total if total > 0.0 else 1.0
+        if asked[column] > free[node, column] - extra[column] and asked[column] > 0.0:
+            return math.nan
+        if _no_room(load, left, asked[column], rules):
+            return math.nan
+        share = asked[column] / left if asked[column] > 0.0 else 0.0
+        score += mu[column] * (1.0 - share) + nu[column] * (rules[TCRIT] - load)
+        if rules[MODE] == PENALTY and load > rules[TCRIT]:
+            score -= rules[EXCESS] * (load - rules[TCRIT])
+    return score
+
+
+@compiled
+def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
+    """How unevenly a node's resources are used: the root of the sum of squares about the mean."""
+    count = ground.shape[2]
+    mean, squares = 0.0, 0.0
+    for column in range(count):
+        total = ground[0, node, column]
+        part = (ground[1, node, column] + extra[column]) / total if total > 0.0 else 0.0
+        mean += part / count
+    for column in range(count):
+        total = ground[0, node, column]
+        part = (ground[1, node, column] + extra[column]) / total if total > 0.0 else 0.0
+        squares += (part - mean) ** 2
+    return math.sqrt(squares)
+
+
+@compiled
+def _taken_before(
+    row: IntArray,
+    request: FloatArray,
+    placed: NDArray[np.bool_],
+    upto: int,
+    node: int,
+    extra: FloatArray,
+) -> None:
+    """What the first containers of the batch take of a node."""
+    extra[:] = 0.0
+    for other in range(upto):
+        if placed[other] and row[other] == node:
+            extra += request[other]
+
+
+@compiled
+def _more_uneven(
+    row: IntArray,
+    request: FloatArray,
+    placed: NDArray[np.bool_],
+    ground: FloatArray,
+    extra: FloatArray,
+) -> float:
+    """By how much the sum of unevenness over all nodes grows with the batch."""
+    grown = 0.0
+    for at in range(len(row)):
+        again = False
+        for other in range(at):
+            again = again or row[other] == row[at]
+        if not again:
+            _taken_before(row, request, placed, len(row), row[at], extra)
+            grown += _uneven(row[at], extra, ground)
+            extra[:] = 0.0
+            grown -= _uneven(row[at], extra, ground)
+    return grown
+
+
+@compiled
+def _judge(
+    nodes: IntArray,
+    request: FloatArray,
+    kinds: IntArray,
+    open_nodes: NDArray[np.bool_],
+    free: FloatArray,
+    ground: FloatArray,
+    mu: FloatArray,
+    nu: FloatArray,
+    rules: FloatArray,
+    fitness: FloatArray,
+    placed: NDArray[np.bool_],
+) -> None:
+    candidates, batch = nodes.shape
+    count = ground.shape[1]
+    extra = np.zeros(request.shape[1])
+    even = 0.0
+    if rules[IMBALANCE_WEIGHT] > 0.0:
+        for node in range(count):
+            even += _uneven(node, extra, ground)
+    for row in range(candidates):
+        total = 0.0
+        for at in range(batch):
+            node = nodes[row, at]
+            _taken_before(nodes[row], request, placed[row], at, node, extra)
+            score = math.nan
+            if open_nodes.shape[0] == 0 or open_nodes[at, node]:
+                score = _suits(
+                    node, request[at], extra, free, ground, mu[kinds[at, node]], nu, rules
+                )
+            placed[row, at] = not math.isnan(score)
+            total += rules[SCORE_WEIGHT] * score if placed[row, at] else -NO_ROOM
+        if rules[IMBALANCE_WEIGHT] > 0.0:
+            grown = _more_uneven(nodes[row], request, placed[row], ground, extra)
+            total -= rules[IMBALANCE_WEIGHT] * (even + grown) / count
+        fitness[row] = total
+
+
+_JUDGE = Direct(_judge)
+
+
+def judge(nodes: IntArray, **given: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+    """Fitness of every candidate, and which containers of its batch it finds room for.
+
+    Parameters
+    ----------
+    nodes : int64, shape (candidates, batch)
+        Where each candidate puts each container.
+    request : float64, shape (batch, resources)
+    kinds : int64, shape (batch, nodes)
+        Which row of ``mu`` holds for a container on a node.
+    open_nodes : bool, shape (batch, nodes) or (0, nodes) when all are open
+    free : float64, shape (nodes, resources)
+        What requests leave of each node.
+    ground : float64, shape (2, nodes, resources)
+        Capacities, and what is used of them.
+    mu, nu : float64, shapes (kinds, resources) and (resources,)
+    rules : float64, shape (5,)
+        By ``TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT``.
+    """
+    fitness = np.empty(len(nodes))
+    placed = np.zeros(nodes.shape, dtype=np.bool_)
+    names = ("request", "kinds", "open_nodes", "free", "ground", "mu", "nu", "rules")
+    _JUDGE(np.ascontiguousarray(nodes), *(given[name] for name in names), fitness, placed)
+    return fitness, placed

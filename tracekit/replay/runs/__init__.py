@@ -1,0 +1,1 @@
+"""What replays say: measures of every policy, intervals, bounds, comparisons, and their folder."""

@@ -1,0 +1,35 @@
+"""How many nodes the demand itself needs: what containers use, whatever they request."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.runs.node_bound import linear_bound, volume_bound
+from tracekit.replay.workload.workload import Workload
+
+IntArray = NDArray[np.int64]
+
+
+def demand_bound(workload: Workload) -> int:
+    """A lower bound on nodes that run containers while no node's use exceeds its capacity.
+
+    Use and background count for cpu and memory, requests for every further resource. The volume
+    bound is taken at every settled step (every step where none is settled), the linear program at
+    the one where it is largest: demand varies over time, and its peak decides.
+    """
+    settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)
+    steps = settled if len(settled) else np.arange(len(workload.times_ms))
+    needed = [volume_bound(*_demand(workload, int(step))) for step in steps]
+    peak = int(steps[int(np.argmax(needed))])
+    return max(*needed, linear_bound(*_demand(workload, peak)) or 0, 0)
+
+
+def _demand(workload: Workload, step: int) -> tuple[IntArray, IntArray]:
+    """What is asked for, rounded down, and the room there is, rounded up."""
+    present = workload.present(step)
+    use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
+    own = np.floor(workload.background[:, step].T).astype(np.int64)
+    asked = np.hstack([use, workload.request[present, 2:]])
+    room = np.hstack([np.maximum(workload.capacity[:, :2] - own, 0), workload.capacity[:, 2:]])
+    return asked, room

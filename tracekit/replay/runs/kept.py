@@ -1,0 +1,166 @@
+"""Replays that are done, kept aside until the whole run is: what makes a run resumable.
+
+They lie in a hidden folder beside the run folder, under a key of all that shapes them: the
+workload's arrays, seed, version. Another workload or seed finds nothing there. They are data, JSON
+and Parquet, so that reading one runs nothing; a hash tells one that is damaged, and its head the
+layout it was written in.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import io
+import json
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit._version import VERSION
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.one import Replayed, layout
+from tracekit.replay.workload.workload import Workload
+
+_FRAMES = ("steps", "placements")
+_DIGEST_BYTES = 16
+
+
+class DamagedReplayError(ValueError):
+    """What is kept of a replay is not what was put there."""
+
+
+class OtherLayoutError(ValueError):
+    """What is kept of a replay has other columns, types or measures than a replay gives now."""
+
+
+class Kept:
+    """The finished replays of a run that is under way.
+
+    Parameters
+    ----------
+    out : the run folder that will be written
+    """
+
+    def __init__(self, out: Path, load: Workload) -> None:
+        self._root = kept_folder(out)
+        self._folder = self._root / _fingerprint(load)
+
+    def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
+        """A finished replay, None where there is none.
+
+        Raises
+        ------
+        DamagedReplayError, OtherLayoutError
+            When it is there and of no use.
+        """
+        try:
+            data = self._path(policy, seed, repeat).read_bytes()
+        except OSError:
+            return None
+        return _decoded(data)
+
+    def put(self, policy: Entrant, seed: int, repeat: int, replayed: Replayed) -> None:
+        """Keep a replay; a file is there whole or not at all."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        path = self._path(policy, seed, repeat)
+        made = path.with_suffix(".new")
+        made.write_bytes(_encoded(replayed))
+        made.replace(path)
+
+    def forget(self) -> None:
+        """The run is written: nothing need be kept."""
+        shutil.rmtree(self._root, ignore_errors=True)
+
+    def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
+        told = f"{policy}\n{seed}\n{repeat}\n".encode()
+        # a user's own policy is what its file says
+        own = b"" if policy.file is None else Path(policy.file).read_bytes()
+        name = hashlib.sha256(told + own).hexdigest()[:24]
+        return self._folder / f"{name}.replay"
+
+
+def kept_folder(out: Path) -> Path:
+    """Where the finished replays of a run lie until the run folder is written."""
+    return out.parent / f".{out.name}.unfinished"
+
+
+def _encoded(replayed: Replayed) -> bytes:
+    """A hash; a line of JSON with layout and sizes of what follows; the frames as Parquet."""
+    frames = [_parquet(getattr(replayed, name)) for name in _FRAMES]
+    head = {
+        "layout": layout(),
+        "row": replayed.row,
+        "timing": replayed.timing,
+        "bytes": [len(one) for one in frames],
+    }
+    body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
+    return _digest(body) + body
+
+
+def _decoded(data: bytes) -> Replayed:
+    body = data[_DIGEST_BYTES:]
+    if _digest(body) != data[:_DIGEST_BYTES]:
+        raise DamagedReplayError("its hash is another")
+    line, _, frames = body.partition(b"\n")
+    try:
+        head = json.loads(line)
+        written_in = head.get("layout")
+    except (ValueError, AttributeError) as error:
+        raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
+    if written_in != layout():
+        raise OtherLayoutError
+    return _read(head, frames)
+
+
+def _read(head: dict[str, Any], frames: bytes) -> Replayed:
+    try:
+        sizes = head["bytes"]
+        steps, placements = (
+            pl.read_parquet(io.BytesIO(frames[end - size : end]))
+            for size, end in zip(sizes, np.cumsum(sizes), strict=True)
+        )
+        return Replayed(row=head["row"], timing=head["timing"], steps=steps, placements=placements)
+    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+        raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
+
+
+def _parquet(frame: pl.DataFrame) -> bytes:
+    buffer = io.BytesIO()
+    frame.write_parquet(buffer, compression="zstd")
+    return buffer.getvalue()
+
+
+def _plain(value: Any) -> Any:
+    """A number of numpy as one of Python."""
+    return value.item()
+
+
+def _digest(body: bytes) -> bytes:
+    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+
+
+def _fingerprint(load: Workload) -> str:
+    """A hash of all of the workload that a replay can depend on, and of the version."""
+    digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
+    _feed(digest, load)
+    return digest.hexdigest()
+
+
+def _feed(digest: hashlib.blake2b, value: Any) -> None:
+    """Add a value; arrays by their bytes, all else as it is written."""
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        digest.update(f"{value.dtype}{value.shape}".encode())
+        digest.update(np.ascontiguousarray(value).data)
+    elif dataclasses.is_dataclass(value):
+        for field in dataclasses.fields(value):
+            digest.update(f"{field.name}=".encode())
+            _feed(digest, getattr(value, field.name))
+    elif isinstance(value, Mapping):
+        _feed(digest, sorted(value.items()))
+    else:
+        digest.update(repr(value).encode(errors="surrogatepass"))
+        digest.update(b";")

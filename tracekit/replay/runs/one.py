@@ -1,0 +1,151 @@
+"""One policy on one order of arrival: done here, by another process, or on another machine."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.crew.crew import OnProgress
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.measures import STEP_SCHEMA, SUMMARY_MEASURES, summarize
+from tracekit.replay.fast.choose import suited_placer
+from tracekit.replay.policy.entrant import Entrant, halves, parse_entrant, spelled_out
+from tracekit.replay.runs.placements import by_number
+from tracekit.replay.workload.arrivals import rearranged
+from tracekit.replay.workload.gangs import with_gangs
+from tracekit.replay.workload.source import Source
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """What came of one policy: its rows of the run's frames.
+
+    Parameters
+    ----------
+    row : dict
+        What the summary says of it, but for the gaps to the bound.
+    steps : DataFrame
+    placements : DataFrame
+        As ``tracekit.replay.runs.placements.by_number`` gives it.
+    timing : dict
+    """
+
+    row: dict[str, Any]
+    steps: pl.DataFrame
+    placements: pl.DataFrame
+    timing: dict[str, Any]
+
+    def measures(self) -> Replayed:
+        """The same without steps and placements, which are kept of the first order alone."""
+        return dataclasses.replace(
+            self, steps=self.steps.clear(), placements=self.placements.clear()
+        )
+
+
+@dataclass(frozen=True)
+class ReplayTask:
+    """A replay that can be sent elsewhere: where the workload is read, not the workload."""
+
+    source: Source
+    policy: str
+    seed: int
+    repeat: int
+
+    def run(self, on_progress: OnProgress) -> Replayed:
+        """Read the workload, unless the last task here had the same, and replay."""
+        entrant = parse_entrant(self.policy)
+        if self.repeat:
+            return replay_one(_ordered(self.source, self.seed), entrant, self.seed).measures()
+        return replay_one(_loaded(self.source), entrant, self.seed, lambda: on_progress(1, 0, 0))
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: Source) -> Workload:
+    return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _ordered(source: Source, seed: int) -> Workload:
+    return in_order(_loaded(source), seed)
+
+
+def in_order(load: Workload, seed: int) -> Workload:
+    """The workload in the order of arrival that a seed gives."""
+    again = rearranged(load, stream(seed, "arrivals"))
+    return again if load.gang is None else with_gangs(again)
+
+
+def replay_one(
+    load: Workload,
+    entrant: Entrant,
+    seed: int,
+    each_step: Callable[[], None] = lambda: None,
+) -> Replayed:
+    """Replay one policy, drawing from a stream of its own, keyed by its name alone."""
+    policy, rebalance = halves(entrant)
+    engine = Engine(
+        load,
+        policy,
+        stream(seed, policy.name()),
+        placer=suited_placer(load),
+        rebalance=rebalance,
+    )
+    outcome = engine.run(each_step)
+    about = {
+        "policy": str(entrant),
+        "parameters": spelled_out(entrant),
+        "placed": int((outcome.node >= 0).sum()),
+        "pending": int((outcome.node < 0).sum()),
+    }
+    measured = summarize(outcome.steps)
+    cost = 0 if rebalance is None else measured["moves"] * rebalance.move_downtime_ms
+    return Replayed(
+        row={**about, **measured, "move_downtime_ms": cost, **_kept_calls(load, outcome)},
+        steps=labelled(outcome.steps, str(entrant)),
+        placements=by_number(outcome.node, outcome.time_ms),
+        timing=_timing(str(entrant), outcome),
+    )
+
+
+def _kept_calls(load: Workload, outcome: Outcome) -> dict[str, Any]:
+    """The share of calls that stay on a node, where the workload knows who calls whom."""
+    return {} if load.calls is None else {"kept_calls_share": load.calls.kept_share(outcome.node)}
+
+
+def layout() -> dict[str, Any]:
+    """Columns with their types, and measures, of what a replay gives here: plain JSON.
+
+    What another version of the code gave may differ, and is not to be mixed with it.
+    """
+    none = np.empty(0, dtype=np.int64)
+    steps, placements = labelled(pl.DataFrame(schema=STEP_SCHEMA), ""), by_number(none, none)
+    return {
+        "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
+        "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
+        "measures": list(SUMMARY_MEASURES),
+    }
+
+
+def labelled(frame: pl.DataFrame, policy: str) -> pl.DataFrame:
+    """The frame with the policy as its first column."""
+    return frame.select(pl.lit(policy).alias("policy"), pl.all())
+
+
+def _timing(policy: str, outcome: Outcome) -> dict[str, Any]:
+    spent_ms = np.array(outcome.latencies_s or [0.0]) * 1000
+    return {
+        "policy": policy,
+        "decisions": len(outcome.latencies_s),
+        "latency_p50_ms": float(np.quantile(spent_ms, 0.5)),
+        "latency_p95_ms": float(np.quantile(spent_ms, 0.95)),
+        "latency_mean_ms": float(spent_ms.mean()),
+        "total_ms": float(spent_ms.sum()),
+    }

@@ -1,0 +1,56 @@
+"""Where containers went, as frames: in few bytes between processes, with names in a run folder."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.replay.workload.workload import Workload
+
+IntArray = NDArray[np.int64]
+
+PLACED, PENDING = "placed", "pending"
+
+
+def by_number(node: IntArray, time_ms: IntArray) -> pl.DataFrame:
+    """One row for each container of the workload, in its order; null for never.
+
+    Parameters
+    ----------
+    node, time_ms : int64, shape (containers,)
+        -1 for never.
+
+    Returns
+    -------
+    DataFrame
+        node (its position in the workload), time_ms.
+    """
+    frame = pl.DataFrame({"node": node.astype(np.int32), "time_ms": time_ms})
+    never = pl.all() < 0
+    return frame.select(pl.when(~never).then(pl.all()))
+
+
+def by_name(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.DataFrame:
+    """The rows of placements.parquet; names of containers are in memory once for all policies.
+
+    Parameters
+    ----------
+    found : iterable of (str, DataFrame)
+        Policies, with what ``by_number`` gave for each.
+    """
+    nodes = pl.Series("node", load.node_ids, dtype=pl.String)
+    container = pl.Series("container", load.container_ids, dtype=pl.String)
+    service = pl.Series("service", load.services, dtype=pl.String)
+    outcome = pl.when(pl.col("node").is_null()).then(pl.lit(PENDING)).otherwise(pl.lit(PLACED))
+    return pl.concat(
+        [
+            pl.select(pl.repeat(policy, load.containers, dtype=pl.String).alias("policy")).hstack(
+                [container, service, nodes.gather(frame["node"]), frame["time_ms"],
+                 frame.select(outcome.alias("outcome")).to_series()]
+            )
+            for policy, frame in found
+        ]
+    )  # fmt: skip

@@ -1,0 +1,83 @@
+"""One workload in several orders of arrival, under several seeds: how much is chance."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.compare import MEASURES, differences, with_intervals
+from tracekit.replay.runs.one import Replayed
+from tracekit.replay.runs.replayer import Planned, Replayer
+from tracekit.replay.runs.run import Run, assembled
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+
+
+def repeat_replay(
+    workload: Workload,
+    policies: Sequence[Entrant],
+    *,
+    seed: int,
+    repeats: int,
+    repeated: Sequence[Entrant] | None = None,
+    replayer: Replayer | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay the workload ``repeats`` times; each time in another order, under another seed.
+
+    Repeat 0 is the workload as given, under ``seed``; repeat k has its arrivals rearranged and
+    seed + k. Every policy meets the same orders, so that differences between policies are paired.
+
+    Parameters
+    ----------
+    repeated : sequence of Entrant, optional
+        Those of ``policies`` that meet the other orders too; all of them if not given. The others
+        are replayed once and have no intervals.
+
+    Returns
+    -------
+    Run
+        The replay in the workload's own order. Its summary has intervals over all repeats;
+        ``repeats`` has one row per repeat and repeated policy: repeat, seed, policy and the
+        measures that are compared; ``differences`` is what ``compare.differences`` gives.
+
+    Raises
+    ------
+    TracekitError
+        For fewer than one repeat.
+    """
+    if repeats < 1:
+        raise TracekitError(f"{repeats} repeats, expected at least 1")
+    again = [one for one in policies if repeated is None or one in repeated]
+    planned = [Planned(policy, seed) for policy in policies]
+    planned += [
+        Planned(one, seed + number, number) for number in range(1, repeats) for one in again
+    ]
+    done = (replayer or Replayer()).replay(workload, planned, progress)
+    first = assembled(workload, policies, done[: len(policies)], seed=seed)
+    measures = _measures(
+        [(plan, one) for plan, one in zip(planned, done, strict=True) if plan.policy in again]
+    )
+    return dataclasses.replace(
+        first,
+        summary=with_intervals(first.summary, measures, stream(seed, "intervals")),
+        repeats=measures,
+        differences=differences(measures, stream(seed, "differences")),
+    )
+
+
+def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:
+    """One row per repeat and policy, with the columns of a summary that are compared."""
+    rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
+    columns = [name for name in MEASURES if name in rows.columns]
+    return rows.select(
+        pl.Series("repeat", [plan.repeat for plan, _ in done], dtype=pl.Int64),
+        pl.Series("seed", [plan.seed for plan, _ in done], dtype=pl.Int64),
+        "policy",
+        *columns,
+    )

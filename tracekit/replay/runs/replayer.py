@@ -1,0 +1,139 @@
+"""Who does the replays of a run: this process, several, or a cluster; and what is done already."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from concurrent.futures import Future, as_completed
+from dataclasses import dataclass
+
+from tracekit.crew.crew import Crew, LostWorkerError
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.replay.runs.kept import DamagedReplayError, Kept, OtherLayoutError
+from tracekit.replay.runs.one import Replayed, ReplayTask, in_order, replay_one
+from tracekit.replay.workload.source import Source
+from tracekit.replay.workload.workload import Workload
+
+
+@dataclass(frozen=True)
+class Planned:
+    """One replay to be done: a policy under a seed, and which order of arrival it meets.
+
+    Order 0 is the workload's own; what is replayed in another gives measures alone.
+    """
+
+    policy: Entrant
+    seed: int
+    repeat: int = 0
+
+
+class Replayer:
+    """Does replays; the same ones come out whoever does them.
+
+    Parameters
+    ----------
+    kept : Kept, optional
+        Finished replays are put there, and taken from there.
+    crew, source : optional
+        Who does them, and where they read the workload; this process if not given.
+    """
+
+    def __init__(
+        self,
+        *,
+        kept: Kept | None = None,
+        crew: Crew | None = None,
+        source: Source | None = None,
+    ) -> None:
+        self._kept = kept
+        self._crew = crew
+        self._source = source
+
+    def replay(
+        self, load: Workload, planned: Sequence[Planned], progress: Progress = SILENT
+    ) -> list[Replayed]:
+        """One replay for each plan, in their order; they are under way in any order."""
+        done = self._known(planned, progress)
+        waiting = {at: planned[at] for at, known in done.items() if known is None}
+        if self._crew is not None and self._source is not None:
+            found = self._elsewhere(waiting, progress)
+        else:
+            found = dict(self._here(load, waiting, progress))
+        return [one for at in done if (one := found.get(at) or done[at]) is not None]
+
+    def _known(self, planned: Sequence[Planned], progress: Progress) -> dict[int, Replayed | None]:
+        """What was kept of each plan; what cannot be used is said, and replayed anew."""
+        done: dict[int, Replayed | None] = dict.fromkeys(range(len(planned)))
+        other = 0
+        for at, plan in enumerate(planned if self._kept else ()):
+            assert self._kept is not None  # noqa: S101 - as the line above saw
+            try:
+                done[at] = self._kept.get(plan.policy, plan.seed, plan.repeat)
+            except DamagedReplayError as error:
+                progress.stage(
+                    f"{plan.policy} is replayed anew, what was kept of it is damaged: {error}"
+                )
+            except OtherLayoutError:
+                other += 1
+        if other:
+            progress.stage(
+                f"replays kept by another version of tracekit are done anew: {other:,} of them"
+            )
+        return done
+
+    def _keep(self, plan: Planned, one: Replayed) -> Replayed:
+        if self._kept is not None:
+            self._kept.put(plan.policy, plan.seed, plan.repeat, one)
+        return one
+
+    def _here(
+        self, load: Workload, waiting: Mapping[int, Planned], progress: Progress
+    ) -> Iterator[tuple[int, Replayed]]:
+        """One after the other, an order of arrival at a time."""
+        own = {at: plan for at, plan in waiting.items() if not plan.repeat}
+        for at, plan in own.items():
+            with progress.task(str(plan.policy), len(load.times_ms), "steps") as task:
+                one = replay_one(load, plan.policy, plan.seed, lambda task=task: task.advance(1))  # type: ignore[misc]
+            yield at, self._keep(plan, one)
+        others = sorted(waiting.keys() - own.keys(), key=lambda at: (waiting[at].repeat, at))
+        ordered, repeat = load, 0
+        with progress.task("other orders of arrival", len(others), "replays") as task:
+            for at in others:
+                plan = waiting[at]
+                if plan.repeat != repeat:
+                    ordered, repeat = in_order(load, plan.seed), plan.repeat
+                one = replay_one(ordered, plan.policy, plan.seed).measures()
+                yield at, self._keep(plan, one)
+                task.advance(1, str(plan.policy))
+
+    def _elsewhere(self, waiting: Mapping[int, Planned], progress: Progress) -> dict[int, Replayed]:
+        """Side by side, the longest first, so that none of them is left over at the end."""
+        assert self._crew is not None  # noqa: S101 - as the caller saw
+        assert self._source is not None  # noqa: S101 - same
+        at_of: dict[Future[Replayed], int] = {}
+        for at in sorted(waiting, key=lambda at: not halves(waiting[at].policy)[0].batched):
+            plan = waiting[at]
+            task = ReplayTask(self._source, plan.policy.address(), plan.seed, plan.repeat)
+            at_of[self._crew.submit(task, lambda *_: None)] = at
+        found = {}
+        with progress.task("replays", len(waiting), "replays") as shown:
+            for future in as_completed(at_of):
+                plan = waiting[at_of[future]]
+                found[at_of[future]] = self._keep(plan, _result(future, plan))
+                shown.advance(1, str(plan.policy))
+        return found
+
+
+def _result(future: Future[Replayed], plan: Planned) -> Replayed:
+    """What a worker found; one lost under a user's own policy was lost by it, as a rule."""
+    try:
+        return future.result()
+    except LostWorkerError as error:
+        file = plan.policy.file
+        if file is None:
+            raise
+        raise TracekitError(
+            f"{file}: the process that replayed it ended ({error.what})",
+            hint="a policy answers or raises an Exception; it does not end the program",
+        ) from error

@@ -1,0 +1,134 @@
+"""A run: one workload through several policies, beside production and a lower bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.engine.measures import STEP_SCHEMA, summarize
+from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
+from tracekit.replay.policy.parse import parse_policy, policies_of
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.runs.bounds import bound_frame, bound_steps, gaps
+from tracekit.replay.runs.one import Replayed, labelled
+from tracekit.replay.runs.placements import by_name
+from tracekit.replay.runs.replayer import Planned, Replayer
+from tracekit.replay.workload.workload import Workload
+
+BOUND = "bound"
+OBSERVED = "observed"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Run:
+    """What a replay found; the frames are the files of the run folder.
+
+    Parameters
+    ----------
+    policies : tuple of PlacementPolicy or Rebalanced
+        In the order of the rows; ``observed`` first where the workload knows it.
+    repeats, differences : DataFrame, optional
+        Measures of every order of arrival, and how policies differ over them: see
+        ``tracekit.replay.runs.repeat``.
+    """
+
+    workload: Workload
+    policies: tuple[Entrant, ...]
+    seed: int
+    summary: pl.DataFrame
+    steps: pl.DataFrame
+    placements: pl.DataFrame
+    timing: pl.DataFrame
+    repeats: pl.DataFrame | None = None
+    differences: pl.DataFrame | None = None
+
+
+def choose_policies(
+    names: Iterable[str], workload: Workload, rebalance: Sequence[RebalancePolicy] = ()
+) -> tuple[Entrant, ...]:
+    """The policies that texts spell; ``all`` and ``common`` are many, with their defaults.
+
+    ``observed`` comes first and is always there, unless the workload has no recorded placement:
+    then it is left out of ``all``, and asking for it is an error. With rebalancers each policy is
+    there alone, and once more with each of them behind it.
+    """
+    chosen: dict[str, Entrant] = {}
+    if workload.recorded:
+        chosen[OBSERVED] = parse_policy(OBSERVED)
+    for name in names:
+        for text in policies_of(name):
+            policy = parse_entrant(text)
+            if "recorded" in policy.reads and not workload.recorded:
+                if name == "all":
+                    continue
+                raise TracekitError(
+                    f"workload '{workload.name}' has no recorded node for any container,"
+                    f" policy '{policy.name()}' needs them",
+                    hint="leave the policy out",
+                )
+            for one in (policy, *_with(policy, rebalance)):
+                chosen.setdefault(str(one), one)
+    return tuple(chosen.values())
+
+
+def _with(policy: Entrant, rebalance: Sequence[RebalancePolicy]) -> list[Entrant]:
+    if isinstance(policy, Rebalanced) or "recorded" in policy.reads:
+        return []
+    return [rebalanced(policy, one) for one in rebalance]
+
+
+def replay(
+    workload: Workload,
+    policies: Sequence[Entrant],
+    *,
+    seed: int,
+    replayer: Replayer | None = None,
+    progress: Progress = SILENT,
+) -> Run:
+    """Replay the workload under each policy; the same seed gives the same run.
+
+    Each policy draws from its own stream, keyed by its name alone. ``replayer`` does the replays
+    elsewhere, or has some of them done already.
+    """
+    planned = [Planned(policy, seed) for policy in policies]
+    done = (replayer or Replayer()).replay(workload, planned, progress)
+    return assembled(workload, policies, done, seed=seed)
+
+
+def assembled(
+    workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
+) -> Run:
+    """The run that replays of its policies, in their order, make beside the lower bound."""
+    bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
+    bound_row = {**summarize(bound), "pending_container_steps": 0}
+    rows = [
+        {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered)}
+        for policy, one in zip(policies, done, strict=True)
+    ]
+    rows.append(_bound_summary(workload, bound_row, rows))
+    return Run(
+        workload=workload,
+        policies=tuple(policies),
+        seed=seed,
+        summary=pl.DataFrame(rows, infer_schema_length=None),
+        steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
+        placements=by_name(
+            workload,
+            [(str(one), found.placements) for one, found in zip(policies, done, strict=True)],
+        ),
+        timing=pl.DataFrame([one.timing for one in done]),
+    )
+
+
+def _bound_summary(
+    workload: Workload, bound_row: dict[str, Any], rows: Sequence[dict[str, Any]]
+) -> dict[str, Any]:
+    about = {"policy": BOUND, "parameters": "", "placed": workload.containers, "pending": 0}
+    unproven = {"overloaded_node_steps": None}
+    row = {**about, **bound_row, **unproven}
+    return {name: row.get(name) for name in (rows[0] if rows else row)}

@@ -1,0 +1,80 @@
+"""The run folder: a manifest and Parquet files, written whole or not at all."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit._version import VERSION
+from tracekit.files.places import named_from
+from tracekit.files.result_folder import ResultFolder
+from tracekit.replay.policy.entrant import spelled
+from tracekit.replay.runs.demand_bound import demand_bound
+from tracekit.replay.runs.run import Run
+
+SCHEMA = "tracekit/replay/1"
+RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
+FRAMES = ("summary", "steps", "placements", "timing", "repeats", "differences")
+
+
+def manifest_of(run: Run) -> dict[str, Any]:
+    """What the run was: seed, workload with its assumptions, policies with every parameter."""
+    load = run.workload
+    return {
+        "schema": SCHEMA,
+        "tool_version": VERSION,
+        "seed": run.seed,
+        "repeats": max((_repeats(run, str(policy)) for policy in run.policies), default=1),
+        "workload": {
+            "name": load.name,
+            "nodes": load.nodes,
+            "containers": load.containers,
+            "steps": len(load.times_ms),
+            "step_ms": load.step_ms,
+            "time_min_ms": int(load.times_ms[0]),
+            "time_max_ms": int(load.times_ms[-1]),
+            "settled_ms": load.settled_ms,
+            "resources": list(load.resources),
+            "recorded": load.recorded,
+            "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
+            "containers_too_large": len(load.too_large()),
+            "assumptions": dict(load.assumptions),
+            "facts": dict(load.facts),
+        },
+        "bounds": {"nodes_for_demand": demand_bound(load)},
+        "policies": [
+            {
+                "policy": str(policy),
+                "name": policy.name(),
+                "source": policy.source,
+                "repeats": _repeats(run, str(policy)),
+                "left_out": [name for name in policy.wants if name not in load.resources],
+                "parameters": spelled(policy),
+            }
+            for policy in run.policies
+        ],
+    }
+
+
+def _repeats(run: Run, policy: str) -> int:
+    """How many orders of arrival a policy met."""
+    return 1 if run.repeats is None else max(run.repeats.filter(policy=policy).height, 1)
+
+
+def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
+    """Write the run folder; an existing one is replaced but for what others put there.
+
+    ``store`` is the store the trace came from; the manifest names it relative to the run, so that
+    a report finds it and both can be moved together.
+
+    Raises
+    ------
+    TracekitError
+        When the path exists and is not a run folder.
+    """
+    document = manifest_of(run)
+    if store is not None:
+        document["workload"]["store"] = named_from(folder, store)
+    RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})

@@ -1,0 +1,203 @@
+"""What a placement study found, as frames: by number of containers, by resource, by claim."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from tracekit.replay.runs.bootstrap import mean_interval
+from tracekit.replay.studies.claims import IMBALANCE, RANGES
+
+FloatArray = NDArray[np.float64]
+
+#: Whose claims are checked.
+OWN = "tbesk"
+
+#: Imbalance is noted each time so many more containers have come.
+EVERY = 100
+
+
+@dataclass(frozen=True, kw_only=True)
+class Placed:
+    """What one policy made of one set.
+
+    Parameters
+    ----------
+    imbalance : float64, shape (checkpoints,)
+    use : float64, shape (nodes, resources)
+        Requests over capacity when all have come.
+    """
+
+    imbalance: FloatArray
+    use: FloatArray
+    resources: tuple[str, ...]
+    pending: int
+    spent_s: float
+
+
+def counts(containers: int) -> list[int]:
+    """Numbers of containers at which imbalance is noted; the last is all of them."""
+    return [*range(EVERY, containers, EVERY), containers]
+
+
+Results = dict[str, list[Placed]]
+
+
+def imbalance_frame(results: Results, containers: int, rng: np.random.Generator) -> pl.DataFrame:
+    """Imbalance by policy and number of containers, with 95 % intervals over sets."""
+    found = mean_interval(_side_by_side([_imbalance(placed) for placed in results.values()]), rng)
+    at = counts(containers)
+    return pl.DataFrame(
+        {
+            "policy": np.repeat(list(results), len(at)).tolist(),
+            "containers": at * len(results),
+            "imbalance": found.mean,
+            "imbalance_low": found.low,
+            "imbalance_high": found.high,
+        }
+    )
+
+
+def _imbalance(placed: list[Placed]) -> FloatArray:
+    """Shape (sets, checkpoints)."""
+    return np.stack([one.imbalance for one in placed])
+
+
+def _side_by_side(columns: Sequence[FloatArray]) -> FloatArray:
+    """One matrix, shape (sets, columns); drawn at once, an interval hangs on no other column."""
+    return np.concatenate(columns, axis=1)
+
+
+def use_frame(results: Results) -> pl.DataFrame:
+    """Least, mean and most used node by policy and resource, means over sets."""
+    rows = [
+        {
+            "policy": name,
+            "resource": resource,
+            "low_fraction": float(np.mean([one.use[:, at].min() for one in placed])),
+            "mean_fraction": float(np.mean([one.use[:, at].mean() for one in placed])),
+            "high_fraction": float(np.mean([one.use[:, at].max() for one in placed])),
+            "overfull_nodes": float(np.mean([(one.use[:, at] > 1).sum() for one in placed])),
+        }
+        for name, placed in results.items()
+        for at, resource in enumerate(placed[0].resources)
+    ]
+    return pl.DataFrame(rows)
+
+
+def nodes_frame(results: Results) -> pl.DataFrame:
+    """Use of every node by policy and resource: the least used one is 1; means over sets."""
+    frames = []
+    for name, placed in results.items():
+        ordered = np.mean([np.sort(one.use, axis=0) for one in placed], axis=0)
+        nodes, resources = ordered.shape
+        frames.append(
+            pl.DataFrame(
+                {
+                    "policy": [name] * ordered.size,
+                    "resource": np.repeat(placed[0].resources, nodes).tolist(),
+                    "place": [*range(1, nodes + 1)] * resources,
+                    "use_fraction": ordered.T.ravel(),
+                }
+            )
+        )
+    return pl.concat(frames)
+
+
+def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
+    """Imbalance by policy with all containers placed, the most even first."""
+    imbalance = [_imbalance(placed) for placed in results.values()]
+    found = mean_interval(_side_by_side([one[:, -1:] for one in imbalance]), rng)
+    return pl.DataFrame(
+        {
+            "policy": list(results),
+            "imbalance": found.mean,
+            "imbalance_low": found.low,
+            "imbalance_high": found.high,
+            "imbalance_over_all_counts": [float(one.mean()) for one in imbalance],
+            "pending": [
+                float(np.mean([one.pending for one in placed])) for placed in results.values()
+            ],
+            "overfull_nodes": [
+                float(np.mean([(one.use > 1).any(axis=1).sum() for one in placed]))
+                for placed in results.values()
+            ],
+        }
+    ).sort("imbalance", "policy")
+
+
+def claims_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
+    """Relative change from the other policy to TBESK when all have come, paired by set."""
+    schema = {
+        "against": pl.String,
+        "reported_change": pl.Float64,
+        "change": pl.Float64,
+        "change_low": pl.Float64,
+        "change_high": pl.Float64,
+        "verdict": pl.String,
+    }
+    claims = [claim for claim in IMBALANCE if {OWN, claim.against} <= set(results)]
+    if not claims:
+        return pl.DataFrame(schema=schema)
+    last = {name: _imbalance(placed)[:, -1:] for name, placed in results.items()}
+    changes = [last[OWN] / last[claim.against] - 1.0 for claim in claims]
+    found = mean_interval(_side_by_side(changes), rng)
+    return pl.DataFrame(
+        {
+            "against": [claim.against for claim in claims],
+            "reported_change": [claim.change for claim in claims],
+            "change": found.mean,
+            "change_low": found.low,
+            "change_high": found.high,
+            "verdict": [verdict(*limits) for limits in zip(found.low, found.high, strict=True)],
+        },
+        schema=schema,
+    )
+
+
+def verdict(low: float, high: float) -> str:
+    """What an interval says of a claim that TBESK is less imbalanced."""
+    if high < 0:
+        return "direction agrees"
+    return "direction is the opposite" if low > 0 else "no difference seen"
+
+
+def ranges_frame(results: Results) -> pl.DataFrame:
+    """How far nodes lie apart in a resource, beside what the paper reports."""
+    rows: list[dict[str, Any]] = []
+    for claim in RANGES:
+        if claim.policy in results:
+            use = [one.use[:, one.resources.index(claim.resource)] for one in results[claim.policy]]
+            rows.append(
+                {
+                    "policy": claim.policy,
+                    "resource": claim.resource,
+                    "reported_difference": claim.width,
+                    "difference": float(np.mean([np.ptp(one) for one in use])),
+                }
+            )
+    schema = {
+        "policy": pl.String,
+        "resource": pl.String,
+        "reported_difference": pl.Float64,
+        "difference": pl.Float64,
+    }
+    return pl.DataFrame(rows, schema=schema)
+
+
+def timing_frame(results: Results, containers: int) -> pl.DataFrame:
+    """Decision time; wall clock, so that it differs from run to run."""
+    return pl.DataFrame(
+        {
+            "policy": list(results),
+            "decision_ms": [
+                1000 * float(np.mean([one.spent_s for one in placed])) / containers
+                for placed in results.values()
+            ],
+        }
+    )

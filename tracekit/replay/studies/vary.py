@@ -1,0 +1,194 @@
+"""Which assumptions matter: the same policies under changed assumptions, and how ranks move.
+
+A trace does not say how large nodes and requests are. Where policies change places when one such
+number changes, the order under the default is not worth much.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+from scipy import stats
+
+from tracekit.crew.crew import Alone, Crew
+from tracekit.errors import TracekitError, nearest
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.compare import MEASURES
+from tracekit.replay.runs.one import ReplayTask
+from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.study import Study
+
+NAME = "assumptions"
+BASE = "as assumed"
+
+#: Changes that are tried when none are given: half and double sizes, and the other readings.
+CHANGES = (
+    "node_cpu_cores=52",
+    "node_cpu_cores=208",
+    "node_memory_bytes=192GiB",
+    "node_memory_bytes=768GiB",
+    "request_cpu_cores=2",
+    "request_cpu_cores=8",
+    "request_memory_bytes=2GiB",
+    "request_memory_bytes=8GiB",
+    "background=none",
+    "arrival=trace",
+    "network_and_disk=modelled",
+)
+POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
+
+_RANKS = {
+    "change": pl.String,
+    "policy": pl.String,
+    "value": pl.Float64,
+    "pending": pl.Int64,
+    "rank": pl.Float64,
+}
+_MOVES = {
+    "change": pl.String,
+    "agreement": pl.Float64,
+    "first": pl.String,
+    "most_moved": pl.String,
+    "places": pl.Float64,
+    "problem": pl.String,
+}
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One change: where its workload comes from, or why there is none."""
+
+    change: str
+    source: WorkloadSource
+
+
+def vary_assumptions(
+    store: Path,
+    *,
+    policies: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    measure: str = "imbalance_mean",
+    seed: int = 0,
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Replay policies under each change of one assumption.
+
+    Parameters
+    ----------
+    changes : sequence of str
+        ``NAME=VALUE``, one assumption each; ``CHANGES`` when empty.
+    measure : str
+        What policies are ranked by.
+
+    Returns
+    -------
+    Study
+        Frames ``ranks`` (change, policy, value, rank; 1 is best, equal values share) and
+        ``changes`` (how far the order agrees with that of the defaults: Kendall's tau-b, 1 the
+        same, -1 the opposite; who is first, and who moved by how many places), least agreement
+        first. A change under which nothing can be replayed has its problem there.
+
+    Raises
+    ------
+    TracekitError
+        For unknown names or values, and fewer than two policies.
+    """
+    if measure not in MEASURES:
+        close = nearest(measure, MEASURES)
+        raise TracekitError(
+            f"no measure '{measure}'; measures: {', '.join(MEASURES)}",
+            hint=f"did you mean '{close}'?" if close else None,
+        )
+    names = [str(parse_entrant(text)) for text in policies or POLICIES]
+    if len(set(names)) < 2:
+        raise TracekitError("one policy has no rank", hint="name two policies or more")
+    cases = [
+        _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
+        for text in ("", *(changes or CHANGES))
+    ]
+    values, problems = _replayed(
+        cases, names, measure, seed=seed, crew=crew or Alone(), progress=progress
+    )
+    if BASE in problems:
+        raise TracekitError(problems[BASE])
+    ranks = _ranked(values, measure)
+    return Study(
+        name=NAME,
+        about={"measure": measure, "policies": names, "seed": seed, "store": store.name},
+        frames={"ranks": ranks, "changes": _moves(ranks, problems)},
+    )
+
+
+def _replayed(
+    cases: Sequence[_Case],
+    names: Sequence[str],
+    measure: str,
+    *,
+    seed: int,
+    crew: Crew,
+    progress: Progress,
+) -> tuple[list[dict[str, Any]], dict[str, str]]:
+    """Values by change and policy, and what went wrong with a change."""
+    rows: list[dict[str, Any]] = []
+    problems: dict[str, str] = {}
+    with progress.task("assumptions", len(cases) * len(names), "replays") as task:
+        running = [
+            (case, name, crew.submit(ReplayTask(case.source, name, seed, 0), lambda *_: None))
+            for case in cases
+            for name in names
+        ]
+        for case, name, future in running:
+            try:
+                row = future.result().row
+            except TracekitError as error:
+                problems.setdefault(case.change, error.what)
+            else:
+                rows.append(
+                    {
+                        "change": case.change,
+                        "policy": name,
+                        "value": float(row[measure]),
+                        "pending": row["pending"],
+                    }
+                )
+            task.advance(1, case.change)
+    return [row for row in rows if row["change"] not in problems], problems
+
+
+def _ranked(rows: list[dict[str, Any]], measure: str) -> pl.DataFrame:
+    """Ranks within each change; values that agree to nine digits are equal."""
+    down = not MEASURES[measure].lower_is_better
+    rank = pl.col("value").round_sig_figs(9).rank("average", descending=down).over("change")
+    values = {name: kind for name, kind in _RANKS.items() if name != "rank"}
+    return pl.DataFrame(rows, schema=values).with_columns(rank.alias("rank")).select(list(_RANKS))
+
+
+def _moves(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
+    base = dict(ranks.filter(change=BASE).select("policy", "rank").rows())
+    rows: list[dict[str, Any]] = []
+    for (change,), part in ranks.group_by("change", maintain_order=True):
+        if change == BASE:
+            continue
+        own = dict(part.select("policy", "rank").rows())
+        tau = stats.kendalltau([base[name] for name in own], list(own.values())).statistic
+        moved = max(own, key=lambda name: abs(own[name] - base[name]))
+        rows.append(
+            {
+                "change": change,
+                # a constant order agrees with nothing and contradicts nothing
+                "agreement": 0.0 if tau != tau else float(tau),  # noqa: PLR0124 - NaN
+                "first": min(own, key=lambda name: (own[name], name)),
+                "most_moved": moved,
+                "places": float(abs(own[moved] - base[moved])),
+                "problem": None,
+            }
+        )
+    rows += [{"change": change, "problem": what} for change, what in problems.items()]
+    frame = pl.DataFrame(rows, schema=_MOVES)
+    return frame.sort("agreement", "change", nulls_last=True)

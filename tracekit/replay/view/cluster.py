@@ -1,0 +1,81 @@
+"""The cluster's state: who runs where, and the sums per node. Only the engine changes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.view.snapshot import Placed, Snapshot, read_only
+from tracekit.replay.view.usage import NodeUsage
+from tracekit.replay.workload.calls import CallWeights
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(kw_only=True)
+class Cluster:
+    """Nodes with what is requested on them.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    capacity, allocatable : int64, shape (nodes, resources)
+
+    Attributes
+    ----------
+    amounts : int64, shape (4, resources, nodes)
+        Allocatable, and the sums of requests, of requests with defaults, and of limits: one block,
+        node beside node, for compiled code. ``requested`` and the others are views of it.
+    """
+
+    resources: tuple[str, ...]
+    capacity: IntArray
+    allocatable: IntArray
+    amounts: IntArray = field(init=False)
+    requested: IntArray = field(init=False)
+    nonzero_requested: IntArray = field(init=False)
+    limits: IntArray = field(init=False)
+    containers: IntArray = field(init=False)
+
+    def __post_init__(self) -> None:
+        nodes, resources = self.allocatable.shape
+        self.amounts = np.zeros((4, resources, nodes), dtype=np.int64)
+        self.amounts[0] = self.allocatable.T
+        self.requested, self.nonzero_requested, self.limits = (
+            self.amounts[kind].T for kind in range(1, 4)
+        )
+        self.containers = np.zeros(len(self.allocatable), dtype=np.int64)
+
+    def change(
+        self, node: int, request: IntArray, nonzero: IntArray, limit: IntArray, *, sign: int
+    ) -> None:
+        """Add (``sign`` 1) or take away (-1) one container with these amounts."""
+        self.requested[node] += sign * request
+        self.nonzero_requested[node] += sign * nonzero
+        self.limits[node] += sign * limit
+        self.containers[node] += sign
+
+    def snapshot(
+        self,
+        time_ms: int,
+        *,
+        usage: NodeUsage | None = None,
+        placed: Placed | None = None,
+        calls: CallWeights | None = None,
+    ) -> Snapshot:
+        """What a policy may see now; read-only views of this state."""
+        return Snapshot(
+            time_ms=time_ms,
+            resources=self.resources,
+            capacity=read_only(self.capacity),
+            allocatable=read_only(self.allocatable),
+            requested=read_only(self.requested),
+            nonzero_requested=read_only(self.nonzero_requested),
+            limits=read_only(self.limits),
+            containers=read_only(self.containers),
+            known_usage=usage,
+            known_placed=placed,
+            known_calls=calls,
+        )

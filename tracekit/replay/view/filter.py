@@ -1,0 +1,34 @@
+"""Which nodes a container fits on: requests against what is left, nothing else.
+
+Source: NodeResourcesFit of kubernetes v1.34. Real requests count, never the non-zero defaults;
+limits never matter; a container that requests nothing only needs a free place in ``pods``.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.view.snapshot import Container, Snapshot
+
+
+def lacking(
+    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Where a node has too little of a resource left, shape (nodes, resources); of all or some."""
+    chosen = slice(None) if nodes is None else nodes
+    left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
+    return np.asarray((left < container.request) & (container.request > 0))
+
+
+def fits(
+    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
+) -> NDArray[np.bool_]:
+    """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
+    chosen = slice(None) if nodes is None else nodes
+    room: NDArray[np.bool_] = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
+    for column in np.flatnonzero(container.request > 0):
+        # resource by resource: rows are too short to be compared whole
+        free = snapshot.allocatable[chosen, column] - snapshot.requested[chosen, column]
+        room &= free >= container.request[column]
+    return room

@@ -1,0 +1,175 @@
+"""What a policy may see when it decides: the cluster as it stands, and past measurements.
+
+The future is not hidden here, it is absent: arrays hold what has been committed, and usage is
+copied up to the metric time. Every array is read-only. What a policy did not declare in ``reads``
+is not handed over either. A snapshot is valid until the engine commits the next decision.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeVar, overload
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.errors import TracekitError
+from tracekit.replay.view.usage import NodeUsage
+from tracekit.replay.workload.calls import CallWeights
+
+if TYPE_CHECKING:
+    from tracekit.replay.view.pod import Pod
+    from tracekit.replay.view.recorded import Recorded
+
+T = TypeVar("T")
+
+
+class ServiceNames(Sequence[str]):
+    """Names of services by position, looked at when asked: most policies never do.
+
+    Parameters
+    ----------
+    chosen : object, shape (some,)
+        Not written to any more.
+    """
+
+    def __init__(self, chosen: NDArray[np.object_]) -> None:
+        self._chosen = chosen
+
+    def __len__(self) -> int:
+        return len(self._chosen)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[str]: ...
+
+    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
+        chosen = self._chosen[at]
+        return tuple(chosen) if isinstance(at, slice) else str(chosen)
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Container:
+    """A container that waits for a node.
+
+    Parameters
+    ----------
+    request, nonzero_request, limit : int64, shape (resources,)
+        Amounts in the order of the snapshot's ``resources``. ``nonzero_request`` replaces a
+        missing cpu or memory request by the scheduler's default; a limit of 0 is no limit.
+    recorded_node : int, optional
+        Where production ran it; None unless the policy reads 'recorded', -1 when unknown.
+    pod : Pod, optional
+        The pod container by container, in recorded cases; the replay's pods have one container,
+        which the amounts describe fully.
+    kind : int
+        The number of its service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
+    """
+
+    id: str
+    service: str
+    request: NDArray[np.int64]
+    nonzero_request: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    recorded_node: int | None = None
+    pod: Pod | None = None
+    kind: int = -1
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Placed:
+    """Containers that run now, one row each, in order of their arrival.
+
+    Parameters
+    ----------
+    node : int64, shape (placed,)
+    time_ms : int64, shape (placed,)
+        When each was placed.
+    request, limit : int64, shape (placed, resources)
+    service : sequence of str
+    usage : float64, shape (placed, 2), optional
+        Measured millicores and bytes of each container at the newest sample the policy may have,
+        NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
+    index : int64, shape (placed,)
+        Position of each in the workload; empty in recorded cases.
+    """
+
+    node: NDArray[np.int64]
+    time_ms: NDArray[np.int64]
+    request: NDArray[np.int64]
+    limit: NDArray[np.int64]
+    service: Sequence[str]
+    usage: NDArray[np.float64] | None = None
+    index: NDArray[np.int64] = dataclasses.field(
+        default_factory=lambda: np.empty(0, dtype=np.int64)
+    )
+
+
+@dataclass(frozen=True, kw_only=True, slots=True)
+class Snapshot:
+    """The cluster at ``time_ms``.
+
+    Parameters
+    ----------
+    resources : tuple of str
+        Names of the resource columns: cpu_milli, memory_bytes, pods if limited, others.
+    capacity, allocatable : int64, shape (nodes, resources)
+    requested, nonzero_requested, limits : int64, shape (nodes, resources)
+        Sums over the containers on each node.
+    containers : int64, shape (nodes,)
+        Number of containers on each node.
+    recorded : Recorded, optional
+        What a recorded case tells beyond the arrays; None in the replay.
+    """
+
+    time_ms: int
+    resources: tuple[str, ...]
+    capacity: NDArray[np.int64]
+    allocatable: NDArray[np.int64]
+    requested: NDArray[np.int64]
+    nonzero_requested: NDArray[np.int64]
+    limits: NDArray[np.int64]
+    containers: NDArray[np.int64]
+    known_usage: NodeUsage | None = None
+    known_placed: Placed | None = None
+    recorded: Recorded | None = None
+    known_calls: CallWeights | None = None
+
+    @property
+    def calls(self) -> CallWeights:
+        """Who calls whom; the policy must read 'calls'."""
+        return _declared(self.known_calls, "calls")
+
+    @property
+    def usage(self) -> NodeUsage:
+        """Measured node usage up to the metric time; the policy must read 'usage'."""
+        return _declared(self.known_usage, "usage")
+
+    @property
+    def placed(self) -> Placed:
+        """The containers that run now; the policy must read 'placed'."""
+        return _declared(self.known_placed, "placed")
+
+    def column(self, resource: str) -> int | None:
+        """The column of a resource, None when no node and no container speaks of it."""
+        return self.resources.index(resource) if resource in self.resources else None
+
+
+def _declared(thing: T | None, name: str) -> T:
+    if thing is None:
+        raise TracekitError(
+            f"the policy looked at '{name}' without declaring it",
+            hint=f"add '{name}' to the policy's reads",
+        )
+    return thing
+
+
+def read_only(array: NDArray[np.int64]) -> NDArray[np.int64]:
+    """A view of the array that cannot be written through."""
+    view = array.view()
+    view.flags.writeable = False
+    return view

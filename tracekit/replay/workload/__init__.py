@@ -1,0 +1,1 @@
+"""What is replayed: nodes, containers, their sizes, times and use, wherever they come from."""

@@ -1,0 +1,116 @@
+"""What the trace does not say and the replay needs: every assumption a named parameter.
+
+CTM21 holds no sizes, requests or limits; usage is in fractions of them. The defaults are readings
+of this project where the sources are silent; every report prints them beside its results.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from tracekit import parameters
+from tracekit.errors import TracekitError
+from tracekit.parameters import About
+
+GIB = 2**30
+
+
+@dataclass(frozen=True, kw_only=True)
+class Assumptions:
+    """How a trace becomes a workload; ``--assume name=value`` sets one."""
+
+    node_cpu_cores: Annotated[
+        float, About("CPU of a node: two sockets of 52 vCPU.", minimum=1e-3)
+    ] = 104.0
+    node_memory_bytes: Annotated[int, About("Memory of a node.", minimum=1)] = 384 * GIB
+    request_cpu_cores: Annotated[
+        float, About("CPU request of a container; its usage fraction is of this.", minimum=1e-3)
+    ] = 4.0
+    request_memory_bytes: Annotated[
+        int, About("Memory request of a container; its usage fraction is of this.", minimum=1)
+    ] = 4 * GIB
+    limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = 1.5
+    background: Annotated[
+        Literal["keep", "none"],
+        About(
+            "keep: node use that no container explains stays on its node; none: dedicated nodes,"
+            " scaled so that target_alloc_fraction of them is requested."
+        ),
+    ] = "keep"
+    target_alloc_fraction: Annotated[
+        float, About("Requests over capacity with background=none.", minimum=1e-6, maximum=1)
+    ] = 0.75
+    arrival: Annotated[
+        Literal["spread", "trace"],
+        About(
+            "spread: containers there from the start arrive evenly over arrival_span_ms in seeded"
+            " order; trace: every container arrives at its first sample."
+        ),
+    ] = "spread"
+    arrival_span_ms: Annotated[
+        int, About("Span of spread arrivals; at most half of the trace is used.", minimum=0)
+    ] = 7_200_000
+    network_and_disk: Annotated[
+        Literal["none", "modelled"],
+        About(
+            "modelled: containers also request network, from their call rates, and disk; none:"
+            " only what the trace measures, CPU and memory."
+        ),
+    ] = "none"
+    node_net_kbit: Annotated[
+        int, About("Network of a node, kbit/s, where it is modelled.", minimum=1)
+    ] = 10_000_000
+    node_disk_bytes: Annotated[int, About("Disk of a node, where it is modelled.", minimum=1)] = (
+        3600 * GIB
+    )
+    request_disk_bytes: Annotated[
+        int, About("Disk request of a container, where it is modelled.", minimum=0)
+    ] = 20 * GIB
+    kbit_per_call: Annotated[
+        float, About("Network of a call, both ways, where it is modelled.", minimum=0)
+    ] = 80.0
+    edge_steps: Annotated[
+        int,
+        About(
+            "A container first or last seen within this many steps of the trace's start or end"
+            " counts as there before it, or after it; the nearest sample is held meanwhile.",
+            minimum=0,
+        ),
+    ] = 10
+    stray_share: Annotated[
+        float,
+        About(
+            "Timestamps more than edge_steps away from the others are left out, with their rows,"
+            " when they hold less than this share of every table.",
+            minimum=0,
+            maximum=1,
+        ),
+    ] = 0.01
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+
+def parse_assumptions(settings: Iterable[str]) -> Assumptions:
+    """The assumptions with ``name=value`` settings; sizes may end in KiB, MiB, GiB."""
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise TracekitError(
+                f"assumption '{setting}' is not name=value",
+                hint=f"names: {', '.join(parameters.names(Assumptions))}",
+            )
+        given[name.strip()] = value.strip()
+    made = parameters.build(Assumptions, "the assumptions", given)
+    if not isinstance(made, Assumptions):
+        raise TypeError(made)
+    return made
+
+
+def as_values(assumptions: Assumptions) -> dict[str, object]:
+    """Every assumption by name, for manifests."""
+    return dataclasses.asdict(assumptions)

@@ -1,0 +1,102 @@
+"""What makes a workload impossible, said in one line each."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.resources import BASE, CPU, MEMORY
+
+IntArray = NDArray[np.int64]
+
+
+def check_unique(kind: str, ids: tuple[str, ...]) -> None:
+    """Raise TracekitError where there is no id, or one is given twice."""
+    if not ids:
+        raise TracekitError(f"the workload has no {kind}", hint=f"give at least one {kind}")
+    if len(set(ids)) < len(ids):
+        seen: set[str] = set()
+        twice = next(one for one in ids if one in seen or seen.add(one))  # type: ignore[func-returns-value]
+        raise TracekitError(
+            f"{kind} '{twice}' is there twice, expected every {kind} once",
+            hint=f"a {kind} is one row of the workload's {kind}s",
+        )
+
+
+def check_amounts(
+    capacity: IntArray,
+    request: IntArray,
+    resources: tuple[str, ...],
+    node_ids: tuple[str, ...],
+    container_ids: tuple[str, ...],
+) -> None:
+    """Raise TracekitError for a node without cpu or memory, and for a negative request.
+
+    Parameters
+    ----------
+    capacity, request : shape (nodes, resources), (containers, resources)
+    """
+    base = capacity[:, : len(BASE)]
+    bad = np.argwhere(base <= 0)
+    if len(bad):
+        node, column = (int(at) for at in bad[0])
+        raise TracekitError(
+            f"node '{node_ids[node]}' has {resources[column]}"
+            f" {base[node, column]}, expected more than 0",
+            hint="leave out nodes without capacity",
+        )
+    negative = np.argwhere(request < 0)
+    if len(negative):
+        at, column = (int(where) for where in negative[0])
+        raise TracekitError(
+            f"container '{container_ids[at]}' requests {request[at, column]}"
+            f" {resources[column]}, expected 0 or more"
+        )
+
+
+def check_times(
+    arrival_ms: IntArray, departure_ms: IntArray, container_ids: tuple[str, ...]
+) -> None:
+    """Raise TracekitError for a container that departs before it arrives, or out of order."""
+    wrong = np.flatnonzero(departure_ms <= arrival_ms)
+    if len(wrong):
+        at = int(wrong[0])
+        raise TracekitError(
+            f"container '{container_ids[at]}' departs at {departure_ms[at]} ms,"
+            f" expected after its arrival at {arrival_ms[at]} ms",
+            hint="a departure_ms left empty means that it stays to the end",
+        )
+    if (np.diff(arrival_ms) < 0).any():
+        raise TracekitError("containers of a workload must be in order of arrival")
+
+
+def check_usage(
+    kind: str,
+    ids: tuple[str, ...],
+    due: NDArray[np.bool_],
+    amounts: NDArray[np.float32],
+    now_ms: int,
+) -> None:
+    """Raise TracekitError for usage that is no number of 0 or more where it is due.
+
+    Parameters
+    ----------
+    due : shape (ids,)
+    amounts : shape (2, ids), of cpu and memory
+    """
+    at = _first_bad(due, amounts)
+    if at is not None:
+        cpu, memory = amounts[:, at]
+        raise TracekitError(
+            f"{kind} '{ids[at]}' uses {cpu:g} {CPU} and {memory:g} {MEMORY} at {now_ms} ms,"
+            " expected numbers of 0 or more",
+            hint="usage must be a number wherever the container is there",
+        )
+
+
+def _first_bad(there: NDArray[np.bool_], amounts: NDArray[np.float32]) -> int | None:
+    """Of what is there, the first with an amount that is no number of 0 or more."""
+    cpu, memory = ((amount >= 0) & (amount < np.inf) for amount in amounts)
+    bad = there & ~(cpu & memory)
+    return int(np.argmax(bad)) if bad.any() else None

@@ -1,0 +1,162 @@
+"""openb: nodes and pods of a GPU cluster, with requests and times of creation and deletion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, ClassVar, Literal
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.parameters import About
+from tracekit.replay.workload.loaders import WorkloadLoader, values
+from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
+from tracekit.replay.workload.loaders._shape import IntArray, Sizes, sizes
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import MS_PER_S
+
+_NODES = {"sn": pl.String, "cpu_milli": pl.Float64, "memory_mib": pl.Float64, "gpu": pl.Float64}
+_PODS = {
+    "name": pl.String,
+    "cpu_milli": pl.Float64,
+    "memory_mib": pl.Float64,
+    "num_gpu": pl.Float64,
+    "gpu_milli": pl.Float64,
+    "creation_time": pl.Float64,
+    "deletion_time": pl.Float64,
+}
+_MIB = 2**20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Openb(WorkloadLoader):
+    """Pods ask for CPU, memory and GPUs; what they used, and where, was not published."""
+
+    title: ClassVar[str] = "openb: 8,152 pods with creation and deletion, 1,523 nodes"
+    source: ClassVar[str] = (
+        "github.com/alibaba/clusterdata cluster-trace-gpu-v2023; Weng et al., USENIX ATC 2023"
+    )
+    files: ClassVar[str] = "openb_node_list_*.csv and openb_pod_list_*.csv"
+
+    departures: Annotated[
+        Literal["recorded", "none"],
+        About(
+            "none: every pod stays to the end, as in studies of how many nodes the pods need;"
+            " recorded: a pod leaves when it was deleted, and then few nodes are ever busy."
+        ),
+    ] = "none"
+    gpu: Annotated[
+        Literal["ignore", "count"],
+        About("count: GPUs are a resource, in thousandths, summed over the devices of a node."),
+    ] = "ignore"
+    used_share: Annotated[
+        float, About("Use over request; no use was published.", minimum=0, maximum=1)
+    ] = 1.0
+    step_ms: Annotated[int, About("Time between two samples.", minimum=1000)] = 10_800_000
+    nodes: Annotated[str, About("The node list, where a folder holds several.")] = "all_node"
+    pods: Annotated[str, About("The pod list, where a folder holds several.")] = "default"
+
+    def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
+        """Read a node list and a pod list; pods arrive in order of creation, then of the file."""
+        files = csv_files(path)
+        nodes = frame(_one(files, _NODES, self.nodes, path), _NODES, header=True, nullable=_NONE)
+        pods = frame(_one(files, _PODS, self.pods, path), _PODS, header=True, nullable=_NONE)
+        pods = pods.sort("creation_time", maintain_order=True)
+        arrival, departure, times = self._times(pods)
+        columns = self._sizes(nodes, pods)
+        amounts = (columns.request[:, :2].T * self.used_share).astype(np.float32)
+        return Workload(
+            name="openb",
+            step_ms=self.step_ms,
+            times_ms=times,
+            node_ids=tuple(nodes["sn"]),
+            capacity=columns.capacity,
+            container_ids=tuple(pods["name"]),
+            services=("?",) * pods.height,
+            recorded_node=np.full(pods.height, -1, dtype=np.int64),
+            arrival_ms=arrival,
+            departure_ms=departure,
+            request=columns.request,
+            nonzero_request=columns.request,
+            limit=np.zeros_like(columns.request),
+            usage=np.repeat(amounts[:, None], len(times), axis=1),
+            background=np.zeros((2, len(times), nodes.height), dtype=np.float32),
+            settled_ms=int(times[0]),
+            resources=columns.resources,
+            exchangeable=np.full(pods.height, self.departures == "none"),
+            assumptions=values(self),
+            facts={"containers_of_no_duration": int((_duration(pods) == 0).sum())},
+        )
+
+    @classmethod
+    def recognises(cls, path: Path) -> bool:
+        """Whether a CSV there has the columns of a pod list."""
+        return any(_has(file, _PODS) for file in csv_files(path))
+
+    def _times(self, pods: pl.DataFrame) -> tuple[IntArray, IntArray, IntArray]:
+        negative = np.flatnonzero(_duration(pods) < 0)
+        if len(negative):
+            row = pods.row(int(negative[0]), named=True)
+            raise TracekitError(
+                f"container '{row['name']}' departs at {row['deletion_time']:.0f} s, expected after"
+                f" its arrival at {row['creation_time']:.0f} s"
+            )
+        arrival = _ms(pods["creation_time"])
+        last = arrival if self.departures == "none" else _ms(pods["deletion_time"])
+        start = int(arrival[0]) if len(arrival) else 0
+        steps = -(-(int(last.max(initial=start)) - start) // self.step_ms)
+        times = start + np.arange(steps + 1, dtype=np.int64) * self.step_ms
+        if self.departures == "none":
+            return arrival, np.full_like(arrival, times[-1] + self.step_ms), times
+        return arrival, np.maximum(last, arrival + 1), times
+
+    def _sizes(self, nodes: pl.DataFrame, pods: pl.DataFrame) -> Sizes:
+        capacity = {
+            "cpu_milli": nodes["cpu_milli"].to_numpy(),
+            "memory_bytes": nodes["memory_mib"].to_numpy() * _MIB,
+            "gpu_milli": nodes["gpu"].to_numpy() * 1000,
+        }
+        request = {
+            "cpu_milli": pods["cpu_milli"].to_numpy(),
+            "memory_bytes": pods["memory_mib"].to_numpy() * _MIB,
+        }
+        if self.gpu == "count":
+            request["gpu_milli"] = pods["num_gpu"].to_numpy() * pods["gpu_milli"].to_numpy()
+        return sizes(capacity, request)
+
+
+_NONE: frozenset[str] = frozenset()
+
+
+def _duration(pods: pl.DataFrame) -> IntArray:
+    return _ms(pods["deletion_time"]) - _ms(pods["creation_time"])
+
+
+def _ms(seconds: pl.Series) -> IntArray:
+    return np.round(seconds.to_numpy() * MS_PER_S).astype(np.int64)
+
+
+def _has(file: CsvFile, columns: dict[str, type[pl.DataType]]) -> bool:
+    return set(columns) <= {name.strip() for name in file.first.split(",")}
+
+
+def _one(
+    files: list[CsvFile], columns: dict[str, type[pl.DataType]], wanted: str, path: Path
+) -> CsvFile:
+    """The file with these columns; of several, the one whose name ends in ``wanted``."""
+    found = [file for file in files if _has(file, columns)]
+    kind = "nodes" if columns is _NODES else "pods"
+    if not found:
+        raise TracekitError(
+            f"'{path}' holds no CSV of {kind} with columns {', '.join(columns)}",
+            hint=f"openb is two files: {Openb.files}",
+        )
+    named = [file for file in found if Path(file.name).stem.endswith(wanted)]
+    if len(found) > 1 and len(named) != 1:
+        raise TracekitError(
+            f"'{path}' holds {len(found)} lists of {kind}: {', '.join(f.name for f in found)}",
+            hint=f"choose one by the end of its name: --assume {kind}=NAME",
+        )
+    return found[0] if len(found) == 1 else named[0]

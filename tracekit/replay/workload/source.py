@@ -1,0 +1,100 @@
+"""Where a workload comes from, in so few words that another process can read it again."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.files.places import place
+from tracekit.replay.workload.assumptions import parse_assumptions
+from tracekit.replay.workload.calls import CallWeights
+from tracekit.replay.workload.gangs import with_gangs
+from tracekit.replay.workload.loaders import load_workload, resolved
+from tracekit.replay.workload.trace.calls import calls_of_store
+from tracekit.replay.workload.trace.workload import workload_from_store
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.store import open_store
+
+
+class Source(Protocol):
+    """Where a workload can be read, again and again; two that are equal give the same one."""
+
+    def load(self) -> Workload:
+        """Read the workload."""
+
+    def __hash__(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class WorkloadSource:
+    """A store, or a workload as ``tracekit.replay.workload.loaders.load_workload`` understands it.
+
+    With ``gangs`` the containers of a service are admitted together: ``workload.gangs``.
+    With ``calls`` it is known who calls whom: ``policy.nearness``.
+    """
+
+    store: Path | None
+    workload: str | None
+    assume: tuple[str, ...] = ()
+    seed: int = 0
+    gangs: bool = False
+    calls: bool = False
+
+    def __post_init__(self) -> None:
+        if (self.workload is None) == (self.store is None):
+            given = (
+                "neither a store nor a workload is"
+                if self.store is None
+                else "a store and a workload are"
+            )
+            raise TracekitError(
+                f"{given} given, expected one of them",
+                hint="tracekit replay STORE --out RUN, or --workload WORKLOAD --out RUN",
+            )
+
+    def load(self) -> Workload:
+        """Read the workload; the same source gives the same workload."""
+        load = self._read(stream(self.seed, "workload"))
+        if self.calls and load.calls is None:
+            load = dataclasses.replace(load, calls=self._calls(load))
+        return with_gangs(load) if self.gangs else load
+
+    def _calls(self, load: Workload) -> CallWeights:
+        if self.store is None:
+            raise TracekitError(
+                f"workload '{load.name}' does not tell who calls whom, near_weight needs it",
+                hint="replay a store with calls, or add calls.parquet to the workload's folder",
+            )
+        return calls_of_store(open_store(str(self.store)), load.services)
+
+    def _read(self, rng: np.random.Generator) -> Workload:
+        if self.workload is not None:
+            return load_workload(self.workload, rng, assume=self.assume)
+        return workload_from_store(open_store(str(self.store)), parse_assumptions(self.assume), rng)
+
+
+def source_of(
+    store: Path | str | None,
+    workload: Path | str | None,
+    *,
+    assume: Sequence[str] = (),
+    seed: int = 0,
+    gangs: bool = False,
+    calls: bool = False,
+) -> WorkloadSource:
+    """Where a workload is to be read, with paths that hold in another process too."""
+    return WorkloadSource(
+        None if store is None else place(store).resolve(),
+        None if workload is None else resolved(str(workload)),
+        tuple(assume),
+        seed,
+        gangs,
+        calls,
+    )

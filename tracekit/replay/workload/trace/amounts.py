@@ -1,0 +1,85 @@
+"""Fractions of a trace become amounts, in place and a step at a time: no matrix is there twice.
+
+At each step gaps are held, fractions become millicores and bytes, what the containers of a node do
+not explain becomes its background, and containers take their places in order of arrival.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.workload.arrivals import Life, Timing
+from tracekit.replay.workload.trace.tables import Trace
+
+IntArray = NDArray[np.int64]
+Floats = NDArray[np.float32]
+
+
+class Amounts:
+    """What becomes of the fractions of a trace; ``settle`` may be called once.
+
+    Parameters
+    ----------
+    request : int64, shape (2,)
+        What a fraction of a container is of.
+
+    Attributes
+    ----------
+    held : int
+        Steps at which some container was there and not measured.
+    """
+
+    def __init__(self, trace: Trace, life: Life, timing: Timing, request: IntArray) -> None:
+        self._trace = trace
+        self._life = life
+        self._source = trace.column[timing.order]
+        self._due_from, self._due_until = timing.due(trace.axis)
+        self._request = request
+        self.held = 0
+
+    def settle(self, capacity: IntArray | None) -> Floats:
+        """Turn the trace's fractions into amounts in order of arrival, NaN where none are due.
+
+        Parameters
+        ----------
+        capacity : int64, shape (nodes, 2), optional
+            What fractions of nodes are of; None where nodes are to have no background.
+
+        Returns
+        -------
+        float32, shape (2, steps, nodes)
+            Background: ``max(0, node use - use of its containers)``; 0 where it was not measured.
+        """
+        trace = self._trace
+        background = np.zeros(trace.node_fraction.shape, dtype=np.float32)
+        last = [_first_known(fraction, trace) for fraction in trace.fraction]
+        for step in range(len(trace.axis.times_ms)):
+            there = np.flatnonzero((self._life.start <= step) & (step <= self._life.end))
+            columns, nodes = trace.column[there], trace.at[there]
+            gap = np.isnan(trace.fraction[0, step])
+            self.held += int(gap[columns].sum()) if gap.any() else 0
+            for resource, fraction in enumerate(trace.fraction):
+                row = fraction[step]
+                np.copyto(last[resource], row, where=~np.isnan(row))
+                use = last[resource] * np.float32(self._request[resource])
+                if capacity is not None:
+                    own = np.bincount(nodes, use[columns], len(trace.node_ids))
+                    whole = trace.node_fraction[resource, step] * capacity[:, resource]
+                    background[resource, step] = np.fmax(whole - own, 0.0)
+                self._arrange(use, step, row)
+        return background
+
+    def _arrange(self, use: Floats, step: int, row: Floats) -> None:
+        """Put the use of a step, by column, into order of arrival."""
+        use.take(self._source, out=row)
+        row[(step < self._due_from) | (self._due_until <= step)] = np.nan
+
+
+def _first_known(fraction: Floats, trace: Trace) -> Floats:
+    """The first value of each column, shape (containers,): what stands for those before it."""
+    first = np.full(fraction.shape[1], np.nan, dtype=np.float32)
+    first[trace.column] = fraction[trace.first_step, trace.column]
+    for row in fraction if np.isnan(first).any() else ():
+        np.copyto(first, row, where=np.isnan(first))
+    return first

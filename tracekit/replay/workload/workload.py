@@ -1,0 +1,157 @@
+"""Workload: what a replay takes. Nodes, containers in order of arrival, and usage over time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit.replay.workload.calls import CallWeights
+from tracekit.replay.workload.checks import (
+    check_amounts,
+    check_times,
+    check_unique,
+    check_usage,
+)
+from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
+
+IntArray = NDArray[np.int64]
+
+
+#: From this many containers on, compiled code repays its import, and its one compilation.
+WORTH_COMPILING = 10_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workload:
+    """Nodes and containers as arrays; checked when made.
+
+    Parameters
+    ----------
+    times_ms : int64, shape (steps,)
+        Sampling times, ``step_ms`` apart.
+    resources : tuple of str
+        Columns of ``capacity``, ``request`` and so on; the first two are cpu_milli, memory_bytes.
+    node_ids : tuple of str
+    capacity : int64, shape (nodes, resources)
+    container_ids, services : tuple of str, in order of arrival
+    recorded_node : int64, shape (containers,)
+        Where production ran the container, -1 when not known.
+    arrival_ms, departure_ms : int64, shape (containers,)
+        A container runs at ``arrival_ms <= time < departure_ms`` once it has a node.
+    request, nonzero_request, limit : int64, shape (containers, resources)
+        ``nonzero_request`` replaces unstated cpu and memory; a limit of 0 is none.
+    usage : float32, shape (2, steps, columns)
+        Use of millicores and of bytes; counts only where the container is there, and is a number
+        then. Read it through ``use_at``.
+    usage_column : int64, shape (containers,), optional
+        The column of ``usage`` that is each container's, so that another order of arrival needs no
+        other matrix. None: its own position.
+    background : float32, shape (2, steps, nodes)
+        Use of a node that no container of the workload explains.
+    exchangeable : bool, shape (containers,), optional
+        Containers that may take each other's times of arrival, because nothing but an assumption
+        gave each its own; their usage is known from the first step on. None: none of them.
+    gang : int64, shape (containers,), optional
+        Containers of one gang arrive at one time, next to each other, and run all or none; -1 is
+        no gang. None: there are no gangs. See ``tracekit.replay.workload.gangs``.
+    anti_affinity : AntiAffinity, optional
+        Which services may share a node; None: all.
+    calls : CallWeights, optional
+        Who calls whom. None: not known, or no policy asks.
+    settled_ms : int
+        Averages are over the samples from here on; before it the cluster is being filled.
+    assumptions, facts : mapping
+        Named assumptions with values; counts worth knowing about how the workload was made.
+    """
+
+    name: str
+    step_ms: int
+    times_ms: IntArray
+    node_ids: tuple[str, ...]
+    capacity: IntArray
+    container_ids: tuple[str, ...]
+    services: tuple[str, ...]
+    recorded_node: IntArray
+    arrival_ms: IntArray
+    departure_ms: IntArray
+    request: IntArray
+    nonzero_request: IntArray
+    limit: IntArray
+    usage: NDArray[np.float32]
+    background: NDArray[np.float32]
+    settled_ms: int
+    resources: tuple[str, ...] = BASE
+    exchangeable: NDArray[np.bool_] | None = None
+    gang: IntArray | None = None
+    usage_column: IntArray | None = None
+    anti_affinity: AntiAffinity | None = None
+    calls: CallWeights | None = None
+    assumptions: Mapping[str, object] = field(default_factory=dict)
+    facts: Mapping[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        check_unique("node", self.node_ids)
+        check_unique("container", self.container_ids)
+        check_amounts(
+            self.capacity, self.request, self.resources, self.node_ids, self.container_ids
+        )
+        check_times(self.arrival_ms, self.departure_ms, self.container_ids)
+        self._check_usage()
+
+    def _check_usage(self) -> None:
+        """Usage must be known from a container's arrival on, or from the start if exchangeable."""
+        first = np.searchsorted(self.times_ms, self.arrival_ms).astype(np.int32)
+        if self.exchangeable is not None:
+            first[self.exchangeable] = 0
+        until = np.searchsorted(self.times_ms, self.departure_ms).astype(np.int32)
+        every = np.ones(self.nodes, dtype=np.bool_)
+        for step, now in enumerate(self.times_ms.tolist()):
+            due = (first <= step) & (step < until)
+            check_usage("container", self.container_ids, due, self.use_at(step), now)
+            check_usage("node", self.node_ids, every, self.background[:, step], now)
+
+    @property
+    def nodes(self) -> int:
+        """Number of nodes."""
+        return len(self.node_ids)
+
+    @property
+    def containers(self) -> int:
+        """Number of containers."""
+        return len(self.container_ids)
+
+    @property
+    def recorded(self) -> bool:
+        """Whether production's node is known for some container; without one it waits."""
+        return bool((self.recorded_node >= 0).any())
+
+    def use_at(self, step: int) -> NDArray[np.float32]:
+        """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
+        use = self.usage[:, step]
+        return use if self.usage_column is None else use.take(self.usage_column, axis=1)
+
+    def too_large(self) -> IntArray:
+        """Containers whose request fits on no node, even an empty one; shape (found,)."""
+        shapes, where = np.unique(self.request, axis=0, return_inverse=True)
+        fits = np.array([bool((self.capacity >= shape).all(axis=1).any()) for shape in shapes])
+        return np.flatnonzero(~fits[where.reshape(-1)]) if len(shapes) else np.empty(0, np.int64)
+
+    def present(self, step: int) -> NDArray[np.bool_]:
+        """Which containers exist at a sampling step, shape (containers,)."""
+        now = self.times_ms[step]
+        return np.asarray((self.arrival_ms <= now) & (now < self.departure_ms))
+
+
+def nonzero(request: IntArray, stated: NDArray[np.bool_], resources: tuple[str, ...]) -> IntArray:
+    """Requests with the scheduler's default where cpu or memory is not stated.
+
+    Parameters
+    ----------
+    request, stated : shape (containers, resources)
+    """
+    defaults = np.array([NONZERO_DEFAULT.get(name, 0) for name in resources], dtype=np.int64)
+    return np.asarray(np.where(stated, request, defaults))

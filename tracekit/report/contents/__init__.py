@@ -1,0 +1,1 @@
+"""What stands on each page of a report."""

@@ -1,0 +1,192 @@
+"""What the page templates show beside figures: titles, tables and lists made from the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.report.cells import Table, table
+from tracekit.report.contents import (
+    analysis,
+    comparison,
+    method,
+    policies,
+    replay,
+    search,
+    sizing,
+    vary,
+)
+from tracekit.report.data import Data
+from tracekit.report.words import count
+from tracekit.report.zones import Zone, all_zones
+from tracekit.sources import all_sources
+from tracekit.units import MS_PER_MINUTE, duration
+
+__all__ = [
+    "analysis",
+    "comparison",
+    "facts",
+    "ingested",
+    "ledger",
+    "method",
+    "policies",
+    "replay",
+    "search",
+    "sizing",
+    "source_files",
+    "title",
+    "vary",
+    "zone_table",
+    "zones",
+]
+
+_ENTITIES = ("nodes", "containers", "services", "traces", "interfaces")
+
+
+def title(data: Data) -> str:
+    """What the report is about, without a path."""
+    if data.run is not None:
+        load = data.run["workload"]
+        return f"Replay of {load['name']}"
+    if data.sizing is not None and not data.has_store:
+        return f"Container sizing on {data.sizing.manifest['set']['name']}"
+    releases = sorted({source["release"] for source in (data.info or {"sources": []})["sources"]})
+    known = all_sources()
+    names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
+    studied = [name.replace("_", " ").capitalize() for name in data.studies]
+    alone = " and ".join(studied) if not data.has_store else ""
+    return " and ".join(names) or alone or "Empty store"
+
+
+def facts(data: Data) -> list[tuple[str, str]]:
+    """The numbers under the title: what, how much, over how long."""
+    if data.run is not None:
+        return _run_facts(data.run)
+    if data.sizing is not None and not data.has_store:
+        return sizing.headline(data.sizing)
+    if data.info is None:
+        return []
+    tables = data.info["tables"]
+    most = {name: max((t.get(name, 0) for t in tables.values()), default=0) for name in _ENTITIES}
+    shown = [(f"{most[name]:,}", name) for name in _ENTITIES[:4] if most[name]]
+    rows = sum(described["rows"] for described in tables.values())
+    return [*shown, (f"{rows:,}", "rows"), *_length(data)]
+
+
+def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
+    load = run["workload"]
+    span = load["time_max_ms"] - load["time_min_ms"]
+    return [
+        (f"{len(run['policies']):,}", "policies"),
+        (f"{load['nodes']:,}", "nodes"),
+        (f"{load['containers']:,}", "containers"),
+        (duration(span) or "0 s", f"in {load['steps']:,} steps"),
+    ]
+
+
+def _spans(data: Data) -> dict[str, tuple[int, int]]:
+    """First and last time of each table, without the times that stand apart."""
+    tables = (data.info or {"tables": {}})["tables"]
+    spans = {name: (t["time_min_ms"], t["time_max_ms"]) for name, t in tables.items()}
+    grid = data.query("quality/time_grid")
+    if not grid.is_empty():
+        spans |= {
+            name: (first, last)
+            for name, first, last in grid.select("table", "time_min_ms", "time_max_ms").iter_rows()
+        }
+    return {name: span for name, span in spans.items() if None not in span}
+
+
+def _length(data: Data) -> list[tuple[str, str]]:
+    spans = _spans(data).values()
+    span_ms = max((last for _, last in spans), default=0) - min((a for a, _ in spans), default=0)
+    minutes = round(span_ms / MS_PER_MINUTE)
+    return [(duration(minutes * MS_PER_MINUTE), "of trace")] if minutes else []
+
+
+def ingested(data: Data) -> Table:
+    """One row per base table of the store."""
+    tables = (data.info or {"tables": {}})["tables"]
+    spans = _spans(data)
+    rows = [
+        {
+            "table": name,
+            "rows": t["rows"],
+            "rejected": t["rejected"],
+            "duplicates_dropped": t["duplicates_dropped"],
+            "span_ms": spans[name][1] - spans[name][0] if name in spans else None,
+            "step_ms": t.get("step_ms"),
+            "about": ", ".join(
+                count(t[plural], plural.removesuffix("s")) for plural in _ENTITIES if plural in t
+            ),
+        }
+        for name, t in tables.items()
+    ]
+    schema = {
+        "table": pl.String,
+        "rows": pl.Int64,
+        "rejected": pl.Int64,
+        "duplicates_dropped": pl.Int64,
+        "span_ms": pl.Int64,
+        "step_ms": pl.Int64,
+        "about": pl.String,
+    }
+    return table(pl.DataFrame(rows, schema=schema), "Tables of the store")
+
+
+def source_files(data: Data) -> Table:
+    """One row per source file: where the rows came from, and the checksum to know it by."""
+    rows = [
+        {
+            "file": source["file"],
+            "table": source["table"],
+            "release": source["release"],
+            "size_bytes": source["size_bytes"],
+            "rows": source["rows"],
+            "sha256": str(source["sha256"])[:16],
+        }
+        for source in (data.info or {"sources": []})["sources"]
+    ]
+    schema = {
+        "file": pl.String,
+        "table": pl.String,
+        "release": pl.String,
+        "size_bytes": pl.Int64,
+        "rows": pl.Int64,
+        "sha256": pl.String,
+    }
+    return table(pl.DataFrame(rows, schema=schema), "Source files (sha256: first 16 digits)")
+
+
+def ledger(data: Data, most: int | None = None) -> Table:
+    """The data-quality ledger, most rows first; the first ``most`` entries of it."""
+    frame = data.query("quality/ledger")
+    if frame.is_empty():
+        return Table(caption="Data quality", columns=[], rows=[])
+    ordered = frame.sort(
+        ["rows", "table", "defect", "column", "example"],
+        descending=[True, False, False, False, False],
+    ).with_columns(pl.col("defect").str.replace_all("_", " "))
+    shown = ["table", "defect", "column", "rows", "share", "action", "example"]
+    caption = "Defects met, most rows first"
+    if most is not None:
+        caption = f"The {most} most frequent of {frame.height} defects met"
+        ordered = ordered.head(most)
+    return table(ordered, caption, query="quality/ledger", only=shown)
+
+
+def zones() -> list[Zone]:
+    """The zones with their meanings."""
+    return list(all_zones().values())
+
+
+def zone_table(data: Data) -> Table:
+    """The zone summary in the order of the zones."""
+    frame = data.query("usage/zone_summary")
+    if frame.is_empty():
+        return Table(caption="Zones", columns=[], rows=[])
+    order = {name: at for at, name in enumerate(all_zones())}
+    rank = pl.col("zone").replace_strict(order, default=len(order), return_dtype=pl.Int64)
+    return table(frame.sort(rank, "zone"), "Nodes of each zone", query="usage/zone_summary")

@@ -1,0 +1,235 @@
+"""What the replay page says beside its figures: the comparison, the gap, the assumptions."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.parameters import about
+from tracekit.replay.runs.compare import sentences
+from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.report.cells import Cell, Column, Table, size_text, table
+from tracekit.report.data import Data
+from tracekit.report.measures import alike, best, close, complete, present
+from tracekit.report.policies import in_order, label, tested
+from tracekit.report.words import NBSP, count, listed, percent
+from tracekit.units import MS_PER_MINUTE, duration
+
+#: Measures of which it is said who is best beyond chance.
+_SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
+_BEST = "\u2605 best"
+
+
+def comparison(data: Data) -> Table:
+    """The policies by measure; apart from them production's placement and the bound."""
+    summary = data.replay("summary")
+    measures = present(summary)
+    columns = [
+        Column(name="policy", label="Policy", kind="text"),
+        *(Column(name=m.column, label=m.label, kind="number", meaning=m.meaning) for m in measures),
+    ]
+    winners = {measure.column: best(summary, measure) for measure in measures}
+    rows = {row["policy"]: row for row in summary.iter_rows(named=True)}
+
+    def cells(name: str) -> list[Cell]:
+        shown = [Cell(text=label(name), sort=name)]
+        for measure in measures:
+            value = rows[name][measure.column]
+            won = name in winners[measure.column]
+            sort = "" if value is None else f"{value:.9g}"
+            shown.append(Cell(text=measure.text(value), sort=sort, mark=_BEST if won else ""))
+        return shown
+
+    apart = [name for name in in_order(summary) if name in (OBSERVED, BOUND)]
+    return Table(
+        caption="Policies by measure; the best value of each is marked",
+        columns=columns,
+        rows=[cells(name) for name in tested(summary)],
+        apart=[cells(name) for name in apart],
+        apart_title="To compare with: where production ran the containers, and what no placement"
+        " can beat (it need not be reachable)",
+    )
+
+
+def verdicts(data: Data) -> list[str]:
+    """What the comparison says and does not say, in sentences."""
+    summary = data.replay("summary")
+    policies = tested(summary)
+    said = []
+    if len(policies) < 2:
+        said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
+    said += [
+        f"Nothing separates {listed(group)}: every measure came out the same."
+        for group in alike(summary)
+    ]
+    near = [measure.label for measure in close(summary) if measure.column != "pending"]
+    if near and len(complete(summary)) > 1:
+        said.append(
+            f"These measures tell the policies apart by less than 1{NBSP}%: {listed(near)}."
+        )
+    waiting = [name for name in policies if name not in complete(summary)]
+    if waiting:
+        said.append(
+            f"{listed(waiting)} left containers waiting for room. They carry less load than the"
+            " others, so they take no part in the comparison and have no gap to the bound."
+        )
+    return [*said, *_beyond_chance(data), *_left_out(data), *_moved(summary)]
+
+
+def _left_out(data: Data) -> list[str]:
+    """Who looks at resources that the workload says nothing of."""
+    policies = [one for one in (data.run or {}).get("policies", []) if one.get("left_out")]
+    if not policies:
+        return []
+    names = list(dict.fromkeys(name for one in policies for name in one["left_out"]))
+    said = (
+        f"This workload says nothing of {listed(names)}, at which"
+        f" {listed([one['policy'] for one in policies])} would look as well: what they would make"
+        " of it is not to be seen here."
+    )
+    return [said]
+
+
+def _beyond_chance(data: Data) -> list[str]:
+    """Who is best over several orders of arrival, and who cannot be told apart from it."""
+    repeats, found = data.replay("repeats"), data.replay("differences")
+    if repeats.is_empty() or found.is_empty():
+        return []
+    said = sentences(repeats, found, _SPOKEN, ours=tested(data.replay("summary")))
+    return [f"{one[0].upper()}{one[1:]}." for one in said]
+
+
+def _moved(summary: pl.DataFrame) -> list[str]:
+    """What rebalancers did."""
+    if "moves" not in summary.columns or "move_downtime_ms" not in summary.columns:
+        return []
+    moved = summary.filter(pl.col("moves") > 0)
+    return [
+        f"{row['policy']} made {count(row['moves'], 'move')}, which cost"
+        f" {duration(row['move_downtime_ms']) or 'no time'} of service."
+        for row in moved.iter_rows(named=True)
+    ]
+
+
+def gap_table(data: Data) -> Table | None:
+    """How far each policy stays above the lower bound; None when the run has no bound."""
+    summary = data.replay("summary")
+    gaps = [name for name in summary.columns if name.endswith(("_gap", "_gap_fraction"))]
+    names = [name for name in in_order(summary) if name != BOUND]
+    if not gaps or BOUND not in summary["policy"].to_list():
+        return None
+    rows = summary.filter(pl.col("policy").is_in(names)).select("policy", *gaps)
+    ordered = pl.DataFrame({"policy": names}).join(rows, on="policy", maintain_order="left")
+    named = ordered.with_columns(pl.col("policy").replace({OBSERVED: label(OBSERVED)}))
+    return table(named, "Distance above the lower bound (0: no placement can do better)")
+
+
+def assumptions(data: Data) -> Table:
+    """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
+    load = (data.run or {}).get("workload", {})
+    known = {field.name: field for field in dataclasses.fields(Assumptions)}
+    meanings = about(Assumptions)
+    rows = [
+        {
+            "assumption": name,
+            "value": value_text(name, value),
+            "meaning": meanings[name].doc if name in meanings else "",
+            "comes_from": _origin(known.get(name), value),
+        }
+        for name, value in load.get("assumptions", {}).items()
+    ]
+    schema = dict.fromkeys(("assumption", "value", "meaning", "comes_from"), pl.String)
+    return table(pl.DataFrame(rows, schema=schema), "Every assumption of this run")
+
+
+def _origin(field: dataclasses.Field[Any] | None, value: object) -> str:
+    if field is None:
+        return "the workload"
+    if field.default == value:
+        return "default; the trace does not say"
+    return f"set for this run (default {value_text(field.name, field.default)})"
+
+
+def value_text(name: str, value: object) -> str:
+    """An assumption's value with its unit, which its name ends in."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    if name.endswith("_bytes"):
+        return size_text(value)
+    if name.endswith("_ms"):
+        return duration(value)
+    if name.endswith(("_fraction", "_share")):
+        return percent(value)
+    unit = next((u for u in ("cores", "steps") if name.endswith(f"_{u}")), "")
+    return f"{value:,g}{NBSP}{unit}".strip()
+
+
+def counts(data: Data) -> list[str]:
+    """What is worth knowing about how the workload was made, as 'name: number'."""
+    load = (data.run or {}).get("workload", {})
+    return [f"{name.replace('_', ' ')}: {value:,}" for name, value in load.get("facts", {}).items()]
+
+
+def policy_table(data: Data) -> Table:
+    """Every policy of the run, its parameters spelled out and its source."""
+    rows = [
+        {
+            "policy": policy["policy"],
+            "parameters": ", ".join(f"{k}={v}" for k, v in policy["parameters"].items()) or "none",
+            "source": policy.get("source", ""),
+        }
+        for policy in (data.run or {}).get("policies", [])
+    ]
+    schema = dict.fromkeys(("policy", "parameters", "source"), pl.String)
+    return table(pl.DataFrame(rows, schema=schema), "Policies with every parameter")
+
+
+def command(data: Data) -> str:
+    """The command line that gives the run again."""
+    if data.run is None:
+        return ""
+    known = {field.name: field.default for field in dataclasses.fields(Assumptions)}
+    load = data.run["workload"]
+    settings = [
+        f"--assume {name}={value}"
+        for name, value in load.get("assumptions", {}).items()
+        if name in known and known[name] != value
+    ]
+    names = [p["policy"] for p in data.run["policies"] if p["policy"] != OBSERVED]
+    policies = [f"--policy '{name}'" if "[" in name else f"--policy {name}" for name in names]
+    seed = f"--seed {data.run['seed']}"
+    orders = _orders(data.run)
+    return " ".join(["tracekit replay STORE", *policies, *settings, *orders, seed, "--out RUN"])
+
+
+def _orders(run: Mapping[str, Any]) -> list[str]:
+    """How many orders of arrival, and of which policies if not of all."""
+    if run.get("repeats", 1) == 1:
+        return []
+    several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
+    named = [f"--repeat-policy '{p['policy']}'" for p in several if p["policy"] != OBSERVED]
+    every = len(several) == len(run["policies"])
+    return [f"--repeat {run['repeats']}", *([] if every else named)]
+
+
+def _averages(load: dict[str, Any]) -> str:
+    minutes = round((load["settled_ms"] - load["time_min_ms"]) / MS_PER_MINUTE)
+    if minutes <= 0:
+        return "Averages are over all of them."
+    return (
+        f"Containers arrive during the first {duration(minutes * MS_PER_MINUTE)}; averages are"
+        " over the time after that."
+    )
+
+
+def workload_sentence(data: Data) -> str:
+    """What was replayed, in one sentence."""
+    load = (data.run or {})["workload"]
+    return (
+        f"{count(load['containers'], 'container')} on {count(load['nodes'], 'node')} through"
+        f" {count(load['steps'], 'step')} of {duration(load['step_ms'])}. {_averages(load)}"
+    )
