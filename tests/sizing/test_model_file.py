@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.sizing.agent.forward import values
-from tracekit.sizing.agent.weights import Model, layer_shapes, load_model, save_model
+from tracekit.sizing.network.forward import values
+from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model
 
 
 def made(actions: int = 16) -> Model:

@@ -16,8 +16,8 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
-from tracekit.sizing.policies import Given, SizingPolicy
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
+from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.room import INFEASIBLE
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet

@@ -10,10 +10,11 @@ from typing import Any
 from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.sizing.agent.need_torch import require
-from tracekit.sizing.agent.weights import Model, load_model
 from tracekit.sizing.kernels import CHANNELS
-from tracekit.sizing.policies import SizingPolicy, all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.network.weights import Model, load_model
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.world import CYCLES_SEEN
 

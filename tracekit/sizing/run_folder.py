@@ -23,7 +23,7 @@ from tracekit import parameters
 from tracekit._version import VERSION
 from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
-from tracekit.sizing.agent.weights import save_model
+from tracekit.sizing.network.weights import save_model
 from tracekit.sizing.study import Study
 from tracekit.sizing.verdict import claims, sentences
 from tracekit.values import spell

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.progress import SILENT, Progress
-from tracekit.sizing.policies import SizingPolicy
 from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.study import Study, run_study, with_epochs

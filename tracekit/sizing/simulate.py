@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
-from tracekit.sizing.agent.weights import Model
+from tracekit.sizing.network.weights import Model
+from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.view import View
-
-if TYPE_CHECKING:
-    from tracekit.sizing.policies import Given, SizingPolicy
 
 
 def simulate(
@@ -44,8 +40,6 @@ def _given(
     training: SimulationSet | None,
     model: Model | None,
 ) -> Given:
-    from tracekit.sizing.policies import Given  # noqa: PLC0415 - a policy may simulate another
-
     part = simulation.part
     times = part.times_ms
     begin = simulation.start

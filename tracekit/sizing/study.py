@@ -15,14 +15,14 @@ from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.agent.weights import Model
 from tracekit.sizing.chosen import chosen_containers, series_of
 from tracekit.sizing.intervals import differences, summary
 from tracekit.sizing.kernels import BoolArray
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.moving import training_frame
-from tracekit.sizing.policies import SizingPolicy
+from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
+from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet, Split, split
 from tracekit.sizing.simulate import simulate

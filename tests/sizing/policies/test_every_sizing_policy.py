@@ -11,7 +11,7 @@ from sizing_support import random_set
 from tracekit import parameters
 from tracekit.catalogue import listing
 from tracekit.errors import TracekitError
-from tracekit.sizing.agent.weights import Model, layer_shapes
+from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet

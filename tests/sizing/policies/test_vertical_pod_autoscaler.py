@@ -12,7 +12,6 @@ from hypothesis import settings as runs
 from hypothesis import strategies as some
 from sizing_support import PERIOD_MS, set_of
 
-from tracekit.sizing.policies import Given
 from tracekit.sizing.policies._histogram import Buckets
 from tracekit.sizing.policies.vertical_pod_autoscaler import (
     CPU_BUCKETS,
@@ -20,6 +19,7 @@ from tracekit.sizing.policies.vertical_pod_autoscaler import (
     Recommender,
     VerticalPodAutoscaler,
 )
+from tracekit.sizing.policy import Given
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation

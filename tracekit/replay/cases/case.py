@@ -10,7 +10,7 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.errors import TracekitError
-from tracekit.replay.cases.kinds import Question
+from tracekit.replay.cases.question import Question
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placement._legacy import VOLUMES
 from tracekit.replay.view.cluster import Cluster

@@ -9,8 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from tracekit.sizing.agent.memory import Batch
 from tracekit.sizing.agent.network import act, torch_ready
-from tracekit.sizing.agent.weights import Float32Array
 from tracekit.sizing.kernels import BoolArray, FloatArray
+from tracekit.sizing.network.weights import Float32Array
 
 
 def double_target(

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.sizing.agent.need_torch import require
-from tracekit.sizing.agent.weights import CONVOLUTIONS, DENSE, KERNEL, Float32Array
+from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, KERNEL, Float32Array
 
 
 @functools.cache

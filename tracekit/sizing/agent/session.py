@@ -8,7 +8,7 @@ from pathlib import Path
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.agent.checkpoint import fingerprint, load_checkpoint, save_checkpoint
 from tracekit.sizing.agent.train import Epoch, Trainer
-from tracekit.sizing.agent.weights import Model
+from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet

@@ -1,102 +1,13 @@
-"""Sizing policies: the interface here, one policy per file beside it.
-
-A policy is a frozen dataclass: its fields are its parameters, its class says where it comes from
-and what it reads. ``start`` gives a sizer, which lives for one simulation and sets the limits of
-the containers that are due.
-"""
+"""Sizing policies: one policy per file beside this; the interface is ``sizing/policy.py``."""
 
 from __future__ import annotations
 
 import functools
 import sys
-from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
-
-import numpy as np
 
 from tracekit import parameters, registry
 from tracekit.errors import unknown_name
-from tracekit.sizing.agent.weights import Model
-from tracekit.sizing.kernels import FloatArray
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
-from tracekit.sizing.view import View
-
-Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Given:
-    """What a sizer may know before the first period.
-
-    Parameters
-    ----------
-    containers : int
-        How many there are to size.
-    period_ms : int
-    profile : float64, shape (containers, profile periods, 2), or None
-        Needs recorded beforehand, for policies that read 'profile'.
-    training : SimulationSet, or None
-        Other chains with their whole history, for policies that read 'training'.
-    model : Model, or None
-        A trained network, for policies that read 'model'.
-    """
-
-    containers: int
-    period_ms: int
-    settings: Settings
-    rng: np.random.Generator
-    profile: FloatArray | None = None
-    training: SimulationSet | None = None
-    model: Model | None = None
-
-
-class Sizer(Protocol):
-    """Decides for one simulation."""
-
-    def size(self, view: View) -> FloatArray:
-        """Wanted limits of the containers due, shape (due, 2): cores and GB.
-
-        The environment rounds them up to sizes.
-        """
-
-
-@dataclass(frozen=True, kw_only=True)
-class SizingPolicy:
-    """Base of every sizing policy.
-
-    Attributes
-    ----------
-    source : str
-        Paper and section, upstream file and version, or that the rule is ours.
-    reads : frozenset of {'served', 'state', 'profile', 'ahead', 'training', 'model'}
-        What it looks at: use served so far, the agent's state, needs recorded beforehand, needs
-        of the coming cycle (no real policy can), the history of other chains, or a network that
-        was trained on them.
-    """
-
-    source: ClassVar[str]
-    reads: ClassVar[frozenset[Reads]]
-
-    def __post_init__(self) -> None:
-        parameters.check_ranges(self)
-
-    def start(self, given: Given) -> Sizer:
-        """A sizer for one simulation."""
-        raise NotImplementedError
-
-    def profile_periods(self) -> int:
-        """How many first periods' needs it wants to know beforehand; 0 unless it reads them."""
-        return 0
-
-    @classmethod
-    def name(cls) -> str:
-        """The policy's public name: its file's."""
-        return cls.__module__.rpartition(".")[2]
-
-    def __str__(self) -> str:
-        spelled = parameters.spell_all(self, defaults=False)
-        return f"{self.name()}[{spelled}]" if spelled else self.name()
+from tracekit.sizing.policy import SizingPolicy
 
 
 @functools.cache

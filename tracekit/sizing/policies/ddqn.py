@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from tracekit.parameters import About
-from tracekit.sizing.agent.explore import greedy, one_step
-from tracekit.sizing.agent.forward import values
-from tracekit.sizing.agent.weights import Model
 from tracekit.sizing.kernels import FloatArray
-from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.network.explore import greedy, one_step
+from tracekit.sizing.network.forward import values
+from tracekit.sizing.network.weights import Model
+from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.view import View
 

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracekit.sizing.kernels import FloatArray
-from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 
 

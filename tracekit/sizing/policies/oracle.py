@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.sizing.kernels import FloatArray
-from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 
 

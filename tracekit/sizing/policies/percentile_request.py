@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.parameters import About
 from tracekit.sizing.kernels import FloatArray
-from tracekit.sizing.policies import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from tracekit.parameters import About
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
-from tracekit.sizing.policies import Given, Reads, SizingPolicy
 from tracekit.sizing.policies._histogram import Buckets, Histograms
+from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 from tracekit.units import BYTES_PER_GIB, MS_PER_HOUR
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.replay.cases.case import case_policy, situation
-from tracekit.replay.cases.kinds import Answer, Question
+from tracekit.replay.cases.question import Answer, Question
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement import PlacementPolicy, ScoreError
 from tracekit.replay.view.filter import lacking

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._node_percent import node_percent
 from tracekit.replay.cases.kinds._resource_maps import map_of
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.rebalance._percent import clamped, mean_percent
 
 

@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from tracekit import parameters
 from tracekit import shape as s
 from tracekit.errors import TracekitError
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._balance_view import CaseView, UnknownUsageError, case_view
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.replay.rebalance._thresholds import named
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement._beta import moments
 
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit import shape as s
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement._shape import broken_linear
 
 

@@ -6,8 +6,9 @@ import numpy as np
 
 from tracekit import shape as s
 from tracekit.replay.cases.case import case_policy
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._stats import measured_stats
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment

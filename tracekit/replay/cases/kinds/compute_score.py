@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._stats import decode_stats
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement.load_variation_risk_balancing import risk_score
 

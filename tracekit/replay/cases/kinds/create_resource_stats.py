@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 
 from tracekit import shape as s
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._stats import measured_stats
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 
 
 def answer(question: Question) -> Answer:

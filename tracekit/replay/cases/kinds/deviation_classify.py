@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._node_percent import node_percent, strictly_below
 from tracekit.replay.cases.kinds._resource_maps import rows_of
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.rebalance._percent import mean_percent, shifted
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._stats import decode_stats
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement._trimaran import mu_sigma
 
 

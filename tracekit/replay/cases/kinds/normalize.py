@@ -6,7 +6,8 @@ import numpy as np
 
 from tracekit import shape as s
 from tracekit.replay.cases.case import case_policy
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 
 
 def answer(question: Question) -> Answer:

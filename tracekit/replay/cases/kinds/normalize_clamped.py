@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._node_percent import node_percent
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.rebalance._percent import clamped
 
 

@@ -6,9 +6,10 @@ import numpy as np
 
 from tracekit import shape as s
 from tracekit.errors import TracekitError
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._node_percent import node_percent, strictly_below
 from tracekit.replay.cases.kinds._resource_maps import rows_of
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 
 
 def answer(question: Question) -> Answer:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from tracekit.parameters import ParameterError
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._scores import answer_scores
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 
 
 def answer(question: Question) -> Answer:

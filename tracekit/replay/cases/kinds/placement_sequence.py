@@ -7,7 +7,8 @@ from typing import Any
 
 from tracekit import shape as s
 from tracekit.replay.cases.case import case_policy, situation
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.engine.decision import Turn, decide
 from tracekit.seeds import stream
 

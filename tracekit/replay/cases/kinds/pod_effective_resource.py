@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tracekit import shape as s
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement._trimaran import effective_limit, effective_request
 from tracekit.replay.view.recorded import decode_pod
 from tracekit.replay.workload.resources import BASE

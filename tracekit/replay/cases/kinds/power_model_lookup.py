@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from tracekit import shape as s
 from tracekit.replay.cases.case import case_policy
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.placement.peaks import Peaks
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import CaseKind, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._scores import answer_scores
+from tracekit.replay.cases.question import CaseKind
 
 KIND = CaseKind(
     title="the score of every node",

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tracekit import shape as s
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 
 
 def answer(question: Question) -> Answer:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from tracekit.replay.cases.kinds import Answer, CaseKind, Question, _shapes
+from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._resource_maps import map_of, names_of, rows_of
+from tracekit.replay.cases.question import Answer, CaseKind, Question
 from tracekit.replay.rebalance._percent import percent_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracekit.sizing.agent.weights import CONVOLUTIONS, DENSE, Float32Array, Model
+from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, Float32Array, Model
 
 
 def values(model: Model, states: Float32Array) -> Float32Array:

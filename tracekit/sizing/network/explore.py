@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.jit import compiled
-from tracekit.sizing.agent.weights import Float32Array
 from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
+from tracekit.sizing.network.weights import Float32Array
 
 
 @compiled
