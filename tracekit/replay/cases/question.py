@@ -49,7 +49,7 @@ class Answer:
 
 @dataclass(frozen=True, kw_only=True)
 class CaseKind:
-    """A kind of case; its name is its file's name.
+    """A kind of case, as the decorator ``kind`` makes it of a function; named as that is.
 
     Parameters
     ----------
@@ -60,3 +60,10 @@ class CaseKind:
     title: str
     answer: Callable[[Question], Answer]
     inputs: Mapping[str, Shape]
+
+
+def kind(
+    title: str, inputs: Mapping[str, Shape]
+) -> Callable[[Callable[[Question], Answer]], CaseKind]:
+    """The kind of case that the decorated function answers."""
+    return lambda answer: CaseKind(title=title, answer=answer, inputs=inputs)

@@ -1,4 +1,4 @@
-"""Kinds of recorded cases, one per file beside this; the interface is ``cases/question.py``."""
+"""Kinds of recorded cases, each a function of a file beside this; see ``cases/question.py``."""
 
 from __future__ import annotations
 
@@ -12,4 +12,4 @@ from tracekit.replay.cases.question import CaseKind
 @functools.cache
 def all_kinds() -> dict[str, CaseKind]:
     """Every kind of case, by name."""
-    return registry.instances(sys.modules[__name__], CaseKind)
+    return registry.named(sys.modules[__name__], CaseKind)

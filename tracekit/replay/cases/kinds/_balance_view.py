@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds._pod_rules import acceptance, protection
-from tracekit.replay.cases.kinds._resource_maps import rows_of
+from tracekit.replay.cases.kinds.usage import rows_of
 from tracekit.replay.rebalance._eviction import Candidates, View
 from tracekit.replay.rebalance._order import quality_of_service, turns
 from tracekit.replay.rebalance._snapshot_view import METRIC

@@ -13,7 +13,7 @@ from tracekit import shape as s
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._balance_view import CaseView, UnknownUsageError, case_view
-from tracekit.replay.cases.question import Answer, CaseKind, Question
+from tracekit.replay.cases.question import Answer, Question, kind
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.replay.rebalance._thresholds import named
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
@@ -24,7 +24,19 @@ from tracekit.replay.workload.resources import full_name
 _ASIDE = ("evictable_namespaces_exclude", "eviction_modes")
 
 
-def answer(question: Question) -> Answer:
+@kind(
+    "what a descheduler plugin evicts",
+    {
+        **_shapes.ASKED,
+        "nodes": _shapes.NODES_TO_BALANCE,
+        "pods": _shapes.PODS_TO_BALANCE,
+        "evictor": s.optional(_shapes.EVICTOR),
+        "pod_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
+        "node_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
+        "prometheus_samples": s.optional(s.map_of(s.optional(_shapes.NUMBER))),
+    },
+)
+def balance(question: Question) -> Answer:
     """``{"evicted": number, "evicted_subset_of": [container, ...]}``, containers as listed."""
     policy = _policy(question)
     if not isinstance(policy, LowNodeUtilization | HighNodeUtilization):
@@ -91,18 +103,3 @@ def _requesting(inputs: Mapping[str, Any], policy: HighNodeUtilization) -> NDArr
     """Which pods state a request, be it 0, of a resource with a threshold."""
     wanted = {full_name(name) for name, _ in policy.thresholds}
     return np.array([bool(wanted & set(pod.get("requests") or {})) for pod in inputs["pods"]])
-
-
-KIND = CaseKind(
-    title="what a descheduler plugin evicts",
-    answer=answer,
-    inputs={
-        **_shapes.ASKED,
-        "nodes": _shapes.NODES_TO_BALANCE,
-        "pods": _shapes.PODS_TO_BALANCE,
-        "evictor": s.optional(_shapes.EVICTOR),
-        "pod_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
-        "node_metrics": s.optional(s.map_of(_shapes.AMOUNTS)),
-        "prometheus_samples": s.optional(s.map_of(s.optional(_shapes.NUMBER))),
-    },
-)
