@@ -18,7 +18,7 @@ from tracekit.files.replacing import put_back, replaced_file, replaced_folder
 KILLED = """
 import os, shutil, sys
 from pathlib import Path
-from tracekit import replacing
+from tracekit.files import replacing
 from tracekit.files.result_folder import ResultFolder
 
 KIND = ResultFolder(what="harvest", schema="tests/harvest/1")

@@ -8,6 +8,7 @@ import pytest
 from store_support import ingest_one
 from tests_support import CALL_HEADER, NODE_HEADER, hex_id
 
+from tracekit.ingest import sort
 from tracekit.query import Database
 from tracekit.store import open_store
 
@@ -35,7 +36,7 @@ def test_duplicates_are_dropped_and_the_first_is_kept(tmp_path: Path) -> None:
 def test_duplicates_are_found_across_row_groups(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("tracekit.ingest.sort.ROW_GROUP_ROWS", 2048)
+    monkeypatch.setattr(sort, "ROW_GROUP_ROWS", 2048)
     lines = [f"{step * 30000},{hex_id('node', 0)},0.5,0.5" for step in range(5000)]
     entry = ingest_one(tmp_path, "Node_0.csv", NODE_HEADER, lines + lines + lines[:10])
     assert (entry.rows, entry.duplicates_dropped) == (5000, 5010)
