@@ -11,7 +11,7 @@ from tracekit.analysis.sizes.changes import NodeChanges
 from tracekit.analysis.sizes.estimate import Estimate, estimate
 from tracekit.analysis.sizes.sums import sums_of
 
-Floats = NDArray[np.float64]
+FloatArray = NDArray[np.float64]
 TRUE = np.array([0.04, 0.02, 0.0, 0.08])
 
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tracekit.arrays import IntArray
 
 sys.path.insert(0, str(Path(__file__).parent))
 
@@ -38,8 +39,6 @@ from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.filter import fits
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 FULL = Size()
 QUICK = Size(containers=600, services=30, nodes=100, steps=8)

@@ -16,8 +16,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.optimize.problem import Problem
@@ -105,7 +105,7 @@ def _timed(way: Callable[[], Any], repeats: int) -> float:
 
 def _one_by_one(
     policy: FitnessPolicy, snapshot: Any, batch: Batch
-) -> Callable[[NDArray[np.float64]], float]:
+) -> Callable[[FloatArray], float]:
     """The fitness of one candidate, container by container, as an objective is usually written."""
     ground = policy.ground(snapshot, np.arange(len(snapshot.capacity)))
     mu, nu = policy.mu(ground), policy.nu(ground)
@@ -113,7 +113,7 @@ def _one_by_one(
     kinds = [policy.kinds(ground, one) for one in batch.containers]
     nodes = len(ground.total)
 
-    def fitness(position: NDArray[np.float64]) -> float:
+    def fitness(position: FloatArray) -> float:
         used, score = ground.used.copy(), 0.0
         for at, node in enumerate(decode(np.asarray(position), nodes).tolist()):
             left = ground.total[node] - used[node]
@@ -129,9 +129,7 @@ def _one_by_one(
     return fitness
 
 
-def _library(
-    fitness: Callable[[NDArray[np.float64]], float], nodes: int
-) -> Callable[[], Any] | None:
+def _library(fitness: Callable[[FloatArray], float], nodes: int) -> Callable[[], Any] | None:
     if importlib.util.find_spec("mealpy") is None:
         return None
     mealpy: Any = importlib.import_module("mealpy")

@@ -12,6 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.ingest.dimensions import hashed, write_part
 from tracekit.ingest.sort import ROW_GROUP_ROWS, parquet_schema
 from tracekit.store.catalog import write_catalog
@@ -75,7 +76,7 @@ def _node_rows(nodes: int, rng: np.random.Generator) -> Columns:
 
 
 def _container_parts(
-    service: NDArray[np.int64], node: NDArray[np.int64], rng: np.random.Generator
+    service: IntArray, node: IntArray, rng: np.random.Generator
 ) -> Iterator[Columns]:
     """Twelve parts of an hour each; values on grids as fine as those of the trace."""
     count, steps = service.size, STEPS // 12
@@ -93,7 +94,7 @@ def _container_parts(
         }
 
 
-def _rate_parts(service: NDArray[np.int64], rng: np.random.Generator) -> Iterator[Columns]:
+def _rate_parts(service: IntArray, rng: np.random.Generator) -> Iterator[Columns]:
     """Twenty-four parts of half an hour: calls per second, and their response time."""
     count, minutes = service.size, 30
     for part in range(24):

@@ -6,22 +6,20 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 from tracekit.metrics.correlation_error import correlation_error
 from tracekit.metrics.effective_samples import effective_samples
 from tracekit.metrics.zone import zone
 from tracekit.metrics.zone_doubt import zone_doubt
 
-Floats = NDArray[np.float64]
-
 
 def generator(seed: int) -> np.random.Generator:
     return np.random.Generator(np.random.PCG64(seed))
 
 
-def autoregressive(rng: np.random.Generator, series: int, steps: int, keep: float) -> Floats:
+def autoregressive(rng: np.random.Generator, series: int, steps: int, keep: float) -> FloatArray:
     noise = rng.standard_normal((series, steps))
     noise[:, 1:] *= np.sqrt(1 - keep**2)
     for at in range(1, steps):
@@ -29,19 +27,19 @@ def autoregressive(rng: np.random.Generator, series: int, steps: int, keep: floa
     return noise
 
 
-def cut(series: Floats, blocks: int) -> Floats:
+def cut(series: FloatArray, blocks: int) -> FloatArray:
     return series.reshape(len(series), blocks, -1)
 
 
 def correlated(
     rng: np.random.Generator, count: int, r: float, keep: float
-) -> tuple[Floats, Floats]:
+) -> tuple[FloatArray, FloatArray]:
     first = autoregressive(rng, count, 1440, keep)
     other = autoregressive(rng, count, 1440, keep)
     return first, r * first + np.sqrt(1 - r**2) * other
 
 
-def error_of(first: Floats, second: Floats, blocks: int = 24) -> Floats:
+def error_of(first: FloatArray, second: FloatArray, blocks: int = 24) -> FloatArray:
     x, y = cut(first, blocks), cut(second, blocks)
     both = (x * y).mean(axis=2) - x.mean(axis=2) * y.mean(axis=2)
     samples = np.full(x.shape[:2], x.shape[2])

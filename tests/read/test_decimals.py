@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.read.decimals import number_at, numbers_in
 from tracekit.read.keytable import padded
 
 
-def parsed(texts: list[str]) -> NDArray[np.float64]:
+def parsed(texts: list[str]) -> FloatArray:
     starts = np.cumsum([0, *(len(text) + 1 for text in texts)], dtype=np.int64)[:-1]
     return numbers_in(padded([(",".join(texts) + ",").encode()]), starts)
 

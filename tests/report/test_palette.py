@@ -6,8 +6,8 @@ import itertools
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.report.palette import SERIES, SURFACES, TEXT, color, declarations, zone_color
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.
@@ -23,7 +23,7 @@ TOGETHER = [
 ]
 
 
-def linear(text: str) -> NDArray[np.float64]:
+def linear(text: str) -> FloatArray:
     """A colour as linear RGB, 0..1."""
     values = np.array([int(text[at : at + 2], 16) for at in (1, 3, 5)]) / 255
     return np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.profile import service_profile
 from tracekit.vcpu.room import Room, make_room
@@ -32,7 +32,7 @@ def seats(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]
 
 def planted(
     rng: np.random.Generator, *, services: int = 6, hosts: int = 30, noise: float = 0.01
-) -> tuple[pl.DataFrame, NDArray[np.float64]]:
+) -> tuple[pl.DataFrame, FloatArray]:
     """Rows as ``tracekit.fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
     room, bound = seats(rng, hosts, 5)
     service = rng.permutation(np.arange(bound.instances) % services)

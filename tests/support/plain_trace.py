@@ -12,6 +12,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.arrivals import Life, Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
@@ -116,8 +117,8 @@ class Trace:
     node_ids: tuple[str, ...]
     table: pl.DataFrame
     lives: Life
-    container_fraction: NDArray[np.float32]
-    node_fraction: NDArray[np.float32]
+    container_fraction: Float32Array
+    node_fraction: Float32Array
     facts: Mapping[str, int]
 
 
@@ -173,7 +174,7 @@ def _container_table(rows: pl.DataFrame, tables: TraceTables) -> pl.DataFrame:
 
 def _matrix(
     rows: pl.DataFrame, axis: Axis, entity: pl.Series, there: NDArray[np.uint32]
-) -> NDArray[np.float32]:
+) -> Float32Array:
     matrix = np.full((len(BASE), len(axis.times_ms), len(there)), np.nan, dtype=np.float32)
     column = np.searchsorted(there, entity.to_numpy())
     step = rows["step"].to_numpy()
@@ -275,9 +276,7 @@ def _assemble(
     )
 
 
-def _capacity(
-    trace: Trace, assumptions: Assumptions, requests: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _capacity(trace: Trace, assumptions: Assumptions, requests: IntArray) -> IntArray:
     node = np.array([assumptions.node_cpu_cores * MILLI_PER_CORE, assumptions.node_memory_bytes])
     if assumptions.background == "none":
         wanted = requests.sum(axis=0) / (assumptions.target_alloc_fraction * len(trace.node_ids))
@@ -289,9 +288,9 @@ def _capacity(
 def _background(
     trace: Trace,
     assumptions: Assumptions,
-    capacity: NDArray[np.int64],
-    usage: NDArray[np.float32],
-) -> NDArray[np.float32]:
+    capacity: IntArray,
+    usage: Float32Array,
+) -> Float32Array:
     """``max(0, node use - use of its containers)``; 0 for nodes that were not measured."""
     result = np.zeros(trace.node_fraction.shape, dtype=np.float32)
     if assumptions.background == "none":
@@ -312,12 +311,12 @@ def _counts(rows: pl.DataFrame) -> pl.DataFrame:
     return rows.group_by("time_ms").agg(rows=pl.len())
 
 
-def _at_steps(life: Life, steps: int) -> NDArray[np.bool_]:
+def _at_steps(life: Life, steps: int) -> BoolArray:
     every = np.arange(steps)[:, None]
     return np.asarray((life.start <= every) & (every <= life.end))
 
 
-def _absent(timing: Timing, axis: Axis) -> NDArray[np.bool_]:
+def _absent(timing: Timing, axis: Axis) -> BoolArray:
     times = axis.times_ms[:, None]
     early = (times < timing.arrival_ms) & ~timing.exchangeable
     return np.asarray(early | (times >= timing.departure_ms))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, FloatArray
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
@@ -24,7 +24,7 @@ def workload(
     *,
     steps: int = 4,
     used_share: float = 0.5,
-    background: NDArray[np.float32] | None = None,
+    background: Float32Array | None = None,
 ) -> Workload:
     """A workload whose containers use ``used_share`` of their request, in order of arrival.
 
@@ -63,7 +63,7 @@ def snapshot(
     allocatable: Sequence[tuple[int, int]],
     requested: Sequence[tuple[int, int]],
     *,
-    used: NDArray[np.float64] | None = None,
+    used: FloatArray | None = None,
 ) -> Snapshot:
     """A cluster of nodes with one container on each that requests what is given.
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.synth.container_usage import usage_hours
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.truth import ContainerSums, hour_sums
 from tracekit.synth.world import World
 
-Floats = NDArray[np.float64]
 PROBABILITIES = {"p1": 0.01, "p5": 0.05, "p10": 0.10, "p25": 0.25, "p50": 0.50, "p75": 0.75,
                  "p90": 0.90, "p95": 0.95, "p99": 0.99}  # fmt: skip
 
 
 @pytest.fixture(scope="module")
-def usage(small_world: World) -> dict[str, Floats]:
+def usage(small_world: World) -> dict[str, FloatArray]:
     """Printed values; containers as (containers, steps), nodes as (nodes, steps)."""
     sums = ContainerSums(small_world)
     hours = []
@@ -57,7 +56,7 @@ MOMENTS = {
 @pytest.mark.parametrize(
     ("series", "name"), [(series, name) for series in QUANTILES for name in QUANTILES[series]]
 )
-def test_quantiles(usage: dict[str, Floats], series: str, name: str) -> None:
+def test_quantiles(usage: dict[str, FloatArray], series: str, name: str) -> None:
     expected, tolerance = QUANTILES[series][name]
 
     found = np.quantile(usage[series], PROBABILITIES[name])
@@ -65,7 +64,7 @@ def test_quantiles(usage: dict[str, Floats], series: str, name: str) -> None:
 
 
 @pytest.mark.parametrize("series", MOMENTS)
-def test_mean_and_spread(usage: dict[str, Floats], series: str) -> None:
+def test_mean_and_spread(usage: dict[str, FloatArray], series: str) -> None:
     mean, sd, tolerance = MOMENTS[series]
 
     assert usage[series].mean() == pytest.approx(mean, abs=tolerance)
@@ -73,7 +72,9 @@ def test_mean_and_spread(usage: dict[str, Floats], series: str) -> None:
 
 
 @pytest.mark.parametrize(("level", "expected"), [("node", 0.52), ("container", 0.33)])
-def test_cpu_and_memory_go_together(usage: dict[str, Floats], level: str, expected: float) -> None:
+def test_cpu_and_memory_go_together(
+    usage: dict[str, FloatArray], level: str, expected: float
+) -> None:
     cpu, memory = usage[f"{level}_cpu"].ravel(), usage[f"{level}_memory"].ravel()
 
     assert np.corrcoef(cpu, memory)[0, 1] == pytest.approx(expected, abs=0.12)
@@ -84,14 +85,14 @@ def test_cpu_and_memory_go_together(usage: dict[str, Floats], level: str, expect
     [("node_cpu", 0.018, 0.003), ("node_memory", 1e-4, 1e-4)],
 )
 def test_steps_from_sample_to_sample(
-    usage: dict[str, Floats], series: str, expected: float, tolerance: float
+    usage: dict[str, FloatArray], series: str, expected: float, tolerance: float
 ) -> None:
     steps = np.abs(np.diff(usage[series], axis=1))
 
     assert np.median(steps) == pytest.approx(expected, abs=tolerance)
 
 
-def test_only_planted_samples_exceed_a_node(usage: dict[str, Floats]) -> None:
+def test_only_planted_samples_exceed_a_node(usage: dict[str, FloatArray]) -> None:
     assert (usage["node_cpu"] > 1).sum() == 3
     assert usage["node_cpu"].min() > 0
     assert 0 < usage["node_memory"].min() < usage["node_memory"].max() < 1
@@ -104,7 +105,7 @@ def test_only_planted_samples_exceed_a_node(usage: dict[str, Floats]) -> None:
     [("container_cpu", 0.10, 0.03), ("container_memory", 0.010, 0.003)],
 )
 def test_containers_of_a_service_are_alike(
-    small_world: World, usage: dict[str, Floats], series: str, cv: float, tolerance: float
+    small_world: World, usage: dict[str, FloatArray], series: str, cv: float, tolerance: float
 ) -> None:
     service, values = small_world.containers.service, usage[series]
     groups = [values[service == number] for number in range(small_world.preset.services)]

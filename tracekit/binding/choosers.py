@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import IntArray
 from tracekit.binding.floor import Floor
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
 
-IntArray = NDArray[np.int64]
 Bind = Literal["lowest_free", "random_free", "least_interference"]
 
 

@@ -6,13 +6,11 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
-
-IntArray = NDArray[np.int64]
 
 SCHEMA = {
     "policy": pl.String,
@@ -50,7 +48,7 @@ def _sizes(outcome: VcpuOutcome) -> IntArray:
     return np.array([len(vcpus) for vcpus in outcome.vcpus], dtype=np.int64)
 
 
-def _there(load: Workload, outcome: VcpuOutcome) -> NDArray[np.bool_]:
+def _there(load: Workload, outcome: VcpuOutcome) -> BoolArray:
     """Containers bound somewhere when the replay ends."""
     return np.asarray((outcome.socket >= 0) & (load.departure_ms > load.times_ms[-1]))
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.binding.known import Kept
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.seating import make_seats
@@ -13,9 +13,6 @@ from tracekit.binding.vacancy import best_window, decide
 from tracekit.binding.windows import STEP
 from tracekit.jit import Direct
 from tracekit.vcpu.room import Room
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
@@ -53,13 +50,13 @@ class Floor:
         """Score of every instance now, a fraction of its own vCPUs, shape (instances,)."""
         return self.seats.felt
 
-    def hosts_with_room(self, size: int) -> NDArray[np.bool_]:
+    def hosts_with_room(self, size: int) -> BoolArray:
         """Hosts of which some socket has so many free vCPUs, shape (hosts,)."""
         found = np.zeros(len(self.room.hosts), dtype=np.bool_)
         found[self.seats.host[self.seats.free >= size]] = True
         return found
 
-    def hosts_without(self, instance: int) -> NDArray[np.bool_]:
+    def hosts_without(self, instance: int) -> BoolArray:
         """Hosts that run nothing of the instance's service, shape (hosts,)."""
         return np.asarray(self.seats.on_host[:, self.seats.service[instance]] == 0)
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser
 from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
@@ -24,8 +24,6 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.room import Room
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 Clock = Callable[[], float]
 
 #: A container's use of its own vCPUs beyond this is not believed (specification 9.7).

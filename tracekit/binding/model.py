@@ -8,13 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.fit.folder import FIT_FOLDER
 from tracekit.vcpu.neighbours import Aggregation
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.binding.choosers import Chooser, Following, parse_chooser
 from tracekit.binding.drawn import drawn_socket
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
@@ -32,8 +32,6 @@ from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.vcpu.room import Room
-
-IntArray = NDArray[np.int64]
 
 BINDS = ("lowest_free", "random_free", "least_interference")
 USUAL = (

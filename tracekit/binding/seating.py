@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.seats import Seats
 from tracekit.vcpu.room import Room
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: IntArray) -> Seats:

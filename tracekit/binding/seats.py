@@ -4,13 +4,8 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import FloatArray, Int32Array, IntArray
 from tracekit.jit import compiled
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 MEAN, OCCUPANCY, SUM = 0, 1, 2
 _NOTHING = 1e-12
@@ -68,7 +63,7 @@ class Seats(NamedTuple):
     weight: FloatArray
     now: FloatArray
     touched: IntArray
-    on_host: NDArray[np.int32]
+    on_host: Int32Array
     cpu: FloatArray
     k1: FloatArray
     k2: FloatArray

@@ -7,15 +7,13 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.replay.engine.measures import STEP_SCHEMA, summarize
 from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
-
-FloatArray = NDArray[np.float64]
 
 STEPS: dict[str, type[pl.DataType]] = {
     "policy": pl.String,

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
 from tracekit.vcpu.pressure import Bound, pressure
-
-FloatArray = NDArray[np.float64]
 
 
 class Truth:

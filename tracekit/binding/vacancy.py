@@ -8,13 +8,10 @@ before the windows are tried. ``tracekit.binding.windows`` is the plain reading.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.seats import OCCUPANCY, Seats, feel
 from tracekit.jit import compiled
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: Agreement to twelve decimals is a tie.
 TIE = 1e12

@@ -1,16 +1,10 @@
-"""Array types of the call graphs, and the one value that a group agrees on."""
+"""What an array of ids is asked: which id a group agrees on, which place a key has."""
 
 from __future__ import annotations
 
-from typing import TypeAlias
-
 import numpy as np
-from numpy.typing import NDArray
 
-Ints: TypeAlias = NDArray[np.int64]
-Codes: TypeAlias = NDArray[np.int32]
-Floats: TypeAlias = NDArray[np.float64]
-Bools: TypeAlias = NDArray[np.bool_]
+from tracekit.arrays import Int32Array, IntArray
 
 #: An id that is missing; and, of a group, that none of its ids is known.
 UNKNOWN = -1
@@ -18,7 +12,7 @@ UNKNOWN = -1
 SEVERAL = -2
 
 
-def agreed(ids: Codes, group: Ints, groups: int) -> Codes:
+def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
     """The id that all known ids of each group agree on, int32 of shape (groups,).
 
     ``UNKNOWN`` where a group has no known id, ``SEVERAL`` where it has different ones. A negative
@@ -32,14 +26,14 @@ def agreed(ids: Codes, group: Ints, groups: int) -> Codes:
     return np.where(high < 0, UNKNOWN, np.where(low == high, high, SEVERAL)).astype(np.int32)
 
 
-def at_or(values: Codes, index: Ints, default: int) -> Codes:
+def at_or(values: Int32Array, index: IntArray, default: int) -> Int32Array:
     """``values[index]``, and ``default`` where the index is negative."""
     if not len(values):
         return np.full(len(index), default, dtype=np.int32)
     return np.where(index >= 0, values[np.maximum(index, 0)], default).astype(np.int32)
 
 
-def find(keys: Ints, wanted: Ints) -> Ints:
+def find(keys: IntArray, wanted: IntArray) -> IntArray:
     """Where each wanted key stands in the sorted ``keys``, -1 where it does not."""
     if not len(keys):
         return np.full(len(wanted), -1, dtype=np.int64)
@@ -47,9 +41,9 @@ def find(keys: Ints, wanted: Ints) -> Ints:
     return np.where(keys[at] == wanted, at, -1)
 
 
-def distinct(values: Ints) -> Ints:
+def distinct(values: IntArray) -> IntArray:
     """The distinct values, sorted; several times as fast as numpy's hashing on many values."""
-    ordered: Ints = np.sort(values)
+    ordered: IntArray = np.sort(values)
     fresh = np.ones(len(ordered), dtype=np.bool_)
     fresh[1:] = ordered[1:] != ordered[:-1]
     return ordered[fresh]

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.callgraph.arrays import UNKNOWN, Bools, Codes, Floats, Ints, agreed, at_or
+from tracekit.arrays import BoolArray, FloatArray, Int32Array, IntArray
+from tracekit.callgraph.arrays import UNKNOWN, agreed, at_or
 from tracekit.callgraph.mend import Names
 from tracekit.callgraph.places import Places
 from tracekit.callgraph.records import Records
@@ -30,17 +31,17 @@ class Calls:
         Which ends recorded it; neither for a call that was inserted.
     """
 
-    place: Ints
-    kind: Codes
-    upstream: Codes
-    downstream: Codes
-    interface: Codes
-    repeats: Ints
-    missing_twins: Ints
-    time_ms: Ints
-    duration_ms: Floats
-    by_caller: Bools
-    by_callee: Bools
+    place: IntArray
+    kind: Int32Array
+    upstream: Int32Array
+    downstream: Int32Array
+    interface: Int32Array
+    repeats: IntArray
+    missing_twins: IntArray
+    time_ms: IntArray
+    duration_ms: FloatArray
+    by_caller: BoolArray
+    by_callee: BoolArray
 
     def __len__(self) -> int:
         return len(self.place)
@@ -111,14 +112,14 @@ def as_named(records: Records, places: Places, names: Names) -> Calls:
 class _Ends:
     """What the records of each call add up to."""
 
-    records: Ints
-    calling: Ints
-    called: Ints
-    time_ms: Ints
-    duration_ms: Floats
+    records: IntArray
+    calling: IntArray
+    called: IntArray
+    time_ms: IntArray
+    duration_ms: FloatArray
 
 
-def _ends(records: Records, order: Ints, starts: Ints) -> _Ends:
+def _ends(records: Records, order: IntArray, starts: IntArray) -> _Ends:
     """Sums over runs of the records in the given order; a run starts at each of ``starts``."""
     if not len(starts):
         none = np.zeros(0, dtype=np.int64)
@@ -130,7 +131,7 @@ def _ends(records: Records, order: Ints, starts: Ints) -> _Ends:
             duration_ms=none.astype(np.float64),
         )
     side, duration = records.side[order], records.duration_ms[order]
-    waited: Floats = np.fmax.reduceat(np.where(side > 0, duration, np.nan), starts)
+    waited: FloatArray = np.fmax.reduceat(np.where(side > 0, duration, np.nan), starts)
     longest = np.fmax.reduceat(duration, starts)
     return _Ends(
         records=np.diff(starts, append=len(order)),
@@ -141,7 +142,7 @@ def _ends(records: Records, order: Ints, starts: Ints) -> _Ends:
     )
 
 
-def _by_names(records: Records, place: Ints, names: Names) -> Ints:
+def _by_names(records: Records, place: IntArray, names: Names) -> IntArray:
     """The order of records by place, type and names; by place and type they are ordered already."""
     same = (place[1:] == place[:-1]) & (records.kind[1:] == records.kind[:-1])
     shared = np.zeros(len(place), dtype=np.bool_)
@@ -154,7 +155,7 @@ def _by_names(records: Records, place: Ints, names: Names) -> Ints:
     return order
 
 
-def _first_known(values: Codes, group: Ints, groups: int) -> Codes:
+def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array:
     """The first known value of each group, UNKNOWN where it has none."""
     known = np.flatnonzero(values >= 0)[::-1]
     first = np.full(groups, UNKNOWN, dtype=np.int32)
@@ -193,7 +194,7 @@ def together(one: Calls, other: Calls) -> Calls:
     return Calls(**{name: value[order] for name, value in fields.items()})
 
 
-def _earliest_below(records: Records, places: Places) -> Ints:
+def _earliest_below(records: Records, places: Places) -> IntArray:
     """The earliest time at or below each place, of shape (places,)."""
     earliest = np.full(len(places), np.iinfo(np.int64).max)
     np.minimum.at(earliest, places.of_record, records.time_ms)

@@ -8,7 +8,7 @@ import numpy as np
 import polars as pl
 from scipy.sparse import csr_matrix
 
-from tracekit.callgraph.arrays import Ints
+from tracekit.arrays import IntArray
 from tracekit.callgraph.totals import Tally
 
 #: The choice is made among this many of the most frequent chains.
@@ -120,7 +120,7 @@ def choose(chains: list[Chain], count: int, spare: dict[int, int]) -> list[Chain
     return chosen
 
 
-def _membership(chains: list[Chain]) -> tuple[csr_matrix, Ints]:
+def _membership(chains: list[Chain]) -> tuple[csr_matrix, IntArray]:
     """Which chain has which edge, as a sparse matrix of chains x edges; and edges per chain."""
     numbers = {edge: at for at, edge in enumerate(sorted({e for c in chains for e in c.edges}))}
     sizes = np.array([len(chain.edges) for chain in chains], dtype=np.int64)

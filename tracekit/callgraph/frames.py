@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.callgraph.arrays import Bools, Ints, distinct
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.callgraph.arrays import distinct
 from tracekit.callgraph.graph import Graph
 
 
@@ -47,7 +48,7 @@ def calls_frame(graph: Graph) -> pl.DataFrame:
     )
 
 
-def fan_out(graph: Graph) -> Ints:
+def fan_out(graph: Graph) -> IntArray:
     """Kept calls that each call made, repeats counted; int64 of shape (calls,)."""
     made = np.flatnonzero(graph.tree.kept & (graph.tree.parent >= 0))
     counted = np.bincount(
@@ -56,12 +57,12 @@ def fan_out(graph: Graph) -> Ints:
     return counted.astype(np.int64)
 
 
-def _numbers_within_trace(graph: Graph) -> Ints:
+def _numbers_within_trace(graph: Graph) -> IntArray:
     """Kept calls counted from 0 in each trace; what is left out has no number of its own."""
     running = np.cumsum(graph.tree.kept) - 1
     first = np.full(len(graph.records.traces), np.iinfo(np.int64).max)
     np.minimum.at(first, graph.trace[graph.tree.kept], running[graph.tree.kept])
-    numbers: Ints = running - first[graph.trace]
+    numbers: IntArray = running - first[graph.trace]
     return numbers
 
 
@@ -89,7 +90,7 @@ def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
     return joined.select(pl.exclude(*counts.columns[1:], *files), *counts.columns[1:], *files)
 
 
-def _counts(graph: Graph) -> dict[str, Ints]:
+def _counts(graph: Graph) -> dict[str, IntArray]:
     calls, kept, parent = graph.calls, graph.tree.kept, graph.tree.parent
     real = calls.by_caller | calls.by_callee
     tops = distinct(calls.place[kept & (parent < 0)])
@@ -109,7 +110,7 @@ def _counts(graph: Graph) -> dict[str, Ints]:
     }
 
 
-def _sum(graph: Graph, chosen: Bools) -> Ints:
+def _sum(graph: Graph, chosen: BoolArray) -> IntArray:
     """Chosen calls of each trace, repeats counted."""
     counted = np.bincount(
         graph.trace[chosen],
@@ -119,7 +120,7 @@ def _sum(graph: Graph, chosen: Bools) -> Ints:
     return counted.astype(np.int64)
 
 
-def _services(graph: Graph) -> Ints:
+def _services(graph: Graph) -> IntArray:
     """Distinct services that each trace's kept calls name."""
     trace, kept = graph.trace[graph.tree.kept], graph.tree.kept
     names = np.concatenate([graph.calls.upstream[kept], graph.calls.downstream[kept]])

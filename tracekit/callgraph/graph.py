@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, Int32Array, IntArray
 from tracekit.callgraph import mend
-from tracekit.callgraph.arrays import SEVERAL, Bools, Codes, Ints, agreed
+from tracekit.callgraph.arrays import SEVERAL, agreed
 from tracekit.callgraph.calls import Calls, as_documented, as_named, inserted, together
 from tracekit.callgraph.ledger import Defect, Ledger
 from tracekit.callgraph.places import Places, locate
@@ -32,7 +33,7 @@ class Graph:
     ledger: Ledger
 
     @property
-    def trace(self) -> Ints:
+    def trace(self) -> IntArray:
         """The trace of each call, as a place in ``records.traces``."""
         return self.places.trace[self.calls.place]
 
@@ -98,7 +99,7 @@ def _note_calls(calls: Calls, places: Places, ledger: Ledger, mode: Mode) -> Non
     )
 
 
-def _names_of_records(records: Records) -> tuple[tuple[Defect, Codes], ...]:
+def _names_of_records(records: Records) -> tuple[tuple[Defect, Int32Array], ...]:
     return (
         ("several_upstreams", records.upstream),
         ("several_downstreams", records.downstream),
@@ -117,6 +118,6 @@ def _note_settled(
         ledger.note(defect, "settled", places.trace[several & ~still])
 
 
-def _still_several(names: Codes, calls: Calls, tree: Tree, places: int) -> Bools:
-    several: Bools = agreed(names, np.where(tree.kept, calls.place, -1), places) == SEVERAL
+def _still_several(names: Int32Array, calls: Calls, tree: Tree, places: int) -> BoolArray:
+    several: BoolArray = agreed(names, np.where(tree.kept, calls.place, -1), places) == SEVERAL
     return several

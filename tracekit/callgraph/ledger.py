@@ -7,7 +7,7 @@ from typing import Literal, get_args
 import numpy as np
 import polars as pl
 
-from tracekit.callgraph.arrays import Ints
+from tracekit.arrays import IntArray
 
 Defect = Literal[
     "duplicate_record",
@@ -77,16 +77,18 @@ class Ledger:
 
     def __init__(self, traces: int) -> None:
         self._traces = traces
-        self._counts: dict[tuple[Defect, Action], Ints] = {}
+        self._counts: dict[tuple[Defect, Action], IntArray] = {}
 
-    def note(self, defect: Defect, action: Action, trace: Ints, weight: Ints | None = None) -> None:
+    def note(
+        self, defect: Defect, action: Action, trace: IntArray, weight: IntArray | None = None
+    ) -> None:
         """Count a defect once (or ``weight`` times) for each of the given traces."""
         if len(trace):
             counted = np.bincount(trace, weights=weight, minlength=self._traces).astype(np.int64)
             before = self._counts.get((defect, action))
             self._counts[defect, action] = counted if before is None else before + counted
 
-    def of(self, defect: Defect) -> Ints:
+    def of(self, defect: Defect) -> IntArray:
         """How often each trace has a defect, whatever was done about it; int64, shape (traces,)."""
         total = np.zeros(self._traces, dtype=np.int64)
         for (name, _), counts in self._counts.items():

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.callgraph.arrays import SEVERAL, UNKNOWN, Bools, Codes, Ints, agreed, at_or, distinct
+from tracekit.arrays import BoolArray, Int32Array, IntArray
+from tracekit.callgraph.arrays import SEVERAL, UNKNOWN, agreed, at_or, distinct
 from tracekit.callgraph.ledger import Action, Defect, Ledger
 from tracekit.callgraph.places import Places
 from tracekit.callgraph.records import Records
@@ -21,9 +22,9 @@ from tracekit.callgraph.records import Records
 class Names:
     """The names of each record, mended or as they were; int32 of shape (records,)."""
 
-    upstream: Codes
-    downstream: Codes
-    interface: Codes
+    upstream: Int32Array
+    downstream: Int32Array
+    interface: Int32Array
 
 
 def as_recorded(records: Records) -> Names:
@@ -125,7 +126,7 @@ class _Mender:
         sibling = np.where(called == SEVERAL, UNKNOWN, sibling).astype(np.int32)
         self._fill("missing_upstream", "named by siblings", at_or(sibling, self._parent, UNKNOWN))
 
-    def _fill(self, defect: Defect, action: Action, values: Codes) -> None:
+    def _fill(self, defect: Defect, action: Action, values: Int32Array) -> None:
         """Take the known among ``values``, shape (records,), where the name is missing."""
         names = self._names
         target = names.upstream if defect == "missing_upstream" else names.downstream
@@ -133,23 +134,23 @@ class _Mender:
         target[mended] = values[mended]
         self._note(defect, action, mended)
 
-    def _note(self, defect: Defect, action: Action, which: Ints) -> None:
+    def _note(self, defect: Defect, action: Action, which: IntArray) -> None:
         self._ledger.note(defect, action, self._records.trace[which])
 
 
-def _share(values: Codes, first: Ints, second: Ints) -> Ints:
+def _share(values: Int32Array, first: IntArray, second: IntArray) -> IntArray:
     """Give both records of each pair the first's value, or the second's where that is missing.
 
     Changes ``values``; returns the records that had none and have one now.
     """
     taken = np.where(values[first] >= 0, values[first], values[second])
     both = np.concatenate([first, second])
-    mended: Ints = both[(values[both] < 0) & (np.tile(taken, 2) >= 0)]
+    mended: IntArray = both[(values[both] < 0) & (np.tile(taken, 2) >= 0)]
     values[both] = np.tile(taken, 2)
     return mended
 
 
-def _twins(records: Records, place: Ints, names: Names) -> tuple[Ints, Ints]:
+def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, IntArray]:
     """Records that are the two ends of one call: the calling ends, and the called ends.
 
     They are the only two of their rpc id and remote type, not of the same end, and agree on the
@@ -168,7 +169,7 @@ def _twins(records: Records, place: Ints, names: Names) -> tuple[Ints, Ints]:
     return first[twins], second[twins]
 
 
-def _pairs(place: Ints, kind: Codes) -> tuple[Ints, Ints]:
+def _pairs(place: IntArray, kind: Int32Array) -> tuple[IntArray, IntArray]:
     """Neighbours that are alone together at their place with their type."""
     fresh = np.ones(len(place) + 1, dtype=np.bool_)
     fresh[1:-1] = (place[1:] != place[:-1]) | (kind[1:] != kind[:-1])
@@ -177,6 +178,6 @@ def _pairs(place: Ints, kind: Codes) -> tuple[Ints, Ints]:
     return first, first + 1
 
 
-def _compatible(one: Codes, other: Codes) -> Bools:
-    compatible: Bools = (one == other) | (one < 0) | (other < 0)
+def _compatible(one: Int32Array, other: Int32Array) -> BoolArray:
+    compatible: BoolArray = (one == other) | (one < 0) | (other < 0)
     return compatible

@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.callgraph.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
@@ -30,9 +30,9 @@ class Part:
 
     path: Path
     number: int
-    low: Ints
-    high: Ints
-    rows: Ints
+    low: IntArray
+    high: IntArray
+    rows: IntArray
 
 
 def open_parts(store: Store) -> list[Part]:
@@ -79,7 +79,7 @@ def ranges(parts: list[Part], rows_at_once: int = ROWS_AT_ONCE) -> list[tuple[in
     return list(zip(firsts, [*(start - 1 for start in firsts[1:]), last], strict=True))
 
 
-def _rows_below(low: Ints, high: Ints, rows: Ints) -> tuple[Ints, Floats]:
+def _rows_below(low: IntArray, high: IntArray, rows: IntArray) -> tuple[IntArray, FloatArray]:
     """Trace keys, and the rows that are likely to lie below each."""
     edges = np.unique(np.concatenate([low, high + 1]))
     density = rows / (high + 1 - low)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.callgraph.arrays import Codes
+from tracekit.arrays import Int32Array
 
 #: What an rpc id must be. Real ids are up to 14 levels deep; the limit keeps a broken id from
 #: costing a round of work for each of its levels.
@@ -31,12 +31,12 @@ class Paths:
     """
 
     text: pl.Series
-    parent: Codes
-    first: Codes
-    depth: Codes
+    parent: Int32Array
+    first: Int32Array
+    depth: Int32Array
 
 
-def encode(rpc_ids: pl.Series) -> tuple[Paths, Codes]:
+def encode(rpc_ids: pl.Series) -> tuple[Paths, Int32Array]:
     """The paths of rpc ids, and each id's code; ``NO_PATH`` for an id that is no path."""
     distinct = rpc_ids.unique().drop_nulls()
     text = _with_ancestors(distinct.filter(distinct.str.contains(PATH)))
@@ -48,7 +48,7 @@ def encode(rpc_ids: pl.Series) -> tuple[Paths, Codes]:
     return paths, _codes(rpc_ids.cast(kind, strict=False))
 
 
-def _codes(values: pl.Series) -> Codes:
+def _codes(values: pl.Series) -> Int32Array:
     return values.to_physical().cast(pl.Int32).fill_null(NO_PATH).to_numpy()
 
 
@@ -68,7 +68,7 @@ def _with_ancestors(text: pl.Series) -> pl.Series:
     return known.sort().rename("path")
 
 
-def _firsts(parent: Codes, depth: Codes) -> Codes:
+def _firsts(parent: Int32Array, depth: Int32Array) -> Int32Array:
     first = np.arange(len(parent), dtype=np.int32)
     for _ in range(int(depth.max(initial=0))):
         first = np.where(parent[first] >= 0, parent[first], first).astype(np.int32)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.callgraph.arrays import Bools, Codes, Ints, distinct, find
+from tracekit.arrays import BoolArray, Int32Array, IntArray
+from tracekit.callgraph.arrays import distinct, find
 from tracekit.callgraph.records import Records
 
 
@@ -28,13 +29,13 @@ class Places:
         The place of each record.
     """
 
-    trace: Ints
-    path: Codes
-    depth: Codes
-    parent: Ints
-    recorded: Bools
-    entry: Bools
-    of_record: Ints
+    trace: IntArray
+    path: Int32Array
+    depth: Int32Array
+    parent: IntArray
+    recorded: BoolArray
+    entry: BoolArray
+    of_record: IntArray
 
     def __len__(self) -> int:
         return len(self.trace)
@@ -60,7 +61,7 @@ def locate(records: Records) -> Places:
     )
 
 
-def _above(keys: Ints, parent: Codes) -> Ints:
+def _above(keys: IntArray, parent: Int32Array) -> IntArray:
     """Keys of the places above; -1 above a path of one number."""
     if not len(keys):
         return keys
@@ -69,12 +70,14 @@ def _above(keys: Ints, parent: Codes) -> Ints:
     return np.where(up >= 0, trace * len(parent) + up, -1)
 
 
-def _entries_and_gaps(keys: Ints, parent: Codes, first: Codes, depth: Codes) -> tuple[Ints, Ints]:
+def _entries_and_gaps(
+    keys: IntArray, parent: Int32Array, first: Int32Array, depth: Int32Array
+) -> tuple[IntArray, IntArray]:
     """Keys of the places where traces start, and of the places without a record below them."""
     above = _above(keys, parent)
     detached = keys[find(keys, above) < 0]
     entries = _common(detached, parent, first, depth)
-    found: list[Ints] = [entries]
+    found: list[IntArray] = [entries]
     climbing = detached[find(entries, detached) < 0]
     while len(climbing):
         # every path climbs to its tree's entry at the latest, so -1 is never reached
@@ -85,12 +88,12 @@ def _entries_and_gaps(keys: Ints, parent: Codes, first: Codes, depth: Codes) -> 
     return entries, gaps[find(keys, gaps) < 0]
 
 
-def _common(keys: Ints, parent: Codes, first: Codes, depth: Codes) -> Ints:
+def _common(keys: IntArray, parent: Int32Array, first: Int32Array, depth: Int32Array) -> IntArray:
     """For each trace and first number, the key of the longest path that all of them start with."""
     if not len(keys):
         return keys
     size = len(parent)
-    done: list[Ints] = []
+    done: list[IntArray] = []
     while len(keys):
         trace, path = np.divmod(keys, size)
         tops = trace * size + first[path].astype(np.int64)

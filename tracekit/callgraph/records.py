@@ -7,8 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, FloatArray, Int32Array, IntArray
 from tracekit.callgraph import kinds
-from tracekit.callgraph.arrays import UNKNOWN, Bools, Codes, Floats, Ints, distinct
+from tracekit.callgraph.arrays import UNKNOWN, distinct
 from tracekit.callgraph.paths import NO_PATH, Paths, encode
 
 _IDS = ("upstream_key", "downstream_key", "interface_key")
@@ -41,22 +42,22 @@ class Records:
     """
 
     paths: Paths
-    traces: Ints
+    traces: IntArray
     types: list[str]
-    remote: Bools
-    twice: Bools
-    store: Bools
-    trace: Ints
-    path: Codes
-    kind: Codes
-    upstream: Codes
-    downstream: Codes
-    interface: Codes
-    time_ms: Ints
-    side: Codes
-    duration_ms: Floats
-    repeated: Ints
-    not_a_path: Ints
+    remote: BoolArray
+    twice: BoolArray
+    store: BoolArray
+    trace: IntArray
+    path: Int32Array
+    kind: Int32Array
+    upstream: Int32Array
+    downstream: Int32Array
+    interface: Int32Array
+    time_ms: IntArray
+    side: Int32Array
+    duration_ms: FloatArray
+    repeated: IntArray
+    not_a_path: IntArray
 
 
 def arrange(rows: pl.DataFrame) -> Records:
@@ -91,7 +92,7 @@ def arrange(rows: pl.DataFrame) -> Records:
 
 
 def _sorted(
-    rows: pl.DataFrame, traces: Ints, path: Codes, types: list[str]
+    rows: pl.DataFrame, traces: IntArray, path: Int32Array, types: list[str]
 ) -> tuple[pl.DataFrame, pl.DataFrame]:
     """The rows with a path in order, with codes for texts; and the traces of those without."""
     kind = rows["rpc_type"].cast(pl.Enum(types)).to_physical().cast(pl.Int32)
@@ -119,9 +120,9 @@ def _same_as_before(columns: list[str]) -> pl.Expr:
     return (pl.all_horizontal(alike) & (pl.int_range(pl.len()) > 0)).alias("repeat")
 
 
-def _flags(types: list[str], chosen: tuple[str, ...]) -> Bools:
+def _flags(types: list[str], chosen: tuple[str, ...]) -> BoolArray:
     return np.array([*(name in chosen for name in types), False], dtype=np.bool)
 
 
-def _per_trace(frame: pl.DataFrame, traces: Ints) -> Ints:
+def _per_trace(frame: pl.DataFrame, traces: IntArray) -> IntArray:
     return np.bincount(frame["trace"].to_numpy(), minlength=len(traces))

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.callgraph.arrays import SEVERAL, Bools, Codes, Ints, agreed, distinct, find
+from tracekit.arrays import BoolArray, Int32Array, IntArray
+from tracekit.callgraph.arrays import SEVERAL, agreed, distinct, find
 from tracekit.callgraph.calls import Calls
 from tracekit.callgraph.ledger import Ledger
 from tracekit.callgraph.places import Places
@@ -26,9 +27,9 @@ class Tree:
         Calls between it and the top of its tree.
     """
 
-    parent: Ints
-    kept: Bools
-    depth: Codes
+    parent: IntArray
+    kept: BoolArray
+    depth: Int32Array
 
 
 def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
@@ -48,7 +49,7 @@ def by_path(calls: Calls, places: Places, ledger: Ledger) -> Tree:
     return tree
 
 
-def _below_first(tree: Tree, calls: Calls, places: Places) -> Bools:
+def _below_first(tree: Tree, calls: Calls, places: Places) -> BoolArray:
     """Whether calls hang in their trace's first tree: the one whose top is highest, then first."""
     top = np.arange(len(calls))
     for _ in range(int(tree.depth.max(initial=0))):
@@ -58,11 +59,11 @@ def _below_first(tree: Tree, calls: Calls, places: Places) -> Bools:
     order = np.lexsort((tops, places.depth[calls.place[tops]], trace[tops]))
     traces, at = np.unique(trace[tops[order]], return_index=True)
     first = tops[order][at]
-    below: Bools = top == first[np.searchsorted(traces, trace)]
+    below: BoolArray = top == first[np.searchsorted(traces, trace)]
     return below
 
 
-def _depth(parent: Ints) -> Codes:
+def _depth(parent: IntArray) -> Int32Array:
     """Calls above each one. Parents stand before their children."""
     depth = np.zeros(len(parent), dtype=np.int32)
     at = parent
@@ -73,7 +74,7 @@ def _depth(parent: Ints) -> Codes:
 
 
 def by_name(
-    calls: Calls, calls_on: Bools, places: Places, ledger: Ledger, *, move: bool = True
+    calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger, *, move: bool = True
 ) -> Tree:
     """Each call below one that its path and its upstream both point to.
 
@@ -109,15 +110,15 @@ class _Level:
         The calls in the order of their keys, which are made of place and downstream.
     """
 
-    held: Ints
-    calls: Ints
-    places: Ints
-    named: Ints
-    keys: Ints
+    held: IntArray
+    calls: IntArray
+    places: IntArray
+    named: IntArray
+    keys: IntArray
 
 
 class _Grower:
-    def __init__(self, calls: Calls, calls_on: Bools, places: Places, ledger: Ledger) -> None:
+    def __init__(self, calls: Calls, calls_on: BoolArray, places: Places, ledger: Ledger) -> None:
         self._calls, self._places, self._ledger = calls, places, ledger
         self._calls_on = calls_on
         self._trace = places.trace[calls.place]
@@ -138,7 +139,7 @@ class _Grower:
             self._hang(rest, above, self._grown[-1], move=move)
         self._grown.append(self._index(here[self.kept[here]]))
 
-    def _index(self, kept: Ints) -> _Level:
+    def _index(self, kept: IntArray) -> _Level:
         makers = kept[self._calls_on[kept]]
         place = self._calls.place[makers]
         keys = place * self._names + self._calls.downstream[makers] + 1
@@ -146,7 +147,7 @@ class _Grower:
         held = self._calls.place[kept]
         return _Level(held=held, calls=makers, places=place, named=makers[order], keys=keys[order])
 
-    def _hang(self, which: Ints, above: Ints, level: _Level, *, move: bool) -> None:
+    def _hang(self, which: IntArray, above: IntArray, level: _Level, *, move: bool) -> None:
         found, several = self._matching(which, above, level)
         self._ledger.note("ambiguous_parent", "first taken", self._trace[which[several]])
         self._attach(which[found >= 0], found[found >= 0])
@@ -156,7 +157,9 @@ class _Grower:
         self._ledger.note("orphan", "left out", self._trace[lost[~contradicts]])
         self._move(lost[contradicts], above[contradicts], move=move)
 
-    def _matching(self, which: Ints, above: Ints, level: _Level) -> tuple[Ints, Bools]:
+    def _matching(
+        self, which: IntArray, above: IntArray, level: _Level
+    ) -> tuple[IntArray, BoolArray]:
         """The call above that each one was made by, -1 for none; and whether there were others."""
         upstream = self._calls.upstream[which]
         found, several = self._named(above, upstream, level)
@@ -164,14 +167,16 @@ class _Grower:
         found = np.where((found < 0) & (upstream >= 0), unnamed, found)
         return np.where(upstream >= 0, found, self._only(above, level)), several & (upstream >= 0)
 
-    def _named(self, above: Ints, downstream: Codes, level: _Level) -> tuple[Ints, Bools]:
+    def _named(
+        self, above: IntArray, downstream: Int32Array, level: _Level
+    ) -> tuple[IntArray, BoolArray]:
         """The first kept call at a place that reaches a service, and whether more do."""
         wanted = above * self._names + downstream + 1
         at = find(level.keys, wanted)
         more = np.searchsorted(level.keys, wanted, side="right") - at > 1
         return np.where(at >= 0, _at(level.named, at), -1), more & (at >= 0)
 
-    def _only(self, above: Ints, level: _Level) -> Ints:
+    def _only(self, above: IntArray, level: _Level) -> IntArray:
         """The first kept call at a place, -1 unless all of them there reach the same service."""
         starts = find(level.places, above)
         groups = np.searchsorted(level.places, level.places)
@@ -181,7 +186,7 @@ class _Grower:
             (starts >= 0) & (_at(agree, starts) != SEVERAL), _at(level.calls, starts), -1
         )
 
-    def _move(self, which: Ints, above: Ints, *, move: bool) -> None:
+    def _move(self, which: IntArray, above: IntArray, *, move: bool) -> None:
         for level in reversed(self._grown[:-1]):
             if not (move and len(which)):
                 break
@@ -193,13 +198,13 @@ class _Grower:
             which, above = which[~fits], above[~fits]
         self._ledger.note("contradicts_parent", "left out", self._trace[which])
 
-    def _attach(self, which: Ints, parent: Ints) -> None:
+    def _attach(self, which: IntArray, parent: IntArray) -> None:
         self.parent[which] = parent
         self.kept[which] = True
         self.depth[which] = self.depth[parent] + 1
 
 
-def _at(values: Ints | Codes, index: Ints) -> Ints:
+def _at(values: IntArray | Int32Array, index: IntArray) -> IntArray:
     """``values[index]``, anything where the index is negative."""
     if not len(values):
         return np.full(len(index), -1, dtype=np.int64)

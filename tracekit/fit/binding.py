@@ -9,15 +9,13 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.fit.topology_file import Topologies
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology
-
-IntArray = NDArray[np.int64]
 
 NEEDED = ("instance_id", "node_ip", "cpu_list", "cpu_util")
 OPTIONAL = ("service", "time_ms", "load")

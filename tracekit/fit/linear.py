@@ -9,14 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.fit.how import How
 from tracekit.fit.uncertainty import standard_errors, wald_p_value
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Huber's constant: 95 % efficient where errors are normal (Huber 1981).
 HUBER = 1.345

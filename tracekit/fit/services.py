@@ -11,8 +11,8 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.fit.how import How
 from tracekit.fit.linear import Linear, fit_linear
 from tracekit.fit.table import COEFFICIENTS, Table
@@ -126,7 +126,7 @@ class _Fitter:
         return _known({**self._fallback(about, columns, pooled, pooled_row), "reason": reason})
 
     def _fallback(
-        self, about: Row, columns: NDArray[np.float64], pooled: Linear | None, pooled_row: Row
+        self, about: Row, columns: FloatArray, pooled: Linear | None, pooled_row: Row
     ) -> Row:
         """The pooled coefficients with the intercept that the service's own means give."""
         if pooled is None:
@@ -197,7 +197,7 @@ def _number(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def predictions(table: Table, fitted: Fitted) -> NDArray[np.float64]:
+def predictions(table: Table, fitted: Fitted) -> FloatArray:
     """What the fitted services foretell for the rows of the table, shape (rows,)."""
     slopes = fitted.services.select(table.coefficients).fill_null(0.0).to_numpy()
     own = fitted.services["b0"].to_numpy()[table.service]

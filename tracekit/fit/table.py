@@ -7,10 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 
 PRESSURES = ("cpu_sc", "cpu_ss")
 LOAD = "load"
@@ -89,7 +87,7 @@ def _numbered(names: pl.Series) -> IntArray:
     return (names.rank("dense") - 1).to_numpy().astype(np.int64)
 
 
-def service_means(table: Table, values: FloatArray, train: NDArray[np.bool_]) -> FloatArray:
+def service_means(table: Table, values: FloatArray, train: BoolArray) -> FloatArray:
     """Mean of ``values`` over each service's training rows, shape (services, ...); NaN if none."""
     count = len(table.services)
     many = np.bincount(table.service[train], minlength=count)

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.fit.how import How
 from tracekit.fit.linear import fit_linear
 from tracekit.fit.table import Table, service_means
@@ -77,11 +77,11 @@ def fit_totals(
     return {**found, **known, "verdict": verdict, "reason": reason}
 
 
-def _numbered(values: pl.Series) -> NDArray[np.int64]:
+def _numbered(values: pl.Series) -> IntArray:
     return (values.rank("dense") - 1).to_numpy().astype(np.int64)
 
 
-def _places(rows: pl.DataFrame, group: NDArray[np.int64], many: int) -> NDArray[np.int64]:
+def _places(rows: pl.DataFrame, group: IntArray, many: int) -> IntArray:
     """The host of each total: totals of one host at several times err together."""
     place = np.zeros(many, dtype=np.int64)
     place[group] = _numbered(rows["host"])

@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import fdtrc
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.fit.how import How
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 def standard_errors(  # noqa: PLR0917 - what one fit knows of itself

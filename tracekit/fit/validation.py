@@ -6,14 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.fit.how import How
 from tracekit.fit.linear import solve
 from tracekit.fit.table import Table, service_means
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 FOLDS = 5
 #: Columns of the comparison of models.
@@ -85,7 +82,7 @@ def validate_pooled(table: Table, fold: IntArray, how: How, folds: int = FOLDS) 
     return _held(missed, missed_constant, many)
 
 
-def deviations(table: Table, train: NDArray[np.bool_]) -> tuple[FloatArray, FloatArray]:
+def deviations(table: Table, train: BoolArray) -> tuple[FloatArray, FloatArray]:
     """Regressors and target less their service's means over the training rows."""
     columns = table.regressors - service_means(table, table.regressors, train)[table.service]
     return columns, table.target - service_means(table, table.target, train)[table.service]

@@ -5,11 +5,10 @@ from __future__ import annotations
 from typing import Any, Self
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, RegressorMixin, clone
 from sklearn.linear_model import LinearRegression
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray
 
 
 class WithinService(RegressorMixin, BaseEstimator):  # type: ignore[misc]

@@ -16,8 +16,8 @@ import numpy as np
 import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
-from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, UInt64Array
 from tracekit.store.arrow import arrow_array, arrow_strings
 from tracekit.store.folder import dimension_paths
 from tracekit.store.manifest import Manifest
@@ -72,9 +72,7 @@ def committed(folder: Path, entity: str, manifest: Manifest) -> Dimension:
     return Dimension(tuple(dimension_paths(folder, entity, count)), count)
 
 
-def extend(
-    dimension: Dimension, seen: pl.Series, aside: Path
-) -> tuple[Dimension, NDArray[np.int32]]:
+def extend(dimension: Dimension, seen: pl.Series, aside: Path) -> tuple[Dimension, Int32Array]:
     """Give new ids the next keys, in the order of their text so that any reading order agrees.
 
     Parameters
@@ -96,15 +94,13 @@ def extend(
     return Dimension((*dimension.parts, aside), count), keys
 
 
-def hashed(ids: pl.Series) -> NDArray[np.uint64]:
+def hashed(ids: pl.Series) -> UInt64Array:
     """A number for each id that depends on its text alone, shape (ids,)."""
     digests = b"".join(blake2b(one.encode(), digest_size=8).digest() for one in ids)
     return np.frombuffer(digests, dtype="<u8")
 
 
-def _known_keys(
-    dimension: Dimension, seen: pl.Series, hashes: NDArray[np.uint64]
-) -> NDArray[np.int32]:
+def _known_keys(dimension: Dimension, seen: pl.Series, hashes: UInt64Array) -> Int32Array:
     """The key of each id that the dimension has, -1 for the others, shape (ids,)."""
     keys = np.full(seen.len(), -1, dtype=np.int32)
     wanted = pl.DataFrame({"hash": hashes, "at": pl.int_range(seen.len(), eager=True)})
@@ -123,9 +119,7 @@ def _known_keys(
     return keys
 
 
-def write_part(
-    path: Path, keys: NDArray[np.int32], ids: pl.Series, hashes: NDArray[np.uint64]
-) -> None:
+def write_part(path: Path, keys: Int32Array, ids: pl.Series, hashes: UInt64Array) -> None:
     """Write ids and their keys; not yet in place, see ``coordinate``."""
     rows = pa.Table.from_arrays(
         [arrow_array(keys), arrow_strings(ids), arrow_array(hashes)], schema=SCHEMA

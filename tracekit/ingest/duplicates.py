@@ -5,25 +5,26 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tracekit.arrays import BoolArray, IntArray, UInt64Array
 
 
 @dataclass(frozen=True)
 class Duplicates:
     """Which of the sorted rows stay, which go, and the row that is kept in place of each."""
 
-    kept: NDArray[np.bool_]
-    gone: NDArray[np.int64]
-    first: NDArray[np.int64]
+    kept: BoolArray
+    gone: IntArray
+    first: IntArray
 
-    def among(self, places: NDArray[np.int64], rows: int) -> Duplicates:
+    def among(self, places: IntArray, rows: int) -> Duplicates:
         """The same, when what was looked at are but the rows at ``places`` of ``rows``."""
         kept = np.ones(rows, dtype=np.bool_)
         kept[places] = self.kept
         return Duplicates(kept, places[self.gone], places[self.first])
 
 
-def find_duplicates(words: NDArray[np.uint64]) -> Duplicates:
+def find_duplicates(words: UInt64Array) -> Duplicates:
     """The duplicates among rows in the order of their words, shape (words, rows)."""
     same = np.ones(words.shape[1], dtype=np.bool_)
     same[:1] = False
@@ -36,7 +37,7 @@ def find_duplicates(words: NDArray[np.uint64]) -> Duplicates:
     return Duplicates(~same, gone, first)
 
 
-def tied_places(word: NDArray[np.uint64]) -> NDArray[np.int64]:
+def tied_places(word: UInt64Array) -> IntArray:
     """The places in ascending words that have an equal beside them, shape (ties,)."""
     same = word[1:] == word[:-1]
     tied = np.zeros(word.size, dtype=np.bool_)

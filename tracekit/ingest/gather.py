@@ -8,13 +8,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, IntArray, UInt64Array
 from tracekit.jit import compiled
 
 
 @compiled
-def add_times(
-    word: NDArray[np.uint64], times: NDArray[np.int64], base: int, shift: np.uint64
-) -> None:
+def add_times(word: UInt64Array, times: IntArray, base: int, shift: np.uint64) -> None:
     """Put times, less ``base``, into words from bit ``shift`` on."""
     for at in range(word.size):
         word[at] |= np.uint64(times[at] - base) << shift
@@ -22,9 +21,9 @@ def add_times(
 
 @compiled
 def add_keys(
-    word: NDArray[np.uint64],
-    keys: NDArray[np.int32],
-    values: NDArray[np.int32],
+    word: UInt64Array,
+    keys: Int32Array,
+    values: Int32Array,
     base: int,
     shift: np.uint64,
 ) -> None:
@@ -37,7 +36,7 @@ def add_keys(
 
 
 @compiled
-def taken(values: NDArray[np.generic], rows: NDArray[np.int32]) -> NDArray[np.generic]:
+def taken(values: NDArray[np.generic], rows: Int32Array) -> NDArray[np.generic]:
     """The values at these places, shape (rows,)."""
     found = np.empty(rows.size, values.dtype)
     for at in range(rows.size):
@@ -46,9 +45,7 @@ def taken(values: NDArray[np.generic], rows: NDArray[np.int32]) -> NDArray[np.ge
 
 
 @compiled
-def taken_keys(
-    keys: NDArray[np.int32], values: NDArray[np.int32], rows: NDArray[np.int32]
-) -> NDArray[np.int32]:
+def taken_keys(keys: Int32Array, values: Int32Array, rows: Int32Array) -> Int32Array:
     """What ``keys`` has for the values at these places; the value -1 as in ``add_keys``."""
     found = np.empty(rows.size, np.int32)
     for at in range(rows.size):

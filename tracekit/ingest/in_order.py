@@ -12,6 +12,7 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray
 from tracekit.ingest.duplicates import Duplicates, find_duplicates, tied_places
 from tracekit.ingest.names import Keys
 from tracekit.ingest.walk import Walk
@@ -110,7 +111,7 @@ class InOrder:
 
         return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
 
-    def _equal(self, found: Duplicates) -> NDArray[np.bool_]:
+    def _equal(self, found: Duplicates) -> BoolArray:
         """Which rows that go equal the one that is kept; the columns in the word do anyway."""
         exact = np.ones(found.gone.size, dtype=np.bool_)
         gone, first = self._order[found.gone], self._order[found.first]
@@ -130,7 +131,7 @@ class InOrder:
         return arrow_strings(self._keys.texts(column).gather(places))
 
 
-def _same(left: NDArray[Any], right: NDArray[Any]) -> NDArray[np.bool_]:
+def _same(left: NDArray[Any], right: NDArray[Any]) -> BoolArray:
     same = left == right
     if left.dtype.kind == "f":
         same |= np.isnan(left) & np.isnan(right)

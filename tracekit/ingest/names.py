@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array
 from tracekit.read.plan import kind_of
 from tracekit.tables import Column
 
@@ -24,7 +24,7 @@ class Names:
     texts : for text columns, the texts in the order of their rank
     """
 
-    keys: NDArray[np.int32]
+    keys: Int32Array
     count: int
     texts: pl.Series | None = None
 
@@ -37,7 +37,7 @@ class Keys:
         # the last place is for NULL, whose key -1 counts from the end
         self._keys = {kind: np.append(n.keys, np.int32(-1)) for kind, n in names.items()}
 
-    def of(self, column: Column) -> NDArray[np.int32] | None:
+    def of(self, column: Column) -> Int32Array | None:
         """The store's key of each of the file's keys, the last one for NULL; None for numbers."""
         return self._keys[kind_of(column)] if column.kind in {"id", "text"} else None
 

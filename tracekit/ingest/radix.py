@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, UInt64Array
 from tracekit.jit import compiled
 
 _BYTE = np.uint64(0xFF)
 
 
 @compiled
-def sorted_by(
-    word: NDArray[np.uint64], order: NDArray[np.int32]
-) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def sorted_by(word: UInt64Array, order: Int32Array) -> tuple[UInt64Array, Int32Array]:
     """The words in ascending order, and ``order`` brought along; equal words stay as they are.
 
     A byte that is the same in all words costs no pass.

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, UInt64Array
 from tracekit.ingest.columns import Columns
 from tracekit.ingest.names import Keys
 from tracekit.ingest.words import PLAIN_ROWS, Packing, first_word, pack, sorted_columns, words_of
@@ -19,7 +20,7 @@ _CHUNK_ROWS = 1 << 17
 _SAMPLES = 1 << 16
 
 #: For each chunk the places of the rows of a range; None when all rows are in it.
-Inside = list[NDArray[np.int32]] | None
+Inside = list[Int32Array] | None
 
 
 class Walk:
@@ -60,7 +61,7 @@ class Walk:
 
     def range(
         self, packing: Packing, first: np.uint64 | None, last: np.uint64 | None
-    ) -> tuple[Inside, NDArray[np.uint64]]:
+    ) -> tuple[Inside, UInt64Array]:
         """The rows whose first word is in ``[first, last)``, and those words, shape (rows,)."""
         chunks = (self._first_word(packing, start, stop) for start, stop in self._chunks())
         if first is None and last is None:
@@ -88,7 +89,7 @@ class Walk:
         for start in range(0, self.rows, _CHUNK_ROWS):
             yield start, min(self.rows, start + _CHUNK_ROWS)
 
-    def _first_word(self, packing: Packing, start: int, stop: int) -> NDArray[np.uint64]:
+    def _first_word(self, packing: Packing, start: int, stop: int) -> UInt64Array:
         columns = {d.column.name: d.column for d in packing.first}
         values = {name: self._staged.read(name, start, stop) for name in columns}
         if self.rows > PLAIN_ROWS:

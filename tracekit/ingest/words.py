@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, UInt64Array
 from tracekit.ingest.names import Keys
 from tracekit.tables import Column, Table
 
@@ -73,7 +74,7 @@ def pack(columns: Sequence[Column], ranges: Mapping[str, tuple[int, int]]) -> Pa
     return Packing(tuple(digits), word + 1)
 
 
-def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> NDArray[np.uint64]:
+def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> UInt64Array:
     """The words of rows, shape (words, rows); ``values`` are the columns, with the store's keys."""
     rows = next(iter(values.values())).size
     words = np.zeros((packing.words, rows), dtype=np.uint64)
@@ -88,9 +89,7 @@ def words_of(packing: Packing, values: Mapping[str, NDArray[np.generic]]) -> NDA
     return words
 
 
-def first_word(
-    packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys
-) -> NDArray[np.uint64]:
+def first_word(packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys) -> UInt64Array:
     """The first word of rows, shape (rows,); ``values`` are the columns, with the file's keys.
 
     A compiled loop for each column, but where a number stands in the word.
@@ -109,21 +108,21 @@ def first_word(
     return word
 
 
-def digit_of(word: NDArray[np.uint64], digit: Digit) -> NDArray[np.generic]:
+def digit_of(word: UInt64Array, digit: Digit) -> NDArray[np.generic]:
     """The column that was put into the first word: times as int64, keys as int32."""
     mask = np.uint64((1 << digit.bits) - 1)
     whole = ((word >> np.uint64(digit.shift)) & mask).astype(np.int64) + digit.base
     return whole if digit.column.kind == "time" else whole.astype(np.int32)
 
 
-def _float_order(values: NDArray[np.generic]) -> NDArray[np.uint64]:
+def _float_order(values: NDArray[np.generic]) -> UInt64Array:
     """Integers in the order of the floats; NaN, which stands for NULL, first; -0 like 0."""
     bits = (values.astype(np.float64) + 0.0).view(np.uint64)
     ordered = np.where(bits & _SIGN, ~bits, bits | _SIGN)
     return np.where(np.isnan(values.astype(np.float64)), np.uint64(0), ordered)
 
 
-def order_of(words: NDArray[np.uint64]) -> NDArray[np.int32]:
+def order_of(words: UInt64Array) -> Int32Array:
     """The places of rows in ascending order of their words, equal ones as they came; (rows,)."""
     if words.shape[1] <= PLAIN_ROWS:
         return np.lexsort(words[::-1]).astype(np.int32)
@@ -135,7 +134,7 @@ def order_of(words: NDArray[np.uint64]) -> NDArray[np.int32]:
     return order
 
 
-def sorted_words(word: NDArray[np.uint64]) -> tuple[NDArray[np.uint64], NDArray[np.int32]]:
+def sorted_words(word: UInt64Array) -> tuple[UInt64Array, Int32Array]:
     """Words in ascending order, and the places they were at, equal ones as they came."""
     if word.size <= PLAIN_ROWS:
         order = np.argsort(word, kind="stable").astype(np.int32)

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 LEVEL = 0.95
 
 
-def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> NDArray[np.float64]:
+def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> FloatArray:
     """How often each replicate draws each unit, shape (replicates, units); rows sum to units."""
     drawn = np.zeros((replicates, units), dtype=np.float64)
     for at in range(replicates):
@@ -20,7 +21,7 @@ def resampling_matrix(rng: np.random.Generator, units: int, replicates: int) -> 
 
 def bootstrap_interval(
     totals: ArrayLike, weights: ArrayLike, drawn: ArrayLike, *, level: float = LEVEL
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Percentile intervals of ratios of sums, the units being drawn with replacement.
 
     A mean over nodes has totals x and weights 1; over the nodes of a group, both 0 outside it;

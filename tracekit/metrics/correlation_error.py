@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics import Metric
 from tracekit.metrics.effective_samples import MIN_BLOCKS
 
@@ -17,7 +18,7 @@ def correlation_error(
     means: tuple[ArrayLike, ArrayLike],
     variances: tuple[ArrayLike, ArrayLike],
     covariance: ArrayLike,
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """Standard error of ``atanh r``, by leaving out one block of time after the other.
 
     The samples inside a block stay together, so what is correlated within it is not counted
@@ -50,17 +51,17 @@ def correlation_error(
     return _jackknife(z, there)
 
 
-def _centred(value: NDArray[np.float64], count: NDArray[np.float64]) -> NDArray[np.float64]:
+def _centred(value: FloatArray, count: FloatArray) -> FloatArray:
     whole = np.maximum(count.sum(axis=-1, keepdims=True), 1)
     return np.asarray(value - (count * value).sum(axis=-1, keepdims=True) / whole)
 
 
 def _left_out(
-    count: NDArray[np.float64],
-    first: NDArray[np.float64],
-    second: NDArray[np.float64],
-    sums: list[NDArray[np.float64]],
-) -> NDArray[np.float64]:
+    count: FloatArray,
+    first: FloatArray,
+    second: FloatArray,
+    sums: list[FloatArray],
+) -> FloatArray:
     """Atanh r without each block; NaN where what is left is constant."""
     left = np.maximum(_others(count), 1)
     mean_first, mean_second = _others(count * first) / left, _others(count * second) / left
@@ -74,11 +75,11 @@ def _left_out(
     return np.asarray(np.arctanh(np.clip(r, -1 + _EDGE, 1 - _EDGE)))
 
 
-def _others(values: NDArray[np.float64]) -> NDArray[np.float64]:
+def _others(values: FloatArray) -> FloatArray:
     return np.asarray(values.sum(axis=-1, keepdims=True) - values)
 
 
-def _jackknife(z: NDArray[np.float64], there: NDArray[np.bool]) -> NDArray[np.float64]:
+def _jackknife(z: FloatArray, there: BoolArray) -> FloatArray:
     blocks = there.sum(axis=-1)
     some = np.maximum(blocks, 1)
     kept = np.where(there, z, 0.0)

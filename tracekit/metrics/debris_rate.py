@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def debris_rate(
-    used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = None
-) -> NDArray[np.float64]:
+def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = None) -> FloatArray:
     """D of each node: the mean over resources of ``1 - weight * min(used / total, 1)``.
 
     Parameters

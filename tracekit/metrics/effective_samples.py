@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 #: Fewer blocks than this say nothing about how block means vary.
@@ -13,7 +14,7 @@ MIN_BLOCKS = 4
 
 def effective_samples(
     block_mean: ArrayLike, block_var: ArrayLike, block_samples: ArrayLike
-) -> NDArray[np.float64]:
+) -> FloatArray:
     """How many independent samples would give the series' mean as exactly (batch means).
 
     With the series cut into blocks, the variance of its mean is read off the scatter of the block

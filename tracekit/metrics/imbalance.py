@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def imbalance(utilization_fraction: ArrayLike) -> NDArray[np.float64]:
+def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
     """Z of each node: the root of the summed squared deviations from the node's mean.
 
     As printed there is no 1/m under the root, although the source calls it a standard deviation;

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def overload(used: ArrayLike, total: ArrayLike) -> NDArray[np.float64]:
+def overload(used: ArrayLike, total: ArrayLike) -> FloatArray:
     """Use beyond capacity, summed over the nodes, as a share of the whole capacity.
 
     Parameters

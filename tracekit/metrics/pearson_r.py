@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 #: Below this much variation per sample a series counts as constant.
 CONSTANT_VARIANCE = 1e-18
 
 
-def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> NDArray[np.float64]:
+def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
     """Pearson's r over the last axis, two-pass, clipped to -1..1.
 
     Parameters

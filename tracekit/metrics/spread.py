@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def spread(utilization_fraction: ArrayLike) -> NDArray[np.float64]:
+def spread(utilization_fraction: ArrayLike) -> FloatArray:
     """Largest less smallest utilisation over the nodes, per resource.
 
     Parameters

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> NDArray[np.float64]:
+def theil_sen_slope(values: ArrayLike, time_h: ArrayLike) -> FloatArray:
     """Slope of each series, robust against outliers.
 
     Parameters

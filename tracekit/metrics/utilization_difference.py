@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 
 
-def utilization_difference(
-    cpu_fraction: ArrayLike, memory_fraction: ArrayLike
-) -> NDArray[np.float64]:
+def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:
     """G: the mean over the last axis of ``|cpu - memory|``.
 
     Parameters

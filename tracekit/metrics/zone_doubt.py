@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
+from tracekit.arrays import FloatArray
 from tracekit.metrics import Metric
 from tracekit.metrics.zone import HIGH_R, LOW_R
 
 
-def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> NDArray[np.float64]:
+def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:
     """Probability that the true correlation lies in another zone than ``r`` does.
 
     Fisher's z of the true correlation is taken to be Student-t around that of ``r``.

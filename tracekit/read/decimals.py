@@ -10,8 +10,8 @@ both, such as twenty digits or subnormal results, is not parsed here: the caller
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray, UInt8Array, UInt64Array
 from tracekit.jit import compiled
 from tracekit.read.instructions import as_double, high_product, leading_zeros
 
@@ -37,7 +37,7 @@ def _power_of_five(power: int) -> int:
     return value << shift if shift >= 0 else value >> -shift
 
 
-def _power_words() -> NDArray[np.uint64]:
+def _power_words() -> UInt64Array:
     powers = [_power_of_five(power) for power in range(_LEAST_POWER, _MOST_POWER + 1)]
     return np.array([[p >> 64 for p in powers], [p & (2**64 - 1) for p in powers]], dtype=np.uint64)
 
@@ -95,7 +95,7 @@ _TEN = np.uint64(10)
 
 
 @compiled
-def number_at(text: NDArray[np.uint8], start: int) -> tuple[float, int]:
+def number_at(text: UInt8Array, start: int) -> tuple[float, int]:
     """The number that starts at ``start``, and the place behind it.
 
     NaN when there is none, or none that can be read here. The text must go on behind the number
@@ -136,7 +136,7 @@ def number_at(text: NDArray[np.uint8], start: int) -> tuple[float, int]:
 
 
 @compiled
-def _leading_noughts(text: NDArray[np.uint8], begun: int) -> int:
+def _leading_noughts(text: UInt8Array, begun: int) -> int:
     at, noughts = begun, 0
     while text[at] == _ZERO or text[at] == _POINT:
         noughts += text[at] == _ZERO
@@ -148,7 +148,7 @@ _NO_EXPONENT = 1 << 20
 
 
 @compiled
-def _exponent_at(text: NDArray[np.uint8], start: int) -> tuple[int, int]:
+def _exponent_at(text: UInt8Array, start: int) -> tuple[int, int]:
     """The whole number behind an ``e``; one that is far too large when there is none."""
     at = start
     negative = text[at] == _MINUS
@@ -167,7 +167,7 @@ def _exponent_at(text: NDArray[np.uint8], start: int) -> tuple[int, int]:
 
 
 @compiled
-def numbers_in(text: NDArray[np.uint8], starts: NDArray[np.int64]) -> NDArray[np.float64]:
+def numbers_in(text: UInt8Array, starts: IntArray) -> FloatArray:
     """The number at each place of ``starts``, shape (n,); NaN where none can be read here."""
     values = np.empty(starts.size, dtype=np.float64)
     for n in range(starts.size):

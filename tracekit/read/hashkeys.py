@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array
 from tracekit.read.keys import coded
 from tracekit.read.keytable import (
     KeyTable,
@@ -41,7 +41,7 @@ class HashKeys:
         del self.table
         self.table = grown(arrays, ids, text_bytes)
 
-    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+    def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """The key of each name, -1 for NULL, shape (names,)."""
         distinct = names.drop_nulls().unique(maintain_order=True)
         texts = [name.encode() for name in distinct]

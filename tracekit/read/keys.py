@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Protocol
 
-import numpy as np
 import polars as pl
 import pyarrow as pa
-from numpy.typing import NDArray
+
+from tracekit.arrays import Int32Array
 
 
 class Keys(Protocol):
     """Gives int32 keys, 0, 1, 2, ... within each kind."""
 
-    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+    def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """The key of each name, -1 for NULL, shape (names,)."""
 
     def texts(self, kind: int) -> Iterator[pa.Array]:
@@ -27,7 +27,7 @@ class PlainKeys:
     def __init__(self, kinds: int) -> None:
         self._known: list[dict[str, int]] = [{} for _ in range(kinds)]
 
-    def encode(self, kind: int, names: pl.Series) -> NDArray[np.int32]:
+    def encode(self, kind: int, names: pl.Series) -> Int32Array:
         """The key of each name, -1 for NULL, shape (names,)."""
         known = self._known[kind]
         distinct = names.drop_nulls().unique(maintain_order=True)
@@ -40,9 +40,7 @@ class PlainKeys:
         yield names.to_arrow(compat_level=pl.CompatLevel.oldest())
 
 
-def coded(
-    names: pl.Series, distinct: pl.Series, keys: Sequence[int] | NDArray[np.int32]
-) -> NDArray[np.int32]:
+def coded(names: pl.Series, distinct: pl.Series, keys: Sequence[int] | Int32Array) -> Int32Array:
     """Each name's key, given those of the distinct names; -1 for NULL."""
     pairs = pl.DataFrame({"name": distinct, "key": pl.Series(keys, dtype=pl.Int32)})
     wanted = pl.DataFrame({"name": names})

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Int32Array, IntArray, UInt8Array, UInt64Array
 from tracekit.jit import compiled
 from tracekit.read.blocks import PADDING
 from tracekit.read.instructions import load_word
@@ -35,14 +36,14 @@ class KeyTable(NamedTuple):
     counts : by kind, the number of ids, int64
     """
 
-    slots: NDArray[np.int32]
-    hashes: NDArray[np.uint64]
-    starts: NDArray[np.int64]
-    text: NDArray[np.uint8]
-    kinds: NDArray[np.uint8]
-    numbers: NDArray[np.int32]
-    counts: NDArray[np.int64]
-    used: NDArray[np.int64]
+    slots: Int32Array
+    hashes: UInt64Array
+    starts: IntArray
+    text: UInt8Array
+    kinds: UInt8Array
+    numbers: Int32Array
+    counts: IntArray
+    used: IntArray
 
 
 def new_table(kinds: int, ids: int = 1 << 12, text_bytes: int = 1 << 18) -> KeyTable:
@@ -89,7 +90,7 @@ def _lengthen(arrays: list[NDArray[Any]], at: int, size: int, used: int) -> None
 
 
 @compiled
-def _place_all(slots: NDArray[np.int32], hashes: NDArray[np.uint64], known: int) -> None:
+def _place_all(slots: Int32Array, hashes: UInt64Array, known: int) -> None:
     mask = slots.size - 1
     for key in range(known):
         at = np.int64(hashes[key]) & mask
@@ -105,7 +106,7 @@ def _masked(word: np.uint64, size: int) -> np.uint64:
 
 
 @compiled
-def hash_of(text: NDArray[np.uint8], start: int, size: int, kind: int) -> np.uint64:
+def hash_of(text: UInt8Array, start: int, size: int, kind: int) -> np.uint64:
     """The hash of a text of that kind; ``text`` must go on for ``PADDING`` bytes."""
     left = np.uint64(size) * _MIX_A + np.uint64(kind)
     right = _MIX_B
@@ -126,9 +127,7 @@ def hash_of(text: NDArray[np.uint8], start: int, size: int, kind: int) -> np.uin
 
 
 @compiled
-def _same_text(
-    left: NDArray[np.uint8], at: int, right: NDArray[np.uint8], there: int, size: int
-) -> bool:
+def _same_text(left: UInt8Array, at: int, right: UInt8Array, there: int, size: int) -> bool:
     done = 0
     while done + 8 <= size:
         if load_word(left, at + done) != load_word(right, there + done):  # type: ignore[call-arg, arg-type]
@@ -143,11 +142,11 @@ def _same_text(
 
 @compiled
 def find(
-    slots: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    known: NDArray[np.uint8],
-    text: NDArray[np.uint8],
+    slots: Int32Array,
+    hashes: UInt64Array,
+    starts: IntArray,
+    known: UInt8Array,
+    text: UInt8Array,
     start: int,
     size: int,
     code: np.uint64,
@@ -171,15 +170,15 @@ def find(
 
 @compiled
 def add(
-    slots: NDArray[np.int32],
-    hashes: NDArray[np.uint64],
-    starts: NDArray[np.int64],
-    known: NDArray[np.uint8],
-    kinds: NDArray[np.uint8],
-    numbers: NDArray[np.int32],
-    counts: NDArray[np.int64],
-    used: NDArray[np.int64],
-    text: NDArray[np.uint8],
+    slots: Int32Array,
+    hashes: UInt64Array,
+    starts: IntArray,
+    known: UInt8Array,
+    kinds: UInt8Array,
+    numbers: Int32Array,
+    counts: IntArray,
+    used: IntArray,
+    text: UInt8Array,
     start: int,
     size: int,
     kind: int,
@@ -208,9 +207,7 @@ def add(
 
 
 @compiled
-def add_all(
-    table: KeyTable, text: NDArray[np.uint8], starts: NDArray[np.int64], kind: int
-) -> NDArray[np.int32]:
+def add_all(table: KeyTable, text: UInt8Array, starts: IntArray, kind: int) -> Int32Array:
     """The local keys of texts of one kind; ``starts`` has one more place than there are texts."""
     slots, hashes, begins, known, kinds, numbers, counts, used = table
     keys = np.empty(starts.size - 1, dtype=np.int32)
@@ -248,13 +245,13 @@ def add_unknown(table: KeyTable, spellings: list[str]) -> KeyTable:
     return table
 
 
-def padded(texts: list[bytes]) -> NDArray[np.uint8]:
+def padded(texts: list[bytes]) -> UInt8Array:
     """Texts one after another, and the bytes behind them that compiled loops may look at."""
     return np.frombuffer(b"".join([*texts, bytes(PADDING)]), dtype=np.uint8)
 
 
 @compiled
-def in_key_order(table: KeyTable, kind: int) -> NDArray[np.int32]:
+def in_key_order(table: KeyTable, kind: int) -> Int32Array:
     """The ids of one kind in the order of their local keys."""
     kinds, numbers = table.kinds, table.numbers
     ids = np.empty(table.counts[kind], dtype=np.int32)
@@ -265,9 +262,7 @@ def in_key_order(table: KeyTable, kind: int) -> NDArray[np.int32]:
 
 
 @compiled
-def gathered(
-    table: KeyTable, ids: NDArray[np.int32]
-) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+def gathered(table: KeyTable, ids: Int32Array) -> tuple[UInt8Array, IntArray]:
     """The texts of some ids: bytes and offsets."""
     starts, known = table.starts, table.text
     offsets = np.zeros(ids.size + 1, dtype=np.int64)

@@ -7,6 +7,7 @@ import functools
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray, UInt8Array
 from tracekit.read.limits import LINE_BYTES
 
 TEXT_SHOWN = 240
@@ -34,11 +35,11 @@ class Lines:
         self._width = width
 
     @functools.cached_property
-    def _bytes(self) -> NDArray[np.uint8]:
+    def _bytes(self) -> UInt8Array:
         return np.frombuffer(self.block, dtype=np.uint8)
 
     @functools.cached_property
-    def _ends(self) -> NDArray[np.int64]:
+    def _ends(self) -> IntArray:
         return np.flatnonzero(self._bytes == ord("\n"))
 
     @functools.cached_property
@@ -72,11 +73,11 @@ class Lines:
         faults[long[self._bytes[self._ends[long] - 1] == 0]] = _LENGTH
         return faults
 
-    def empty(self) -> NDArray[np.bool_]:
+    def empty(self) -> BoolArray:
         """Which lines have no text at all, shape (lines,)."""
         return np.asarray(np.diff(self._ends, prepend=-1) == 1)
 
-    def without(self, bad: NDArray[np.int64]) -> bytes:
+    def without(self, bad: IntArray) -> bytes:
         """The block without the lines at the given places."""
         kept = np.ones(len(self._ends), dtype=np.bool_)
         kept[bad] = False

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray, UInt8Array
 from tracekit.tables import Column, Table
 
 PASSED_OVER, TIME, NUMBER, NAME = 0, 1, 2, 3
@@ -28,13 +28,13 @@ class Fields(NamedTuple):
     least, usual_most : the smallest value allowed; the largest that is not counted
     """
 
-    what: NDArray[np.uint8]
-    place: NDArray[np.int64]
-    kind: NDArray[np.int64]
-    required: NDArray[np.bool_]
-    absent: NDArray[np.bool_]
-    least: NDArray[np.float64]
-    usual_most: NDArray[np.float64]
+    what: UInt8Array
+    place: IntArray
+    kind: IntArray
+    required: BoolArray
+    absent: BoolArray
+    least: FloatArray
+    usual_most: FloatArray
 
 
 @dataclass(frozen=True)

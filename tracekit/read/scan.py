@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, Int32Array, IntArray, UInt8Array
 from tracekit.jit import compiled
 from tracekit.read.blocks import PADDING
 from tracekit.read.decimals import number_at
@@ -35,19 +35,19 @@ class Rows(NamedTuple):
     guess : by field, how long its last name was, int64
     """
 
-    times: NDArray[np.int64]
-    numbers: NDArray[np.float64]
-    keys: NDArray[np.int32]
-    lines: NDArray[np.int64]
-    odd: NDArray[np.int64]
-    unknown: NDArray[np.int64]
-    above: NDArray[np.int64]
-    guess: NDArray[np.int64]
+    times: IntArray
+    numbers: FloatArray
+    keys: Int32Array
+    lines: IntArray
+    odd: IntArray
+    unknown: IntArray
+    above: IntArray
+    guess: IntArray
 
 
 @compiled
 def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of it costs more than all
-    text: NDArray[np.uint8], start: int, line: int, fields: Fields, table: KeyTable, rows: Rows
+    text: UInt8Array, start: int, line: int, fields: Fields, table: KeyTable, rows: Rows
 ) -> tuple[int, int, int, int, int]:
     """Walk over lines from ``start`` until the text, the room for rows or that for keys ends.
 
@@ -140,7 +140,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of
 
 
 @compiled
-def _plain_end(text: NDArray[np.uint8], at: int) -> int:
+def _plain_end(text: UInt8Array, at: int) -> int:
     """Where the plain ASCII from ``at`` on ends: at a comma, a line end, or a byte out of place."""
     while True:
         byte = text[at]
@@ -150,14 +150,14 @@ def _plain_end(text: NDArray[np.uint8], at: int) -> int:
 
 
 @compiled
-def _line_end(text: NDArray[np.uint8], at: int) -> int:
+def _line_end(text: UInt8Array, at: int) -> int:
     while text[at] != _END:
         at += 1
     return at
 
 
 @compiled
-def _whole_at(text: NDArray[np.uint8], start: int) -> tuple[int, int]:
+def _whole_at(text: UInt8Array, start: int) -> tuple[int, int]:
     """The whole number at ``start``, and its end; the smallest of all when there is none."""
     at, value = start, 0
     while True:

@@ -9,6 +9,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.read.blocks import PADDING
 from tracekit.read.coded import LINE, CodedRows, code, in_line_order
 from tracekit.read.hashkeys import HashKeys
@@ -42,7 +43,7 @@ class Scanner:
         text = np.frombuffer(block, dtype=np.uint8)
         at, line, why = 0, first_line, SHORT_OF_KEYS
         good: list[CodedRows] = []
-        odd: list[NDArray[np.int64]] = []
+        odd: list[IntArray] = []
         while why != DONE:
             before = at
             why, at, line, rows, odds = scan(
@@ -67,7 +68,7 @@ class Scanner:
                 columns[column.name] = values[at, :count].copy()
         return CodedRows(columns, no_rejects())
 
-    def _whole(self, block: bytes, good: list[CodedRows], odd: NDArray[np.int64]) -> CodedRows:
+    def _whole(self, block: bytes, good: list[CodedRows], odd: IntArray) -> CodedRows:
         if not odd.size and len(good) == 1:
             return good[0]
         parts, rejects = good, no_rejects()
@@ -76,7 +77,7 @@ class Scanner:
             parts, rejects = [*good, careful], careful.rejects
         return CodedRows(in_line_order(parts), rejects)
 
-    def _careful_rows(self, block: bytes, odd: NDArray[np.int64]) -> CodedRows:
+    def _careful_rows(self, block: bytes, odd: IntArray) -> CodedRows:
         if odd.shape[1] == block.count(b"\n"):
             lines = block[: len(block) - PADDING]
         else:

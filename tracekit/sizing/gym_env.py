@@ -15,7 +15,8 @@ from gymnasium.vector import AutoresetMode, VectorEnv
 from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
-from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
 from tracekit.sizing.room import INFEASIBLE
@@ -27,7 +28,7 @@ from tracekit.sizing.world import CYCLES_SEEN
 
 #: Cycles of an episode.
 STEPS = 64
-State = NDArray[np.float32]
+State = Float32Array
 
 
 def _observations() -> Any:
@@ -119,7 +120,7 @@ class SizingEnv(gymnasium.Env[State, np.int64]):
         }
 
 
-class SizingVectorEnv(VectorEnv[NDArray[np.float32], IntArray, NDArray[Any]]):
+class SizingVectorEnv(VectorEnv[Float32Array, IntArray, NDArray[Any]]):
     """Every container of a set, each with its own action.
 
     A step runs to the next end of any container's cycle. ``info['due']`` says whose: they have a

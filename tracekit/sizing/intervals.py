@@ -6,16 +6,16 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 from scipy.stats import t as student
 
+from tracekit.arrays import FloatArray
 from tracekit.sizing.measures import MEASURES
 
 LEVEL = 0.95
 AGENT = "ddqn"
 
 
-def interval(values: NDArray[np.float64]) -> tuple[float, float | None, float | None]:
+def interval(values: FloatArray) -> tuple[float, float | None, float | None]:
     """Mean and its 95 % interval by Student's t over seeds; no interval from one seed."""
     mean = float(values.mean())
     if len(values) < 2:

@@ -8,12 +8,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 
 #: Channels of a cycle's state.
 CHANNELS = 20

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray, State, World
+from tracekit.sizing.kernels import State, World
 
 #: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.
 UPSTREAM, OWN = 6, 14

@@ -13,7 +13,7 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from tracekit import parameters
-from tracekit.sizing.kernels import FloatArray
+from tracekit.arrays import FloatArray
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet

@@ -10,10 +10,10 @@ import polars as pl
 from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.callgraph.export import CHAINS, simulation_frames
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.sizing.kernels import FloatArray, IntArray
 from tracekit.sizing.simset import SimulationSet
 from tracekit.store.folder import open_store
 

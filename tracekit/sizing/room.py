@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray, State, World
+from tracekit.sizing.kernels import State, World
 
 KEPT, RESIZED, MOVED, INFEASIBLE = range(4)
 #: Room that rounding may eat of a node.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.sizing.kernels import FloatArray, IntArray
 
 #: Containers in the study's test set.
 TEST_CONTAINERS = 170

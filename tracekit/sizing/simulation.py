@@ -8,11 +8,11 @@ Containers are due at times of their own, since an overflow shifts all later cyc
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.sizing import periods, room
-from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
+from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.room import INFEASIBLE, KEPT, MOVED
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
@@ -80,7 +80,7 @@ class Simulation:
                 )
             room.put(self.arrays, at, node, 1.0, 1.0)
 
-    def state(self, containers: IntArray) -> NDArray[np.float32]:
+    def state(self, containers: IntArray) -> Float32Array:
         """What the agent sees of these containers, shape (containers, 20, 8): eqs 5-8."""
         return self.arrays.history[containers].astype(np.float32)
 

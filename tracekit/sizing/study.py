@@ -11,13 +11,13 @@ import numpy as np
 import polars as pl
 
 from tracekit import parameters
+from tracekit.arrays import BoolArray
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.chosen import chosen_containers, series_of
 from tracekit.sizing.intervals import differences, summary
-from tracekit.sizing.kernels import BoolArray
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.moving import training_frame
 from tracekit.sizing.network.weights import Model

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.simulation import Simulation
 
 
@@ -55,7 +54,7 @@ class View:
         begin = self.simulation.start + since
         return self.simulation.arrays.limits[:, begin : self.simulation.now]
 
-    def state(self) -> NDArray[np.float32]:
+    def state(self) -> Float32Array:
         """The agent's state of the containers due, shape (due, 20, 8)."""
         return self.simulation.state(self.due)
 

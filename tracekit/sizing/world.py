@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.errors import TracekitError
-from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, State, World
+from tracekit.sizing.kernels import CHANNELS, State, World
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 

@@ -13,10 +13,12 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray
+
 _MOST_TEXT_BYTES = 2**31 - 1
 
 
-def arrow_array(values: NDArray[np.generic], absent: NDArray[np.bool_] | None = None) -> pa.Array:
+def arrow_array(values: NDArray[np.generic], absent: BoolArray | None = None) -> pa.Array:
     """A numpy array as Arrow array, without a copy; NULL where ``absent``."""
     validity = None
     if absent is not None and absent.any():

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.synth import shapes
-from tracekit.synth.arrays import Bools, Floats
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 
@@ -17,7 +17,7 @@ BURST_DECAY = (1.0, 0.45, 0.15)
 BURST_FACTORS = (2.2, 9.0)
 
 
-def service_activity(preset: Preset, seeds: Seeds, *, steady: Bools) -> Floats:
+def service_activity(preset: Preset, seeds: Seeds, *, steady: BoolArray) -> FloatArray:
     """Call rate relative to its mean over the trace, shape (services, minutes), all positive.
 
     ``steady``, shape (services,), marks services without bursts.
@@ -33,7 +33,7 @@ def service_activity(preset: Preset, seeds: Seeds, *, steady: Bools) -> Floats:
     return np.asarray(activity / activity.mean(axis=1, keepdims=True))
 
 
-def _bursts(rng: np.random.Generator, preset: Preset, steady: Bools) -> Floats:
+def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> FloatArray:
     factor = np.ones((preset.services, preset.minutes))
     bursty = (shapes.strata(rng, preset.services) < BURSTY_SHARE) & ~steady
     low, high = np.log(BURST_FACTORS)

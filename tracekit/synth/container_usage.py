@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.arrays import Bools, Floats, Ints
 from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, STEPS_PER_MINUTE
 from tracekit.synth.rates import calls_in_minute
 from tracekit.synth.services import NOISE_SD
@@ -31,9 +31,9 @@ class UsageHour:
     """Printed values of one hour; arrays of shape (containers, steps of the hour)."""
 
     number: int
-    cpu_fraction: Floats
-    memory_fraction: Floats
-    present: Bools
+    cpu_fraction: FloatArray
+    memory_fraction: FloatArray
+    present: BoolArray
 
     @property
     def rows(self) -> int:
@@ -50,8 +50,8 @@ class UsageHour:
 class NoiseState:
     """Where the noise of CPU and memory stands, arrays of shape (containers,)."""
 
-    cpu: Floats
-    memory: Floats
+    cpu: FloatArray
+    memory: FloatArray
 
 
 def usage_hours(world: World) -> Iterator[UsageHour]:
@@ -97,12 +97,12 @@ def usage_hour(world: World, number: int, state: NoiseState) -> UsageHour:
     )
 
 
-def _grid(world: World) -> Floats:
+def _grid(world: World) -> FloatArray:
     fine = world.seeds.stream("cpu grid").random(world.preset.services) < FINE_GRID_SHARE
     return np.where(fine[world.containers.service], CPU_GRIDS[1], CPU_GRIDS[0])
 
 
-def _cpu_demand(world: World, steps: Ints) -> Floats:
+def _cpu_demand(world: World, steps: IntArray) -> FloatArray:
     """CPU before noise: an idle part, and a part proportional to the calls of the minute.
 
     A sample at time t belongs to the minute that ends at or after t.
@@ -118,7 +118,7 @@ def _cpu_demand(world: World, steps: Ints) -> Floats:
     return demand
 
 
-def _walk(rng: np.random.Generator, state: Floats, keep: float) -> Floats:
+def _walk(rng: np.random.Generator, state: FloatArray, keep: float) -> FloatArray:
     """An hour of AR(1) noise that goes on from ``state``, shape (steps, containers)."""
     out = rng.standard_normal((STEPS_PER_HOUR, len(state)))
     out *= np.sqrt(1 - keep**2)
@@ -128,7 +128,7 @@ def _walk(rng: np.random.Generator, state: Floats, keep: float) -> Floats:
     return out
 
 
-def _factor(walk: Floats, sd: float) -> Floats:
+def _factor(walk: FloatArray, sd: float) -> FloatArray:
     """1 plus bounded noise of a standard deviation, shape (containers, steps)."""
     limit = shapes.BOUND
     walk /= limit
@@ -140,7 +140,7 @@ def _factor(walk: Floats, sd: float) -> Floats:
     return factor
 
 
-def _add_spikes(rng: np.random.Generator, cpu: Floats) -> None:
+def _add_spikes(rng: np.random.Generator, cpu: FloatArray) -> None:
     """Raise a few samples, the less the closer they are to 1."""
     count = rng.binomial(cpu.size, SPIKE_SHARE)
     at = rng.integers(cpu.size, size=count)
@@ -151,7 +151,7 @@ def _add_spikes(rng: np.random.Generator, cpu: Floats) -> None:
     values[at] *= 1 + sizes[::-1][last] * np.clip(1 - values[at], 0, 1)
 
 
-def _put_on_grid(rng: np.random.Generator, cpu: Floats, grid: Floats) -> None:
+def _put_on_grid(rng: np.random.Generator, cpu: FloatArray, grid: FloatArray) -> None:
     cpu *= grid
     np.rint(cpu, out=cpu)
     np.maximum(cpu, 1, out=cpu)
@@ -168,7 +168,7 @@ def usage_blocks(world: World, hour: UsageHour) -> Iterator[pl.DataFrame]:
         yield _block(world, hour, order[start : start + size])
 
 
-def _block(world: World, hour: UsageHour, members: Ints) -> pl.DataFrame:
+def _block(world: World, hour: UsageHour, members: IntArray) -> pl.DataFrame:
     steps = hour.present.shape[1]
     present = hour.present[members].T.ravel()
     container = np.tile(members, steps)[present]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Ints
+from tracekit.arrays import IntArray
 
 #: 2020-06-12 01:00:00 UTC, the start of the real trace, which its trace ids give away.
 EPOCH_MS = 1_591_923_600_000
@@ -17,7 +17,7 @@ def hashes(rng: np.random.Generator, count: int) -> pl.Series:
     return pl.Series([digits[at : at + 64] for at in range(0, 64 * count, 64)], dtype=pl.String)
 
 
-def trace_ids(rng: np.random.Generator, born_ms: Ints) -> pl.Series:
+def trace_ids(rng: np.random.Generator, born_ms: IntArray) -> pl.Series:
     """Trace ids of 30 hex digits; digits 9 to 21 are the birth of the trace in epoch ms."""
     digits = rng.bytes(6 * len(born_ms)).hex()
     return pl.Series(

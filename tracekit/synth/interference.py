@@ -12,7 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.world import CONTAINER_CPU_CORES, NODE_CPU_CORES, World
 from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.pressure import Bound, pressure
@@ -42,13 +42,13 @@ class Planted:
     room: Room
     bound: Bound
     cpu_list: tuple[str, ...]
-    k1: Floats
-    k2: Floats
-    b0: Floats
-    profile: Floats
-    cpu_sc: Floats
-    cpu_ss: Floats
-    cpu_util: Floats
+    k1: FloatArray
+    k2: FloatArray
+    b0: FloatArray
+    profile: FloatArray
+    cpu_sc: FloatArray
+    cpu_ss: FloatArray
+    cpu_util: FloatArray
 
 
 def plant(world: World) -> Planted:
@@ -82,12 +82,12 @@ def plant(world: World) -> Planted:
     )
 
 
-def _seats(world: World, rng: np.random.Generator) -> list[Ints]:
+def _seats(world: World, rng: np.random.Generator) -> list[IntArray]:
     """The vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
     topology = linux_numbering(NODE_CPU_CORES, SOCKETS)
     node = world.containers.node
     count = np.bincount(node, minlength=world.preset.nodes)
-    lists: list[Ints] = [np.empty(0, dtype=np.int64)] * len(node)
+    lists: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(node)
     order = np.argsort(node, kind="stable")
     starts = np.searchsorted(node[order], np.arange(world.preset.nodes + 1))
     for at in range(world.preset.nodes):
@@ -105,8 +105,8 @@ def _seats(world: World, rng: np.random.Generator) -> list[Ints]:
 
 
 def _settled(  # noqa: PLR0917 - the model, in its order
-    room: Room, bound: Bound, service: Ints, b0: Floats, k1: Floats, k2: Floats
-) -> tuple[Floats, Floats, Floats]:
+    room: Room, bound: Bound, service: IntArray, b0: FloatArray, k1: FloatArray, k2: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Profiles that agree with the pressure they make: the fixed point, as k1 + k2 < 1."""
     profile = b0.copy()
     core = socket = np.zeros(bound.instances)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.arrays import Floats, Ints
 from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
@@ -41,17 +41,17 @@ class NodePlan:
     """
 
     zones: list[str]
-    pearson_r: Floats
-    above_one_step: Ints
+    pearson_r: FloatArray
+    above_one_step: IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
 class NodeBlock:
     """Printed values of a group of nodes; arrays of shape (members, steps)."""
 
-    members: Ints
-    cpu_fraction: Floats
-    memory_fraction: Floats
+    members: IntArray
+    cpu_fraction: FloatArray
+    memory_fraction: FloatArray
 
 
 def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
@@ -95,7 +95,7 @@ def _zones(rng: np.random.Generator, count: int) -> list[str]:
 
 
 def node_blocks(
-    world: World, plan: NodePlan, cpu_below: Floats, memory_below: Floats
+    world: World, plan: NodePlan, cpu_below: FloatArray, memory_below: FloatArray
 ) -> Iterator[NodeBlock]:
     """The nodes' series, a group of nodes at a time, in random order.
 
@@ -119,8 +119,8 @@ def node_blocks(
 
 
 def _cpu(
-    world: World, plan: NodePlan, rng: np.random.Generator, members: Ints, below: Floats
-) -> Floats:
+    world: World, plan: NodePlan, rng: np.random.Generator, members: IntArray, below: FloatArray
+) -> FloatArray:
     """Containers' use plus that of everything else on the node, which is always positive."""
     level = world.nodes.cpu_level[members]
     others = np.maximum(level - below.mean(axis=1), 0.3 * level)
@@ -135,7 +135,9 @@ def _cpu(
     return np.asarray(cpu)
 
 
-def _memory_swing(rng: np.random.Generator, pearson_r: Floats, cpu: Floats, room: Floats) -> Floats:
+def _memory_swing(
+    rng: np.random.Generator, pearson_r: FloatArray, cpu: FloatArray, room: FloatArray
+) -> FloatArray:
     """Memory around its mean whose sample correlation with ``cpu`` is the planted r, to rounding.
 
     With c the standardised CPU and e noise made orthogonal to it, r c + sqrt(1 - r^2) e has unit
@@ -151,7 +153,7 @@ def _memory_swing(rng: np.random.Generator, pearson_r: Floats, cpu: Floats, room
     return np.asarray(np.where(np.isnan(pearson_r), 0.0, spread)[:, None] * shape)
 
 
-def _standardised(series: Floats) -> Floats:
+def _standardised(series: FloatArray) -> FloatArray:
     centred = series - series.mean(axis=1, keepdims=True)
     return np.asarray(centred / np.sqrt((centred**2).mean(axis=1, keepdims=True)))
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.synth.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 
 
-def place(rng: np.random.Generator, sizes: Ints, wanted: Floats) -> tuple[Ints, Ints]:
+def place(
+    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray
+) -> tuple[IntArray, IntArray]:
     """Spread services over nodes, near-evenly, no service twice on a node unless it must.
 
     Parameters
@@ -34,7 +36,7 @@ def place(rng: np.random.Generator, sizes: Ints, wanted: Floats) -> tuple[Ints, 
     return np.concatenate(services), np.concatenate(nodes)
 
 
-def wanted_containers(rng: np.random.Generator, cpu_level: Floats, mean: float) -> Floats:
+def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:
     """How many containers each node should get, shape (nodes,).
 
     Busy nodes get some more, nearly idle ones at most two: what runs there must fit their use.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.presets import MINUTES_PER_RATE_FILE, STEPS_PER_MINUTE
 from tracekit.synth.services import METRIC_PAIRS, MIRRORED_PAIRS
 from tracekit.synth.world import World
@@ -19,7 +19,7 @@ LOAD_NOISE_SD = 0.02
 _PAIRS = tuple(PAIR_FACTORS)
 
 
-def calls_in_minute(world: World, minute: int) -> Floats:
+def calls_in_minute(world: World, minute: int) -> FloatArray:
     """Calls each container answers in the minute that ends at ``minute``, shape (containers,).
 
     Whole numbers: the trace prints them divided by 60.
@@ -59,12 +59,12 @@ def row_count(world: World, number: int) -> int:
     return int((2 * pairs[kinds] * present).sum())
 
 
-def _first_minutes(world: World) -> Ints:
+def _first_minutes(world: World) -> IntArray:
     return -(-world.containers.first_step // STEPS_PER_MINUTE)
 
 
 def _block(
-    world: World, rng: np.random.Generator, members: Ints, minutes: range, calls: Floats
+    world: World, rng: np.random.Generator, members: IntArray, minutes: range, calls: FloatArray
 ) -> pl.DataFrame:
     kinds = world.services.kinds[world.containers.service[members]]
     parts = []
@@ -96,10 +96,10 @@ def _block(
 def _pair_rows(
     world: World,
     rng: np.random.Generator,
-    chosen: Ints,
-    counts: Floats,
+    chosen: IntArray,
+    counts: FloatArray,
     pair: str,
-) -> tuple[Ints, Ints, Ints, Floats]:
+) -> tuple[IntArray, IntArray, IntArray, FloatArray]:
     """Both metrics of a pair: container, minute of the file, metric and value of each row."""
     service = world.containers.service[chosen]
     rate = counts / 60

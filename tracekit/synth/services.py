@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.arrays import Bools, Floats, Ints
 from tracekit.synth.ids import hashes
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
@@ -51,15 +51,15 @@ class Services:
     """
 
     ids: pl.Series
-    sizes: Ints
-    kinds: Ints
-    cpu_fraction: Floats
-    memory_fraction: Floats
-    rate_per_s: Floats
-    latency_ms: Floats
-    fit_share: Floats
-    negative: Bools
-    mirrored: Bools
+    sizes: IntArray
+    kinds: IntArray
+    cpu_fraction: FloatArray
+    memory_fraction: FloatArray
+    rate_per_s: FloatArray
+    latency_ms: FloatArray
+    fit_share: FloatArray
+    negative: BoolArray
+    mirrored: BoolArray
 
     @property
     def kind_names(self) -> list[str]:
@@ -90,7 +90,7 @@ def make_services(preset: Preset, seeds: Seeds) -> Services:
     )
 
 
-def service_sizes(rng: np.random.Generator, services: int, containers: int, cap: int) -> Ints:
+def service_sizes(rng: np.random.Generator, services: int, containers: int, cap: int) -> IntArray:
     """Containers of each service: heavy-tailed, 1..cap, with the sum ``containers``."""
     weight = np.exp(shapes.SERVICE_SIZE_SIGMA * shapes.normal(shapes.strata(rng, services)))
     low, high = 0.0, float(containers) / weight.min()
@@ -99,20 +99,20 @@ def service_sizes(rng: np.random.Generator, services: int, containers: int, cap:
         full = np.minimum(middle * weight, cap - 1).sum() >= containers - services
         low, high = (low, middle) if full else (middle, high)
     wanted = np.minimum(high * weight, cap - 1)
-    sizes: Ints = 1 + np.floor(wanted + 1e-9).astype(np.int64)
+    sizes: IntArray = 1 + np.floor(wanted + 1e-9).astype(np.int64)
     missing = containers - int(sizes.sum())
     most = np.argsort(np.where(sizes < cap, np.floor(wanted) - wanted, 1), kind="stable")
     sizes[most[:missing]] += 1
     return sizes
 
 
-def _kinds(rng: np.random.Generator, preset: Preset) -> Ints:
+def _kinds(rng: np.random.Generator, preset: Preset) -> IntArray:
     edges = np.cumsum(preset.kind_shares)
     drawn = np.searchsorted(edges, shapes.strata(rng, preset.services), side="right")
     return np.minimum(drawn, len(edges) - 1).astype(np.int64)
 
 
-def _usage_levels(rng: np.random.Generator, sizes: Ints) -> tuple[Floats, Floats]:
+def _usage_levels(rng: np.random.Generator, sizes: IntArray) -> tuple[FloatArray, FloatArray]:
     """CPU and memory levels, so that containers, not services, follow the real distribution."""
     rank = rng.standard_normal(len(sizes))
     other = 0.35 * rank + np.sqrt(1 - 0.35**2) * rng.standard_normal(len(sizes))
@@ -123,7 +123,7 @@ def _usage_levels(rng: np.random.Generator, sizes: Ints) -> tuple[Floats, Floats
     return cpu, memory
 
 
-def _weighted_ranks(score: Floats, weight: Ints) -> Floats:
+def _weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
     """The middle of each entry's stretch of 0..1 when entries of that weight stand in order."""
     order = np.argsort(score, kind="stable")
     ends = np.cumsum(weight[order]) / weight.sum()

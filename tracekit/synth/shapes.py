@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from tracekit.synth.arrays import Floats
+from tracekit.arrays import FloatArray
 
 #: Beijing time of day at which the trace starts, in hours.
 START_HOUR = 9.0
@@ -30,27 +30,27 @@ SERVICE_SIZE_SIGMA = 1.343
 BOUND = 2.5
 
 
-def strata(rng: np.random.Generator, count: int) -> Floats:
+def strata(rng: np.random.Generator, count: int) -> FloatArray:
     """Evenly spaced probabilities in random order, shape (count,): a sample without luck in it."""
     return (rng.permutation(count) + 0.5) / count
 
 
-def normal(probability: Floats) -> Floats:
+def normal(probability: FloatArray) -> FloatArray:
     """Quantiles of the standard normal distribution."""
     return np.asarray(special.ndtri(probability))
 
 
-def beta(probability: Floats, a: float, b: float) -> Floats:
+def beta(probability: FloatArray, a: float, b: float) -> FloatArray:
     """Quantiles of the Beta(a, b) distribution."""
     return np.asarray(special.betaincinv(a, b, probability))
 
 
-def bounded(noise: Floats, limit: float = BOUND) -> Floats:
+def bounded(noise: FloatArray, limit: float = BOUND) -> FloatArray:
     """Noise bent so that it stays within ``limit`` standard deviations."""
     return limit * np.tanh(noise / limit)
 
 
-def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: float) -> Floats:
+def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: float) -> FloatArray:
     """AR(1) noise of unit variance along the second axis, shape (rows, columns)."""
     noise = rng.standard_normal((columns, rows))
     noise[1:] *= np.sqrt(1 - keep**2)
@@ -59,7 +59,7 @@ def autoregressive(rng: np.random.Generator, rows: int, columns: int, keep: floa
     return np.ascontiguousarray(noise.T)
 
 
-def daily(hour: Floats) -> Floats:
+def daily(hour: FloatArray) -> FloatArray:
     """The daily curve, within -1..1, of the time of day in hours: highest at 16, calm at night.
 
     The real call files are largest for 15:40 to 17:20.

@@ -10,8 +10,8 @@ from typing import Protocol
 
 import polars as pl
 
+from tracekit.arrays import IntArray
 from tracekit.synth import layout
-from tracekit.synth.arrays import Ints
 from tracekit.synth.calls.directory import make_directory
 from tracekit.synth.calls.records import CallPart, CallWorld, call_parts
 from tracekit.synth.container_usage import NoiseState, usage_blocks, usage_hour
@@ -117,7 +117,7 @@ class CallTask:
 
     first: int
     archives: int
-    starts: Sequence[Ints]
+    starts: Sequence[IntArray]
 
     @property
     def name(self) -> str:

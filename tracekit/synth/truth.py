@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Bools, Floats, Ints
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.presets import STEP_MS
@@ -36,10 +36,10 @@ class HourSums:
     """
 
     first_step: int
-    sums: Floats
-    peaks: Floats
-    node_cpu_fraction: Floats
-    node_memory_peak_fraction: Floats
+    sums: FloatArray
+    peaks: FloatArray
+    node_cpu_fraction: FloatArray
+    node_memory_peak_fraction: FloatArray
 
 
 def hour_sums(world: World, hour: UsageHour) -> HourSums:
@@ -61,7 +61,7 @@ def hour_sums(world: World, hour: UsageHour) -> HourSums:
     )
 
 
-def _by_node(node: Ints, nodes: int, usage: Floats) -> Floats:
+def _by_node(node: IntArray, nodes: int, usage: FloatArray) -> FloatArray:
     total = np.zeros((nodes, usage.shape[1]))
     np.add.at(total, node, usage)
     return total
@@ -139,9 +139,9 @@ class _Series:
     """One resource of a group of nodes, shape (nodes, steps)."""
 
     name: str
-    values: Floats
+    values: FloatArray
 
-    def columns(self) -> dict[str, Floats]:
+    def columns(self) -> dict[str, FloatArray]:
         return {
             f"{self.name}_mean": self.values.mean(axis=1),
             f"{self.name}_median": np.median(self.values, axis=1),
@@ -173,7 +173,7 @@ def node_rows(world: World, plan: NodePlan, block: NodeBlock) -> pl.DataFrame:
     )
 
 
-def _positive(steps: Ints) -> Bools:
+def _positive(steps: IntArray) -> BoolArray:
     return np.asarray(steps >= 0)
 
 

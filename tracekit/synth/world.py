@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.activity import service_activity
-from tracekit.synth.arrays import Floats, Ints
 from tracekit.synth.ids import hashes
 from tracekit.synth.placement import place, wanted_containers
 from tracekit.synth.presets import Preset
@@ -33,12 +33,12 @@ class Containers:
     """What is planted about each container; arrays of shape (containers,)."""
 
     ids: pl.Series
-    service: Ints
-    node: Ints
-    cpu_level: Floats
-    memory_level: Floats
-    rate_share: Floats
-    first_step: Ints
+    service: IntArray
+    node: IntArray
+    cpu_level: FloatArray
+    memory_level: FloatArray
+    rate_share: FloatArray
+    first_step: IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,8 +46,8 @@ class Nodes:
     """What is planted about each node; arrays of shape (nodes,), fractions of its capacity."""
 
     ids: pl.Series
-    cpu_level: Floats
-    memory_level: Floats
+    cpu_level: FloatArray
+    memory_level: FloatArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,11 +67,11 @@ class World:
     services: Services
     containers: Containers
     nodes: Nodes
-    activity: Floats
-    cpu_signal: Floats
+    activity: FloatArray
+    cpu_signal: FloatArray
 
     @property
-    def cpu_per_call_s(self) -> Floats:
+    def cpu_per_call_s(self) -> FloatArray:
         """Rise of a container's CPU fraction per call/s, shape (services,)."""
         return self.cpu_signal * self.services.cpu_fraction / self.services.rate_per_s
 
@@ -110,7 +110,7 @@ def _make_nodes(preset: Preset, seeds: Seeds) -> Nodes:
     return Nodes(ids=hashes(seeds.stream("node ids"), count), cpu_level=cpu, memory_level=memory)
 
 
-def _ranks(score: Floats) -> Floats:
+def _ranks(score: FloatArray) -> FloatArray:
     return (np.argsort(np.argsort(score)) + 0.5) / len(score)
 
 
@@ -134,7 +134,7 @@ def _make_containers(preset: Preset, seeds: Seeds, services: Services, nodes: No
     )
 
 
-def _first_steps(preset: Preset, seeds: Seeds) -> Ints:
+def _first_steps(preset: Preset, seeds: Seeds) -> IntArray:
     rng = seeds.stream("late containers")
     first = np.zeros(preset.containers, dtype=np.int64)
     late = max(1, round(LATE_SHARE * preset.containers))
@@ -143,7 +143,7 @@ def _first_steps(preset: Preset, seeds: Seeds) -> Ints:
     return first
 
 
-def _cpu_signal(services: Services, activity: Floats) -> Floats:
+def _cpu_signal(services: Services, activity: FloatArray) -> FloatArray:
     """The part of CPU that must follow the calls to reach the planted R^2 against the noise."""
     ratio = np.sqrt(services.fit_share / (1 - services.fit_share))
     signal = NOISE_SD * ratio / activity.std(axis=1)

@@ -10,14 +10,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.vcpu.neighbours import Aggregation
 from tracekit.vcpu.room import Room
 from tracekit.vcpu.sums import sums
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: Sums of profiles smaller than this are nothing but rounding.
 _NOTHING = 1e-12

@@ -6,11 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.vcpu.topology import Topology
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray, IntArray
 
 
 def sums(group: IntArray, amounts: FloatArray, groups: int) -> FloatArray:

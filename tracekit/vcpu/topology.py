@@ -10,11 +10,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
-
-IntArray = NDArray[np.int64]
 
 #: What a map says of a vCPU that is not there.
 ABSENT = -1

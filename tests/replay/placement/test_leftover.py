@@ -8,17 +8,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from numpy.typing import NDArray
 from replay_support import container, snapshot
 from tests_support import shared_data
 
+from tracekit.arrays import IntArray
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Container
 
-IntArray = NDArray[np.int64]
 MIB = 2**20
 
 amounts = some.tuples(some.integers(1, 50), some.integers(1, 50))

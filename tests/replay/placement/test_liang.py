@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as some
-from numpy.typing import NDArray
 from replay_support import waiting, workload
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.placement._extender import total
 from tracekit.replay.placement._load_variance import balance_scores, variances_after
 from tracekit.replay.placement._measured import DISK_IO, NET
@@ -99,9 +99,7 @@ def test_bnp(
     assert on_network(policy, need, current, capacity) == expected
 
 
-def two_pass(
-    need: float, current: NDArray[np.float64], capacity: NDArray[np.float64]
-) -> list[float]:
+def two_pass(need: float, current: FloatArray, capacity: FloatArray) -> list[float]:
     """The original's way: the whole variance again for every node."""
     found = []
     for at in range(len(current)):

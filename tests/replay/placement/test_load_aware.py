@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from numpy.typing import NDArray
 from replay_support import container, snapshot, workload
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.cases.kinds import all_kinds
 from tracekit.replay.cases.question import Question
 from tracekit.replay.engine.engine import Engine
@@ -50,7 +50,7 @@ fractions = some.floats(0, 1.2)
 
 
 @some.composite
-def clusters(draw: some.DrawFn) -> tuple[list[Any], list[Any], NDArray[np.float64]]:
+def clusters(draw: some.DrawFn) -> tuple[list[Any], list[Any], FloatArray]:
     """Rooms and requests of two nodes, and use of samples, nodes and resources."""
     used = draw(some.lists(fractions, min_size=12, max_size=12))
     given = np.array(used).reshape(3, 2, 2)
@@ -71,7 +71,7 @@ def as_pod(amounts: tuple[int, int], limit_factor: int) -> dict[str, Any]:
 @given(clusters(), amounts)
 def test_the_replay_scores_as_a_recorded_case_does(
     name: str,
-    cluster: tuple[list[Any], list[Any], NDArray[np.float64]],
+    cluster: tuple[list[Any], list[Any], FloatArray],
     asked: tuple[int, int],
 ) -> None:
     room, taken, used = cluster

@@ -9,9 +9,9 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 from replay_support import STEP_MS, snapshot, workload
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.engine.engine import Engine
@@ -37,7 +37,7 @@ class Curious(PlacementPolicy):
     def metric_samples(self) -> int:
         return 100
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         assert container.recorded_node is None
         self.log.append(snapshot)
         usage = snapshot.usage

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracekit.analysis.results import Inputs
+from tracekit.arrays import FloatArray
 from tracekit.units import MS_PER_HOUR
 
-Floats = NDArray[np.float64]
 _VALUES = ("samples", "cpu_mean", "memory_mean", "cpu_var", "memory_var", "cpu_memory_cov")
 
 
@@ -24,13 +23,13 @@ class Blocks:
     """
 
     node: pl.Series
-    time_h: Floats
-    samples: Floats
-    cpu_mean: Floats
-    memory_mean: Floats
-    cpu_var: Floats
-    memory_var: Floats
-    cpu_memory_cov: Floats
+    time_h: FloatArray
+    samples: FloatArray
+    cpu_mean: FloatArray
+    memory_mean: FloatArray
+    cpu_var: FloatArray
+    memory_var: FloatArray
+    cpu_memory_cov: FloatArray
 
 
 def blocks(inputs: Inputs) -> Blocks:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracekit.analysis.results import Inputs
+from tracekit.arrays import FloatArray
 from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 
 REPLICATES = 1000
@@ -51,7 +51,7 @@ def means_with_intervals(inputs: Inputs, parts: pl.DataFrame, keys: Sequence[str
 
 def _by_node(
     inputs: Inputs, parts: pl.DataFrame, means: pl.DataFrame, names: list[str]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+) -> tuple[FloatArray, FloatArray]:
     """Totals and weights, shape (nodes, means)."""
     nodes = inputs.once(_nodes)
     placed = parts.join(nodes.with_row_index("row"), on="node").join(
@@ -74,6 +74,6 @@ def _nodes(inputs: Inputs) -> pl.DataFrame:
     return pl.concat(known).unique().sort("node")
 
 
-def _drawn(inputs: Inputs) -> NDArray[np.float64]:
+def _drawn(inputs: Inputs) -> FloatArray:
     """One resampling matrix for every table."""
     return resampling_matrix(inputs.rng("nodes"), inputs.once(_nodes).height, REPLICATES)

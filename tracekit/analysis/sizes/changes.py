@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.query.engine import AnyDatabase
 
 RESOURCES = ("cpu", "memory")
@@ -24,9 +24,9 @@ class NodeChanges:
     """
 
     node_key: int
-    services: NDArray[np.int64]
-    node: dict[str, NDArray[np.float64]]
-    containers: dict[str, NDArray[np.float64]]
+    services: IntArray
+    node: dict[str, FloatArray]
+    containers: dict[str, FloatArray]
     steps: dict[str, int]
 
 
@@ -97,7 +97,7 @@ def _dense(
     entities: pl.DataFrame,
     nodes: tuple[int, int],
     grid: tuple[int, int, int],
-) -> dict[str, NDArray[np.float64]]:
+) -> dict[str, FloatArray]:
     """Changes of each entity, shape (entities, steps - 1), NaN where a sample is missing."""
     start, step, steps = grid
     keys = [name for name in ("node_key", "container_key") if name in entities.columns]

@@ -6,13 +6,12 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import nnls
 
 from tracekit.analysis.sizes.sums import NodeSums, Sums
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 
-Floats = NDArray[np.float64]
 REPLICATES = 500
 #: A size is told when its 95 % interval reaches at most this part of the common size to each side.
 TOLD_PART = 0.5
@@ -44,10 +43,10 @@ class Estimate:
     common_low: float
     common_high: float
     common_told: bool
-    size: Floats
-    low: Floats
-    high: Floats
-    told: NDArray[np.bool]
+    size: FloatArray
+    low: FloatArray
+    high: FloatArray
+    told: BoolArray
     condition_number: float
     variance_explained_share: float
 
@@ -98,7 +97,7 @@ def _weighed(sums: Sums) -> Sums:
     return Sums(services=sums.services, containers=sums.containers, nodes=nodes)
 
 
-def _explained(sums: Sums, size: Floats) -> float:
+def _explained(sums: Sums, size: FloatArray) -> float:
     gram, cross = sums.normal_equations()
     square = sum(node.square for node in sums.nodes)
     found = np.nan_to_num(size)
@@ -106,7 +105,7 @@ def _explained(sums: Sums, size: Floats) -> float:
     return float(1 - error / square) if square > 0 else float("nan")
 
 
-def _common(sums: Sums, drawn: Floats) -> tuple[float, float, float]:
+def _common(sums: Sums, drawn: FloatArray) -> tuple[float, float, float]:
     above = np.array([[node.cross.sum()] for node in sums.nodes])
     below = np.array([[node.gram.sum()] for node in sums.nodes])
     if not below.sum() > 0:
@@ -115,7 +114,7 @@ def _common(sums: Sums, drawn: Floats) -> tuple[float, float, float]:
     return float(above.sum() / below.sum()), float(low), float(high)
 
 
-def _scaled(gram: Floats) -> tuple[Floats, Floats, Floats]:
+def _scaled(gram: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """Lengths of the columns, eigenvalues and eigenvectors of the gram of unit columns."""
     length = np.sqrt(np.diag(gram))
     safe = np.where(length > 0, length, 1.0)
@@ -123,7 +122,7 @@ def _scaled(gram: Floats) -> tuple[Floats, Floats, Floats]:
     return length, values, vectors
 
 
-def _solve(gram: Floats, cross: Floats) -> tuple[Floats, float]:
+def _solve(gram: FloatArray, cross: FloatArray) -> tuple[FloatArray, float]:
     """Non-negative sizes by the normal equations, NaN for columns of zeros; condition number."""
     live = np.diag(gram) > 0
     size = np.full(len(cross), np.nan)
@@ -133,13 +132,13 @@ def _solve(gram: Floats, cross: Floats) -> tuple[Floats, float]:
     clipped = np.maximum(values, _SMALLEST * values[-1])
     root = np.sqrt(clipped)
     target = vectors.T @ (cross[live] / length) / root
-    found: Floats = nnls(root[:, None] * vectors.T, target)[0]
+    found: FloatArray = nnls(root[:, None] * vectors.T, target)[0]
     size[live] = found / length
     smallest = max(float(values[0]), float(np.finfo(float).tiny))
     return size, float(np.sqrt(values[-1] / smallest))
 
 
-def _inverse(gram: Floats) -> Floats:
+def _inverse(gram: FloatArray) -> FloatArray:
     length, values, vectors = _scaled(gram)
     usable = values > _SMALLEST * max(values[-1], 0.0)
     inverse = (vectors[:, usable] / values[usable]) @ vectors[:, usable].T
@@ -147,7 +146,9 @@ def _inverse(gram: Floats) -> Floats:
     return np.asarray(inverse / np.outer(safe, safe))
 
 
-def _intervals(sums: Sums, gram: Floats, cross: Floats, drawn: Floats) -> tuple[Floats, Floats]:
+def _intervals(
+    sums: Sums, gram: FloatArray, cross: FloatArray, drawn: FloatArray
+) -> tuple[FloatArray, FloatArray]:
     """95 % limits of each size, which may be below 0; NaN where containers' use never changes."""
     inverse = _inverse(gram)
     free = inverse @ cross
@@ -167,7 +168,7 @@ def _intervals(sums: Sums, gram: Floats, cross: Floats, drawn: Floats) -> tuple[
     )
 
 
-def _noise(node: NodeSums, size: Floats) -> float:
+def _noise(node: NodeSums, size: FloatArray) -> float:
     """Variance of a change of the node that its containers leave unexplained."""
     own = size[node.services]
     rest = node.square - 2 * own @ node.cross + own @ node.gram @ own

@@ -7,11 +7,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit.analysis.sizes.changes import NodeChanges
-
-Floats = NDArray[np.float64]
+from tracekit.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +28,9 @@ class NodeSums:
         Changes of the node that are known.
     """
 
-    services: NDArray[np.int64]
-    gram: Floats
-    cross: Floats
+    services: IntArray
+    gram: FloatArray
+    cross: FloatArray
     square: float
     steps: int
 
@@ -45,11 +43,11 @@ class Sums:
     there are of each.
     """
 
-    services: NDArray[np.int64]
-    containers: NDArray[np.int64]
+    services: IntArray
+    containers: IntArray
     nodes: list[NodeSums] = field(default_factory=list)
 
-    def normal_equations(self) -> tuple[Floats, Floats]:
+    def normal_equations(self) -> tuple[FloatArray, FloatArray]:
         """Gram matrix, (services, services), and cross products, (services,), over all nodes."""
         count = len(self.services)
         gram, cross = np.zeros((count, count)), np.zeros(count)
@@ -58,7 +56,7 @@ class Sums:
             np.add.at(cross, node.services, node.cross)
         return gram, cross
 
-    def hosts(self) -> NDArray[np.int64]:
+    def hosts(self) -> IntArray:
         """Nodes that each service has containers on, shape (services,)."""
         each = [np.unique(node.services) for node in self.nodes]
         flat = np.concatenate(each) if each else np.zeros(0, dtype=np.int64)

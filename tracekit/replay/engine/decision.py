@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.view.choice import best
 from tracekit.replay.view.filter import fits
@@ -27,7 +28,7 @@ def decide(
     container: Container,
     rng: np.random.Generator,
     *,
-    open_nodes: NDArray[np.bool_] | None = None,
+    open_nodes: BoolArray | None = None,
     turn: Turn | None = None,
 ) -> int | None:
     """The node the policy puts the container on, None when there is none with room.
@@ -59,9 +60,7 @@ def decide(
     return int(nodes[best(scores, policy.tie, rng)])
 
 
-def looked_at(
-    policy: PlacementPolicy, feasible: NDArray[np.int64], nodes: int, turn: Turn
-) -> NDArray[np.int64]:
+def looked_at(policy: PlacementPolicy, feasible: IntArray, nodes: int, turn: Turn) -> IntArray:
     """The feasible nodes that the policy scores; moves its turn on."""
     chosen, turn.start = policy.candidates(feasible, turn.start, nodes)
     return chosen
@@ -71,7 +70,7 @@ def stands(
     policy: PlacementPolicy,
     snapshot: Snapshot,
     container: Container,
-    open_nodes: NDArray[np.bool_] | None,
+    open_nodes: BoolArray | None,
     node: int,
 ) -> bool:
     """Whether a container can go where a batch decision wants it, after those before it."""

@@ -13,16 +13,14 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.workload.gangs import runs
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.engine.decision import Turn, looked_at
 from tracekit.replay.engine.engine import Engine
@@ -21,7 +21,6 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 
-IntArray = NDArray[np.int64]
 NOT_LOOKED_AT = "not looked at"
 SHARING = "rules on sharing"
 OWN_FILTER = "the policy's own filter"
@@ -131,7 +130,7 @@ def _verdicts(
     state: ReplayState,
     snapshot: Snapshot,
     container: Container,
-    open_nodes: NDArray[np.bool_] | None,
+    open_nodes: BoolArray | None,
     turn: Turn,
 ) -> list[NodeVerdict]:
     policy, names = state.policy, state.workload.node_ids

@@ -9,13 +9,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.metrics.debris_rate import debris_rate
 from tracekit.metrics.imbalance import imbalance
 from tracekit.metrics.overload import overload
 from tracekit.metrics.spread import spread
 from tracekit.metrics.utilization_difference import utilization_difference
-
-FloatArray = NDArray[np.float64]
 
 #: Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say.
 STEP_SCHEMA: dict[str, type[pl.DataType]] = {
@@ -79,7 +78,7 @@ class StepState:
     pending: int
     used: FloatArray
     capacity: FloatArray
-    containers: NDArray[np.int64]
+    containers: IntArray
     moves: int = 0
 
 
@@ -99,7 +98,7 @@ def measure(state: StepState) -> dict[str, Any]:
 
 
 def measure_steps(
-    used: FloatArray, capacity: FloatArray, containers: NDArray[np.int64]
+    used: FloatArray, capacity: FloatArray, containers: IntArray
 ) -> dict[str, NDArray[Any]]:
     """Columns of steps.parquet, one value for each step; qos_share is NaN where nothing runs.
 
@@ -127,16 +126,16 @@ def measure_steps(
 
 def columns(
     *,
-    placed: NDArray[np.int64],
+    placed: IntArray,
     imbalance: FloatArray,
     spread: FloatArray,
     high: FloatArray,
     debris: FloatArray,
     difference: FloatArray,
     overload: FloatArray,
-    overloaded: NDArray[np.int64],
-    served: NDArray[np.int64],
-    nodes_used: NDArray[np.int64],
+    overloaded: IntArray,
+    served: IntArray,
+    nodes_used: IntArray,
 ) -> dict[str, NDArray[Any]]:
     """Measures by the names of their columns, shape (steps,) each.
 

@@ -11,10 +11,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.view.snapshot import ServiceNames
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 class Rows(NamedTuple):

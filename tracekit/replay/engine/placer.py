@@ -11,13 +11,12 @@ from dataclasses import dataclass
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.decision import Turn, decide, stands
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 
-IntArray = NDArray[np.int64]
 Clock = Callable[[], float]
 
 
@@ -129,6 +128,6 @@ class PlainPlacer:
             state.start(index, node, now)
 
 
-def _stacked(rows: Sequence[NDArray[np.bool_] | None]) -> NDArray[np.bool_] | None:
+def _stacked(rows: Sequence[BoolArray | None]) -> BoolArray | None:
     known = [row for row in rows if row is not None]
     return np.stack(known) if known else None

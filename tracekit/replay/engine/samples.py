@@ -7,15 +7,12 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.measures import STEP_SCHEMA
 from tracekit.replay.engine.sampling import Counted, PlainSampler, Sampler
 from tracekit.replay.view.usage import History, Reader
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 
 
 class Samples:

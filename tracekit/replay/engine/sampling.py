@@ -12,12 +12,9 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.measures import measure_steps
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
 AT_ONCE = 2**16

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.placed_rows import PlacedRows
 from tracekit.replay.engine.samples import Samples
 from tracekit.replay.placement import PlacementPolicy
@@ -15,8 +15,6 @@ from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import Reader
 from tracekit.replay.workload.constraints import Sharing
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 class ReplayState:
@@ -85,7 +83,7 @@ class ReplayState:
         self.node[index], self.placed_ms[index] = -1, -1
         return node
 
-    def open_nodes(self, index: int) -> NDArray[np.bool_] | None:
+    def open_nodes(self, index: int) -> BoolArray | None:
         """Which nodes anti-affinity leaves open to a container; None where there are no rules."""
         if self._sharing is None or self._kind is None:
             return None
@@ -193,7 +191,7 @@ class ReplayState:
 
     def _measured(
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy
-    ) -> NDArray[np.float64]:
+    ) -> FloatArray:
         """Use of containers at the newest sample that may be known; NaN before their first."""
         newest = self.samples.history.known(now, reader) - 1
         if newest < 0:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
@@ -17,8 +17,6 @@ from tracekit.replay.fast.place import Choice, Nodes, Shapes, left, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.sight import sight
-
-IntArray = NDArray[np.int64]
 
 
 class CompiledPlacer:
@@ -144,13 +142,13 @@ class CompiledPlacer:
         """What stands for the moves of an index that is not made yet."""
         return OWED if self._eager or containers > -OWED else -1
 
-    def _terms(self, now: int) -> NDArray[np.float64]:
+    def _terms(self, now: int) -> FloatArray:
         """What the kernel needs of measured usage, shape (terms, nodes)."""
         if self._kernel.terms is None:
             return np.zeros((0, self._state.workload.nodes))
         return self._kernel.terms(self._state.snapshot(now))
 
-    def _made(self, terms: NDArray[np.float64]) -> Scorer:
+    def _made(self, terms: FloatArray) -> Scorer:
         kernel = self._kernel
         return Scorer(
             score=kernel.score,
@@ -162,14 +160,14 @@ class CompiledPlacer:
             floats=kernel.floats,
         )
 
-    def _silent(self) -> NDArray[np.bool_]:
+    def _silent(self) -> BoolArray:
         """Shapes that the policy skips; what it skips is told by the container's amounts alone."""
         state, now = self._state, int(self._state.workload.times_ms[0])
         seen = state.snapshot(now)
         skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
         return np.array(skipped, dtype=np.bool_)
 
-    def _parameters(self) -> NDArray[np.float64]:
+    def _parameters(self) -> FloatArray:
         """The kernel's parameters of each shape, its own first; no rows where all have the same."""
         each, common = self._kernel.each, self._kernel.parameters
         if not self._kernel.window:
@@ -180,5 +178,5 @@ class CompiledPlacer:
         own = [each(seen, self._state.container(at)) for at in self._table.first]
         return np.array([[*row, *common] for row in own], dtype=np.float64)
 
-    def _none(self) -> NDArray[np.bool_]:
+    def _none(self) -> BoolArray:
         return np.zeros(len(self._table.first), dtype=np.bool_)

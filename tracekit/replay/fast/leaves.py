@@ -14,12 +14,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: Positions in ``Leaves.counts``.
 LEAVES, CUTS, ROOT, MOVES = 0, 1, 2, 3

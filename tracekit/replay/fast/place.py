@@ -5,24 +5,13 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.leaves import MOVES, OWED, Leaves, fill, move
-from tracekit.replay.fast.search import (
-    BoolArray,
-    Scorer,
-    Workspace,
-    evaluate,
-    find_room,
-    scan,
-    search,
-)
+from tracekit.replay.fast.search import Scorer, Workspace, evaluate, find_room, scan, search
 from tracekit.replay.fast.sight import Sight, look
 from tracekit.replay.fast.tournament import WORTHWHILE, play, start
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 class Nodes(NamedTuple):

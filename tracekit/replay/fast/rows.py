@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.decision import Turn, looked_at
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
@@ -20,8 +21,6 @@ from tracekit.replay.view.choice import best
 from tracekit.replay.view.filter import fits
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-IntArray = NDArray[np.int64]
-
 #: Rows are kept up to about this much memory.
 ROWS_BYTES = 256 * 2**20
 
@@ -30,7 +29,7 @@ ROWS_BYTES = 256 * 2**20
 class Row:
     """What is known of every node for containers of one shape, at a point of the change log."""
 
-    room: NDArray[np.bool_]
+    room: BoolArray
     scores: NDArray[Any] | None
     known_to: int
 

@@ -13,16 +13,14 @@ import numpy as np
 from numba import types
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.measures import columns
 from tracekit.replay.engine.sampling import Counted, chunks, joined
 from tracekit.replay.workload.workload import Workload
 
-IntArray = NDArray[np.int64]
-ShortArray = NDArray[np.int32]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
-Series = NDArray[np.float32]
+ShortArray = Int32Array
+Series = Float32Array
 
 #: Series may lie in memory as they like, and be read-only: one compiled form serves all.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)

@@ -5,15 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.leaves import LEAVES, Leaves
 from tracekit.replay.view.choice import DECIMALS
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
-BoolArray = NDArray[np.bool_]
 
 _SCALE = 10.0**DECIMALS
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 class ShapeTable(NamedTuple):

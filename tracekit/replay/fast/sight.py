@@ -5,13 +5,10 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.replay.fast.search import BoolArray, Scorer, as_compared
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from tracekit.replay.fast.search import Scorer, as_compared
 
 
 class Sight(NamedTuple):

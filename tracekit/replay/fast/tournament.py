@@ -7,13 +7,10 @@ best nodes is found from the top, and a change is felt along one path only.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.replay.fast.search import BoolArray, Scorer, Workspace, evaluate, rounded
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from tracekit.replay.fast.search import Scorer, Workspace, evaluate, rounded
 
 #: From this many containers of one shape in a row on, a tournament is worth its start.
 WORTHWHILE = 16

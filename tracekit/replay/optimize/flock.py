@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.optimize.problem import Problem
-
-FloatArray = NDArray[np.float64]
 
 
 class Flock:
@@ -31,7 +29,7 @@ class Flock:
         at = int(np.argmin(self.costs))
         self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 
-    def propose(self, positions: FloatArray, rows: NDArray[np.int64] | None = None) -> None:
+    def propose(self, positions: FloatArray, rows: IntArray | None = None) -> None:
         """Move those candidates whose proposed position is better than their own.
 
         Parameters
@@ -48,9 +46,7 @@ class Flock:
         self.evaluations += len(positions)
         return self.problem.evaluate(positions)
 
-    def take(
-        self, positions: FloatArray, costs: FloatArray, rows: NDArray[np.int64] | None = None
-    ) -> None:
+    def take(self, positions: FloatArray, costs: FloatArray, rows: IntArray | None = None) -> None:
         """As ``propose``, of positions inside the box whose costs are known."""
         own = np.arange(len(self.costs)) if rows is None else rows
         better = costs < self.costs[own]
@@ -60,6 +56,6 @@ class Flock:
         if self.costs[at] < self.best_cost:
             self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 
-    def arrange(self, order: NDArray[np.int64]) -> None:
+    def arrange(self, order: IntArray) -> None:
         """Put the candidates in another order."""
         self.positions, self.costs = self.positions[order], self.costs[order]

@@ -12,9 +12,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import FloatArray
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress
@@ -25,7 +25,6 @@ from tracekit.replay.optimize.variants import VARIANTS, Variant, problem
 from tracekit.seeds import stream
 from tracekit.study import Study
 
-FloatArray = NDArray[np.float64]
 NAME = "search_functions"
 
 #: Whose superiority is in question.

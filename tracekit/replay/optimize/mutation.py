@@ -10,11 +10,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.optimize.problem import Problem
 
-FloatArray = NDArray[np.float64]
 Anchor = Literal["origin", "centre"]
 
 

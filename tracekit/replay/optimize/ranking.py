@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import stats
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray
 
 #: The probability of seeing such ranks by chance below which one is called better.
 LEVEL = 0.05

@@ -8,14 +8,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Generic, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
 
-FloatArray = NDArray[np.float64]
 State = TypeVar("State", bound=Flock)
 
 #: An improvement smaller than this is none.

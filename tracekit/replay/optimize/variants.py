@@ -5,12 +5,11 @@ from __future__ import annotations
 from typing import Literal, get_args
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.optimize.functions import BenchFunction
 from tracekit.replay.optimize.problem import Problem
 
-FloatArray = NDArray[np.float64]
 Variant = Literal["original", "shifted", "rotated"]
 VARIANTS: tuple[Variant, ...] = get_args(Variant)
 

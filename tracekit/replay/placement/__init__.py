@@ -13,15 +13,15 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters, registry
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-Scores = NDArray[np.int64] | NDArray[np.float64]
+Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls"]
 
 #: What recorded cases write before a policy's name.
@@ -82,7 +82,7 @@ class PlacementPolicy:
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """How good each of ``nodes`` is for the container, higher is better.
 
         A node's score depends on that node and the container alone, so that an engine may rescore
@@ -108,8 +108,8 @@ class PlacementPolicy:
         self,
         snapshot: Snapshot,  # noqa: ARG002
         container: Container,  # noqa: ARG002
-        nodes: NDArray[np.int64],
-    ) -> NDArray[np.bool_]:
+        nodes: IntArray,
+    ) -> BoolArray:
         """Which of ``nodes``, that have room by requests, the policy's own filter lets pass.
 
         As with ``score``, that depends on each node and the container alone.
@@ -124,17 +124,17 @@ class PlacementPolicy:
         self,
         snapshot: Snapshot,  # noqa: ARG002
         container: Container,  # noqa: ARG002
-        nodes: NDArray[np.int64],  # noqa: ARG002
-    ) -> dict[str, NDArray[np.float64]]:
+        nodes: IntArray,  # noqa: ARG002
+    ) -> dict[str, FloatArray]:
         """Named parts of the score, each shape (candidates,), NaN where a part is left out."""
         return {}
 
     def candidates(
         self,
-        feasible: NDArray[np.int64],
+        feasible: IntArray,
         start: int,  # noqa: ARG002
         nodes: int,  # noqa: ARG002
-    ) -> tuple[NDArray[np.int64], int]:
+    ) -> tuple[IntArray, int]:
         """Which feasible nodes are scored, and where the next search starts; all of them here.
 
         Parameters

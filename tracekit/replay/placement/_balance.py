@@ -8,10 +8,8 @@ pull request 135573; priorities/balanced_resource_allocation.go of v1.17. Fracti
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
+from tracekit.arrays import FloatArray, IntArray
 
 
 def balance(fractions: FloatArray) -> IntArray:

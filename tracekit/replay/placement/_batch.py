@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -24,7 +24,7 @@ class Batch:
     """
 
     containers: tuple[Container, ...]
-    open_nodes: NDArray[np.bool_] | None = None
+    open_nodes: BoolArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,9 +41,7 @@ class BatchPolicy(PlacementPolicy):
         int, About("Containers decided at once; a batch ends with the sampling step.", minimum=1)
     ] = 10
 
-    def select(
-        self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator
-    ) -> NDArray[np.int64]:
+    def select(self, snapshot: Snapshot, batch: Batch, rng: np.random.Generator) -> IntArray:
         """The node of each container of the batch, -1 for none.
 
         Returns

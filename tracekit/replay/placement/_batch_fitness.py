@@ -10,12 +10,9 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct, compiled
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: What a container that finds no room takes off a batch's fitness.
 NO_ROOM = 10.0
@@ -80,7 +77,7 @@ def _uneven(node: int, extra: FloatArray, ground: FloatArray) -> float:
 def _taken_before(
     row: IntArray,
     request: FloatArray,
-    placed: NDArray[np.bool_],
+    placed: BoolArray,
     upto: int,
     node: int,
     extra: FloatArray,
@@ -96,7 +93,7 @@ def _taken_before(
 def _more_uneven(
     row: IntArray,
     request: FloatArray,
-    placed: NDArray[np.bool_],
+    placed: BoolArray,
     ground: FloatArray,
     extra: FloatArray,
 ) -> float:
@@ -119,14 +116,14 @@ def _judge(
     nodes: IntArray,
     request: FloatArray,
     kinds: IntArray,
-    open_nodes: NDArray[np.bool_],
+    open_nodes: BoolArray,
     free: FloatArray,
     ground: FloatArray,
     mu: FloatArray,
     nu: FloatArray,
     rules: FloatArray,
     fitness: FloatArray,
-    placed: NDArray[np.bool_],
+    placed: BoolArray,
 ) -> None:
     candidates, batch = nodes.shape
     count = ground.shape[1]
@@ -156,7 +153,7 @@ def _judge(
 _JUDGE = Direct(_judge)
 
 
-def judge(nodes: IntArray, **given: Any) -> tuple[FloatArray, NDArray[np.bool_]]:
+def judge(nodes: IntArray, **given: Any) -> tuple[FloatArray, BoolArray]:
     """Fitness of every candidate, and which containers of its batch it finds room for.
 
     Parameters

@@ -7,10 +7,10 @@ arrays or numbers that broadcast; answers have their common shape.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 from scipy import special
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray
 
 _SMALLEST = 5e-324
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.placement._measured import (
     DISK_IO,
     NET,
@@ -15,9 +15,6 @@ from tracekit.replay.placement._measured import (
 )
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:
@@ -39,7 +36,7 @@ def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) 
 
 def fixed_matrix(
     snapshot: Snapshot, container: Container, nodes: IntArray
-) -> tuple[FloatArray, NDArray[np.bool_]]:
+) -> tuple[FloatArray, BoolArray]:
     """Fractions used after placing, at most 1, then bandwidth; and which columns are use.
 
     Returns
@@ -56,7 +53,7 @@ def fixed_matrix(
     return np.stack(columns, axis=1)[nodes], np.array(usage)
 
 
-def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> NDArray[np.bool_]:
+def within_limit(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> BoolArray:
     """Which nodes use no resource beyond the limit, shape (nodes,)."""
     used = np.stack([used_fraction(snapshot, at) for at in _known(snapshot)], axis=1)
     return np.asarray((used[nodes] <= limit_fraction).all(axis=1))

@@ -9,13 +9,12 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, MEMORY
 
-FloatArray = NDArray[np.float64]
 PodType = Literal["compressible", "incompressible", "balanced"]
 Judgements = tuple[tuple[str, str, float], ...]
 

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._measured import used_amount
@@ -20,7 +20,6 @@ from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.least_allocated import LeastAllocated
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-IntArray = NDArray[np.int64]
 Builtin = Literal["default", "none"]
 
 #: MaxNodeScore over MaxExtenderPriority.
@@ -60,7 +59,7 @@ class ExtenderPolicy(SplitPolicy):
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
-    ) -> dict[str, NDArray[np.float64]]:
+    ) -> dict[str, FloatArray]:
         """The built-in scores and the extender's."""
         own = {"extender": self.extender(snapshot, container, nodes)}
         parts = {**self._builtin(snapshot, container, nodes), **own}

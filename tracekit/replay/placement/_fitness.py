@@ -10,17 +10,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._measured import DISK, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, MEMORY
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
 Shares = tuple[tuple[str, float], ...]
 Basis = Literal["peak", "latest", "requests"]
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-IntArray = NDArray[np.int64]
+from tracekit.arrays import IntArray
 
 _INT64_MIN = np.iinfo(np.int64).min
 _TOO_LARGE = 2.0**63

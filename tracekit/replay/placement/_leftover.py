@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE
 
@@ -21,8 +21,8 @@ _MIB = 2**20
 
 
 def leftover(
-    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64], measure: Leftover
-) -> NDArray[np.int64] | NDArray[np.float64]:
+    snapshot: Snapshot, container: Container, nodes: IntArray, measure: Leftover
+) -> IntArray | FloatArray:
     """What is left over on ``nodes`` after placing, shape (candidates,).
 
     ``amount``: free millicores plus free MiB, in units of 2**-20, exact. ``fraction``: the sum of

@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, CPU
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Column of attached volumes, which few workloads have.
 VOLUMES = "volumes"

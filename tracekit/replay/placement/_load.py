@@ -10,16 +10,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads
 from tracekit.replay.placement._metrics import TYPES, Reading, average_and_deviation
 from tracekit.replay.view.recorded import Recorded
 from tracekit.replay.view.snapshot import Snapshot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +67,7 @@ class LoadAware(PlacementPolicy):
             deviation=100.0 * usage.deviation(column, self.window_samples)[nodes],
         )
 
-    def known(self, snapshot: Snapshot, nodes: IntArray) -> NDArray[np.bool_]:
+    def known(self, snapshot: Snapshot, nodes: IntArray) -> BoolArray:
         """Whether the collector has metrics of a node at all, shape (candidates,)."""
         if snapshot.recorded is not None:
             names = snapshot.recorded.nodes

@@ -7,12 +7,11 @@ One load changes at a time, so a change of two sums gives the same number.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray, IntArray
 
 
-def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> NDArray[np.int64]:
+def balance_scores(need: float, current: FloatArray, capacity: FloatArray) -> IntArray:
     """Scores 0..100: 100 where placing leaves the lowest variance of load, 0 the highest.
 
     Parameters

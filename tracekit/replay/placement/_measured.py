@@ -7,11 +7,9 @@ containers on a node stand for their use, which is an assumption of this project
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
 
 #: Columns beyond cpu and memory, when a workload has them: kbit/s, bytes, bytes/s.
 NET = "net_kbit"
@@ -45,8 +43,6 @@ def fraction_after(snapshot: Snapshot, column: int, container: Container) -> Flo
     return ratio(after, snapshot.capacity[:, column], otherwise=1.0)
 
 
-def ratio(
-    part: FloatArray, whole: NDArray[np.int64] | FloatArray, *, otherwise: float
-) -> FloatArray:
+def ratio(part: FloatArray, whole: IntArray | FloatArray, *, otherwise: float) -> FloatArray:
     """``part / whole`` where there is a whole, else ``otherwise``."""
     return np.divide(part, whole, out=np.full(np.shape(whole), otherwise), where=whole > 0)

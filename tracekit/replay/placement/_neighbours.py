@@ -8,16 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.neighbours import Aggregation
 from tracekit.vcpu.sums import sums
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 _NOTHING = 1e-12
 

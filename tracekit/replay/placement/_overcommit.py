@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.placement import _beta
 from tracekit.replay.placement._trimaran import Claims
-
-FloatArray = NDArray[np.float64]
 
 #: How much of the largest possible variance is believed.
 MAX_VARIANCE_ALLOWANCE = 0.99
@@ -80,7 +78,7 @@ def total_risk(limit: FloatArray, load: FloatArray, limit_weight: float) -> Floa
 def _given_limits(
     totals: Totals,
     below: FloatArray,
-    fitted: NDArray[np.bool_],
+    fitted: BoolArray,
     alpha: FloatArray,
     beta: FloatArray,
 ) -> FloatArray:

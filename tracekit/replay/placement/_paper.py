@@ -9,13 +9,11 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement._balance import balance, legacy_balance
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Variant = Literal["paper", "legacy_int", "modern_int"]
 
 MAX_SCORE = {"legacy_int": 10, "modern_int": 100}

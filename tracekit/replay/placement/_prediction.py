@@ -11,15 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.view.pod import Pod, PodContainer
 from tracekit.replay.view.recorded import Recorded
 from tracekit.replay.view.snapshot import Container, Placed
 from tracekit.replay.workload.resources import CPU
-
-IntArray = NDArray[np.int64]
 
 #: A pod bound less than this before the end of the metrics' window may be missing in them.
 REPORTING_S = 60

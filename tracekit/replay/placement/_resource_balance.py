@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.placement._extender import has_room
 from tracekit.replay.placement._load_variance import balance_scores
 from tracekit.replay.placement._measured import used_amount
@@ -12,8 +12,8 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 def balance_resource(
-    resource: str, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-) -> NDArray[np.int64]:
+    resource: str, snapshot: Snapshot, container: Container, nodes: IntArray
+) -> IntArray:
     """BNP's rule on a resource: 0 everywhere without it, else balance among nodes with room."""
     scores = np.zeros(len(nodes), dtype=np.int64)
     column = snapshot.column(resource)

@@ -11,17 +11,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 from tracekit.replay.placement._fitness import PENALTY, FitnessPolicy
 from tracekit.replay.view.snapshot import Snapshot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: What the mean imbalance of the nodes weighs where the objective counts it.
 IMBALANCE_WEIGHT = 100.0
@@ -109,7 +106,7 @@ class BatchFitness:
         names = ("request", "kinds", "open_nodes")
         return self._with({name: self._given[name][:count] for name in names})
 
-    def without(self, left_out: NDArray[np.bool_]) -> BatchFitness:
+    def without(self, left_out: BoolArray) -> BatchFitness:
         """The same with no node open to some containers, shape (batch,)."""
         shut = self._given["open_nodes"]
         nodes = len(self._given["free"])
@@ -121,7 +118,7 @@ class BatchFitness:
         vars(other)["_given"] = {**self._given, **changed}
         return other
 
-    def fitness(self, nodes: IntArray) -> tuple[FloatArray, NDArray[np.bool_]]:
+    def fitness(self, nodes: IntArray) -> tuple[FloatArray, BoolArray]:
         """Fitness of each proposal, and which containers it finds room for.
 
         Parameters

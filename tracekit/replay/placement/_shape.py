@@ -8,13 +8,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.parameters import ParameterError
 from tracekit.replay.placement._integers import divide
 
 Shape = tuple[tuple[int, int], ...]
-IntArray = NDArray[np.int64]
 
 #: Path of the shape in the scheduler's configuration, for errors.
 FIELD = "scoringStrategy.requestedToCapacityRatio.shape"

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import IntArray
 from tracekit.replay.placement import PlacementPolicy, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
 
@@ -18,7 +16,7 @@ class SplitPolicy(PlacementPolicy):
 
     joint: ClassVar[bool] = True
 
-    def alone(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def alone(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """What each of ``nodes`` decides alone, shape (candidates,)."""
         raise NotImplementedError
 
@@ -26,12 +24,12 @@ class SplitPolicy(PlacementPolicy):
         self,
         snapshot: Snapshot,
         container: Container,
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
         alone: Scores,
     ) -> Scores:
         """The whole score of all candidates, from what each decides alone."""
         raise NotImplementedError
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Both parts; ``nodes`` are all candidates."""
         return self.together(snapshot, container, nodes, self.alone(snapshot, container, nodes))

@@ -9,9 +9,10 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray
+
 Norm = Literal["l2", "sum_of_squares"]
 Ideal = Literal["observed", "absolute"]
 

@@ -10,14 +10,11 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.pod import Amounts, Pod, PodContainer, add, maximum
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, amounts
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,9 +7,8 @@ findNodesThatPassFilters without its parallelism).
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
+from tracekit.arrays import IntArray
 
 #: Fewer feasible nodes than this are never asked for.
 MIN_FEASIBLE = 100

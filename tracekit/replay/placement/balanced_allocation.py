@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.placement import _balance as forms
@@ -69,7 +69,7 @@ class BalancedAllocation(PlacementPolicy):
         columns = [snapshot.column(full_name(name)) for name, _ in self.resources]
         return all(container.request[at] == 0 for at in columns if at is not None)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``trunc(100 * (1 - sd))`` of the requested fractions, 50..100; 0 for best effort."""
         if self.skips(snapshot, container):
             return np.zeros(len(nodes), dtype=np.int64)
@@ -87,16 +87,16 @@ class BalancedAllocation(PlacementPolicy):
         return forms.balance_change(_stacked(fractions, nodes), _stacked(earlier, nodes))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Requested fraction per resource, at most 1 but in the legacy forms."""
         if self.form not in _LEGACY:
             return self._fractions(snapshot, container, nodes, before=False)
         return legacy_fractions(snapshot, container, nodes, volumes=self.include_volumes)
 
     def _fractions(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64], *, before: bool
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray, *, before: bool
+    ) -> dict[str, FloatArray]:
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
             own = share.incoming if before else 0
@@ -105,7 +105,5 @@ class BalancedAllocation(PlacementPolicy):
         return fractions
 
 
-def _stacked(
-    parts: Mapping[str, NDArray[np.float64]], nodes: NDArray[np.int64]
-) -> NDArray[np.float64]:
+def _stacked(parts: Mapping[str, FloatArray], nodes: IntArray) -> FloatArray:
     return np.array(list(parts.values())).reshape(len(parts), len(nodes))

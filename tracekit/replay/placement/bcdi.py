@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._measured import DISK_IO, fraction_after
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -28,7 +28,7 @@ class Bcdi(PlacementPolicy):
     )
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``trunc(100 (1 - |cpu fraction - disk fraction|))`` after placing, 0..100."""
         parts = list(self.explain(snapshot, container, nodes).values())
         if len(parts) < 2:
@@ -37,8 +37,8 @@ class Bcdi(PlacementPolicy):
         return np.trunc(100.0 * np.clip(level, 0.0, 1.0)).astype(np.int64)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Fractions of CPU and disk transfer after placing, of those the workload has."""
         columns = {name: snapshot.column(name) for name in (CPU, DISK_IO)}
         return {

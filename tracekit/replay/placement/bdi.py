@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import IntArray
 from tracekit.replay.placement._extender import ExtenderPolicy
 from tracekit.replay.placement._measured import DISK_IO
 from tracekit.replay.placement._resource_balance import balance_resource
@@ -24,8 +22,6 @@ class Bdi(ExtenderPolicy):
     source: ClassVar[str] = "inspired by 'balanced disk IO' as cited by Geng and Wang 2023, ref. 6"
     wants: ClassVar[tuple[str, ...]] = (DISK_IO,)
 
-    def extender(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
         """The score of bnp on disk IO, 0..100."""
         return balance_resource(DISK_IO, snapshot, container, nodes)

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._leftover import Leftover, leftover
@@ -32,6 +30,6 @@ class BestFit(PlacementPolicy):
         ),
     ] = "amount"
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The less is left over on cpu and memory, the higher: minus the leftover."""
         return -leftover(snapshot, container, nodes, self.leftover)

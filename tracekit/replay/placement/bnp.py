@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import IntArray
 from tracekit.replay.placement._extender import ExtenderPolicy
 from tracekit.replay.placement._measured import NET
 from tracekit.replay.placement._resource_balance import balance_resource
@@ -25,8 +23,6 @@ class Bnp(ExtenderPolicy):
     source: ClassVar[str] = "Liang extender (github.com/adolphlwq/liang @56384517), BNP"
     wants: ClassVar[tuple[str, ...]] = (NET,)
 
-    def extender(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> NDArray[np.int64]:
+    def extender(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
         """BNP's score of each candidate, 0..100; 0 where the need does not fit."""
         return balance_resource(NET, snapshot, container, nodes)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._paper import (
@@ -35,7 +35,7 @@ class Bra(PlacementPolicy):
         """Whether the newer scheduler would not ask for the balance: nothing is requested."""
         return self.variant == "modern_int" and not container.request[:2].any()
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Ten less ten times the distance of the fractions, or its integer forms."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
@@ -43,8 +43,8 @@ class Bra(PlacementPolicy):
         return integer_balance(wanted, total, self.variant)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Requested fraction of each resource."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         cpu, memory = np.where(total > 0, wanted / np.maximum(total, 1), np.nan)

@@ -6,17 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement._cmdn_matrix import faithful_matrix, fixed_matrix, within_limit
 from tracekit.replay.placement._extender import ExtenderPolicy, has_room
 from tracekit.replay.placement._measured import DISK_IO, NET
 from tracekit.replay.placement._topsis import closeness
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._criteria import (
@@ -22,9 +22,6 @@ from tracekit.replay.placement._measured import DISK, DISK_IO, NET, fraction_aft
 from tracekit.replay.placement._topsis import Ideal, closeness
 from tracekit.replay.placement._weights import CONSISTENCY_LIMIT, ahp, combine, entropy_weights
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)

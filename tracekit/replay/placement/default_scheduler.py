@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._window import nodes_to_find, search
@@ -51,14 +51,12 @@ class DefaultScheduler(PlacementPolicy):
         ),
     ] = 0
 
-    def candidates(
-        self, feasible: NDArray[np.int64], start: int, nodes: int
-    ) -> tuple[NDArray[np.int64], int]:
+    def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
         """The first of the feasible nodes from where the last search stopped."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
         return search(feasible, start, nodes, wanted)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted sum of the plugins' scores; one that skips the container scores 0."""
         least, balanced = (
             plugin.score(snapshot, container, nodes)
@@ -68,8 +66,8 @@ class DefaultScheduler(PlacementPolicy):
         return np.asarray(total, dtype=np.int64)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Score of each plugin before its weight."""
         return {
             plugin.name(): plugin.score(snapshot, container, nodes).astype(np.float64)

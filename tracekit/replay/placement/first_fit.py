@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import IntArray
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
 
@@ -24,7 +22,7 @@ class FirstFit(PlacementPolicy):
         self,
         snapshot: Snapshot,  # noqa: ARG002
         container: Container,  # noqa: ARG002
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
     ) -> Scores:
         """The earlier the node, the higher: minus its position."""
         return -nodes

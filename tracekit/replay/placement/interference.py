@@ -7,9 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._neighbours import Profile, node_scores, of_fit
@@ -47,15 +45,15 @@ class Interference(PlacementPolicy):
         bool, About("Whether nodes that run the service already come last.")
     ] = True
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Less the node's predicted interference, as a share of its CPU; same service: 1 lower."""
         parts = self.explain(snapshot, container, nodes)
         found = -(parts["after"] - (parts["before"] if self.choice == "delta" else 0.0))
         return found - (parts["same_service"] * _LAST if self.anti_affinity else 0.0)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Interference of the node after and before, and whether it runs the service already."""
         before, after, same = node_scores(snapshot, container, nodes, self._profile(), self.agg)
         return {"after": after, "before": before, "same_service": same}

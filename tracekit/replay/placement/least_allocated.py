@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.view.requested import Share, check_weights, shares, weighted_mean
@@ -33,7 +33,7 @@ class LeastAllocated(PlacementPolicy):
         super().__post_init__()
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted integer mean of the free percentages after placing, 0..100."""
         if not self.resources:
             raise ScoreError("least_allocated has no resource to score by: resources is empty")
@@ -42,13 +42,13 @@ class LeastAllocated(PlacementPolicy):
         return weighted_mean(parts, len(nodes))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Free percentage per resource."""
         found = shares(snapshot, container, nodes, self.resources, nonzero=True)
         return {s.name: np.where(s.counted, _free(s), np.nan) for s in found}
 
 
-def _free(share: Share) -> NDArray[np.int64]:
+def _free(share: Share) -> IntArray:
     left = share.allocatable - share.requested
     return np.asarray(np.maximum(left, 0) * 100 // np.maximum(share.allocatable, 1))

@@ -8,16 +8,14 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Scores
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._trimaran import metric_provider, mu_sigma, pod_claims
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,13 +48,13 @@ class LoadVariationRiskBalancing(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The lower of the measured resources' scores, rounded, 0..100; 0 without metrics."""
         cpu, memory = self.explain(snapshot, container, nodes).values()
         return half_away(np.nan_to_num(np.fmin(cpu, memory)))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """The score of each resource before rounding."""
         request = pod_claims(container).request

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement import _overcommit as risks
@@ -22,7 +22,6 @@ from tracekit.replay.placement._trimaran import (
 )
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-FloatArray = NDArray[np.float64]
 Weights = tuple[tuple[str, float], ...]
 
 _NAMES = ("cpu", "memory")
@@ -66,7 +65,7 @@ class LowRiskOvercommitment(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``100 * (1 - the larger risk)``, rounded; 0 without metrics, and for best effort."""
         claims = pod_claims(container)
         if not (claims.request.any() or claims.limit.any()):
@@ -77,7 +76,7 @@ class LowRiskOvercommitment(LoadAware):
         return np.where(self.known(snapshot, nodes), scores, 0)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """Risk by limits and by load per resource, each 0..1; NaN where load was not measured."""
         pod, before = pod_claims(container), node_claims(snapshot, nodes)

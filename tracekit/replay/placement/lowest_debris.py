@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.metrics.debris_rate import debris_rate
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -24,13 +24,13 @@ class LowestDebris(PlacementPolicy):
         " every weight 1, of what is requested, of the node itself"
     )
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Minus the node's debris rate over cpu and memory after placing, -1..0."""
         return -self.explain(snapshot, container, nodes)["debris_after"]
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Debris rate after placing; 1 for a node without cpu and memory."""
         base = slice(len(BASE))
         used = snapshot.requested[nodes, base] + container.request[base]

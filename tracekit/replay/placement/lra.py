@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._paper import (
@@ -32,7 +32,7 @@ class Lra(PlacementPolicy):
         About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
     ] = "paper"
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Mean of the two resources' free shares."""
         wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
@@ -40,8 +40,8 @@ class Lra(PlacementPolicy):
         return np.asarray(free_integer(wanted, total, MAX_SCORE[self.variant]).sum(axis=0) // 2)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Free share of each resource in tenths."""
         cpu, memory = free_tenths(*wanted_and_total(snapshot, container, nodes))
         return {"cpu": cpu, "memory": memory}

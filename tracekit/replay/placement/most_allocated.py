@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.view.requested import Share, check_weights, shares, weighted_mean
@@ -33,7 +33,7 @@ class MostAllocated(PlacementPolicy):
         super().__post_init__()
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted integer mean of the requested percentages after placing, 0..100."""
         if not self.resources:
             raise ScoreError("most_allocated has no resource to score by: resources is empty")
@@ -42,13 +42,13 @@ class MostAllocated(PlacementPolicy):
         return weighted_mean(parts, len(nodes))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Requested percentage per resource."""
         found = shares(snapshot, container, nodes, self.resources, nonzero=True)
         return {s.name: np.where(s.counted, _taken(s), np.nan) for s in found}
 
 
-def _taken(share: Share) -> NDArray[np.int64]:
+def _taken(share: Share) -> IntArray:
     taken = np.minimum(share.requested, share.allocatable)
     return np.asarray(taken * 100 // np.maximum(share.allocatable, 1))

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._legacy import mean_of_two, requested
@@ -27,20 +27,20 @@ class MostRequested(PlacementPolicy):
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Integer mean of the two resources' integer scores, 0..max_score."""
         return mean_of_two(self._parts(snapshot, container, nodes))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Requested share per resource, on the score's scale."""
         parts = self._parts(snapshot, container, nodes)
         return {name: part.astype(np.float64) for name, part in parts.items()}
 
     def _parts(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.int64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, IntArray]:
         allocatable = snapshot.allocatable[nodes, :2]
         wanted = requested(snapshot, container, nodes)
         share = wanted * self.max_score // np.maximum(allocatable, 1)

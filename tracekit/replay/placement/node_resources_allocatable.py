@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.parameters import About, Pairs, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._integers import divide
@@ -56,7 +56,7 @@ class NodeResourcesAllocatable(PlacementPolicy):
         self,
         snapshot: Snapshot,
         container: Container,  # noqa: ARG002
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
     ) -> Scores:
         """Weighted integer mean of the amounts, negative in mode Least."""
         total = np.zeros(len(nodes), dtype=np.int64)

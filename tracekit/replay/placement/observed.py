@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -25,7 +25,7 @@ class Observed(PlacementPolicy):
         self,
         snapshot: Snapshot,  # noqa: ARG002
         container: Container,
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
     ) -> Scores:
         """1 for the recorded node, 0 for every other."""
         if container.recorded_node is None or container.recorded_node < 0:

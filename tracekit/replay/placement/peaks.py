@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Scores
 from tracekit.replay.placement._integers import to_int
@@ -16,7 +16,6 @@ from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._metrics import Reading, first_level
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-FloatArray = NDArray[np.float64]
 Models = tuple[tuple[str, float, float, float], ...]
 
 #: Power is compared as an integer of this many to the unit.
@@ -54,7 +53,7 @@ class Peaks(LoadAware):
         own = {name: (k0, k1, k2) for name, k0, k1, k2 in self.node_power_model}
         return own.get(node, (self.k0, self.k1, self.k2))
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The rise in power, a cost; 0 without CPU metrics and where CPU would exceed capacity."""
         parts = self.explain(snapshot, container, nodes)
         return to_int(np.nan_to_num(parts["power_rise"]) * _SCALE)
@@ -68,7 +67,7 @@ class Peaks(LoadAware):
         return 100 - to_int(cost / float(high - low) if high != low else cost)
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """CPU percent now and with the pod, and the rise in power."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
@@ -85,7 +84,7 @@ class Peaks(LoadAware):
             "power_rise": np.where(then > 100, 0.0, rise),
         }
 
-    def _models(self, snapshot: Snapshot, nodes: NDArray[np.int64]) -> FloatArray:
+    def _models(self, snapshot: Snapshot, nodes: IntArray) -> FloatArray:
         """k0, k1, k2 of the candidates, shape (3, candidates) or (3,) when all have one."""
         if snapshot.recorded is None or not self.node_power_model:
             return np.array([self.k0, self.k1, self.k2])

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.view.choice import Tie
@@ -30,7 +30,7 @@ class Random(PlacementPolicy):
         self,
         snapshot: Snapshot,  # noqa: ARG002
         container: Container,  # noqa: ARG002
-        nodes: NDArray[np.int64],
+        nodes: IntArray,
     ) -> Scores:
         """0 for every node, so that the tie-break alone decides."""
         return np.zeros(len(nodes), dtype=np.int64)

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
 from tracekit.replay.placement._integers import half_away
@@ -43,7 +43,7 @@ class RequestedToCapacityRatio(PlacementPolicy):
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
         check_shape(self.shape)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted mean of the resources that score above 0, rounded, 0..100."""
         if not self.resources:
             raise ScoreError("requested_to_capacity_ratio has no resource to score by")
@@ -57,19 +57,19 @@ class RequestedToCapacityRatio(PlacementPolicy):
         return half_away(total / np.maximum(weight, 1))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
-    ) -> dict[str, NDArray[np.float64]]:
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
         """Score per resource; one of 0 does not enter the mean."""
         found = shares(snapshot, container, nodes, self.resources, nonzero=True)
         return {s.name: np.where(s.counted, self._part(s), np.nan) for s in found}
 
-    def _part(self, share: Share) -> NDArray[np.int64]:
+    def _part(self, share: Share) -> IntArray:
         percent = share.requested * 100 // np.maximum(share.allocatable, 1)
         capped = np.where(share.requested > share.allocatable, 100, percent)
         return np.asarray(_table(self.shape)[np.clip(capped, 0, 100)])
 
 
 @functools.cache
-def _table(shape: Shape) -> NDArray[np.int64]:
+def _table(shape: Shape) -> IntArray:
     """The score of each whole percentage; there is nothing between them."""
     return broken_linear([(x, y * _SCALE) for x, y in shape], np.arange(101))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._integers import half_away
@@ -17,8 +17,6 @@ from tracekit.replay.placement._metrics import Reading, last_level
 from tracekit.replay.placement._prediction import Predictor
 from tracekit.replay.placement._trimaran import metric_provider
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,13 +53,13 @@ class TargetLoadPacking(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``T..100`` rising to the target T, then ``T..0``; 0 without CPU metrics."""
         parts = self.explain(snapshot, container, nodes)
         return packing_score(parts["then_percent"], float(self.target_utilization))
 
     def explain(
-        self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """Predicted CPU in percent of capacity, and the millicores it is made of."""
         capacity = snapshot.capacity[nodes, 0].astype(np.float64)
@@ -83,14 +81,14 @@ class TargetLoadPacking(LoadAware):
             default_milli=self.default_requests_cpu_milli, multiplier=self.requests_multiplier
         )
 
-    def _missing(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def _missing(self, snapshot: Snapshot) -> IntArray:
         if snapshot.recorded is not None:
             return self._predictor.recorded_missing(snapshot.recorded)
         nodes = len(snapshot.capacity)
         return self._predictor.missing(snapshot.placed, nodes, self.window_end_s(snapshot))
 
 
-def packing_score(predicted: FloatArray, target: float) -> NDArray[np.int64]:
+def packing_score(predicted: FloatArray, target: float) -> IntArray:
     """Score by predicted percent and target percent, shape (candidates,); NaN scores 0."""
     above = target * (100 - predicted) / (100 - target if target != 100 else 1.0)
     below = (100 - target) * predicted / target + target

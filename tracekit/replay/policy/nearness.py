@@ -13,16 +13,13 @@ from dataclasses import dataclass
 from typing import Annotated
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Scores
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: The parameter that every policy has beyond its own.
 PARAMETER = "near_weight"

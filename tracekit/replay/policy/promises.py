@@ -11,9 +11,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError
 from tracekit.replay.policy.guard import OwnPolicyError
@@ -42,7 +42,7 @@ class Case:
     container: Container
 
     @property
-    def nodes(self) -> NDArray[np.int64]:
+    def nodes(self) -> IntArray:
         """Positions of all nodes."""
         return np.arange(len(self.snapshot.allocatable))
 
@@ -224,7 +224,7 @@ def drawn_case(rng: np.random.Generator, reads: frozenset[Reads]) -> Case:
     return Case(snapshot, waiting)
 
 
-def _placed(taken: NDArray[np.int64]) -> Placed:
+def _placed(taken: IntArray) -> Placed:
     return Placed(
         node=np.arange(len(taken)),
         time_ms=np.zeros(len(taken), dtype=np.int64),
@@ -234,7 +234,7 @@ def _placed(taken: NDArray[np.int64]) -> Placed:
     )
 
 
-def _scored(policy: PlacementPolicy, case: Case, nodes: NDArray[np.int64]) -> Any:
+def _scored(policy: PlacementPolicy, case: Case, nodes: IntArray) -> Any:
     return _teaching(type(policy), lambda: policy.score(case.snapshot, case.container, nodes))
 
 

@@ -13,10 +13,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tracekit import parameters, registry
+from tracekit.arrays import IntArray
 from tracekit.errors import unknown_name
 from tracekit.parameters import About
 from tracekit.replay.placement import VENDORS, Reads
@@ -51,7 +49,7 @@ class RebalancePolicy:
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
 
-    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def evict(self, snapshot: Snapshot) -> IntArray:
         """The containers to evict now, in the order of their eviction.
 
         Returns

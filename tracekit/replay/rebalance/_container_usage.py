@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import BASE
 
 
-def measured_amounts(snapshot: Snapshot) -> NDArray[np.int64]:
+def measured_amounts(snapshot: Snapshot) -> IntArray:
     """Amounts each running container uses, shape (placed, resources).
 
     cpu and memory as measured at the newest sample; where a container was not measured, its part of
@@ -26,7 +26,7 @@ def measured_amounts(snapshot: Snapshot) -> NDArray[np.int64]:
     return amounts
 
 
-def _share_of_node(snapshot: Snapshot, column: int) -> NDArray[np.float64]:
+def _share_of_node(snapshot: Snapshot, column: int) -> FloatArray:
     placed = snapshot.placed
     requested = snapshot.requested[:, column].astype(np.float64)
     used = np.nan_to_num(snapshot.usage.latest(column), nan=0.0) * snapshot.capacity[:, column]

@@ -9,10 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-BoolArray = NDArray[np.bool_]
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 
 #: Whether some destination and some other node would take a container: position, destinations.
 Acceptance = Callable[[int, IntArray], bool]
@@ -60,8 +58,8 @@ class View:
     """
 
     resources: tuple[str, ...]
-    used: NDArray[np.float64]
-    capacity: NDArray[np.float64]
+    used: FloatArray
+    capacity: FloatArray
     schedulable: BoolArray
     containers: Candidates
     node_limit: int | None = None
@@ -87,15 +85,13 @@ class Plan:
 
     sources: IntArray
     destinations: IntArray
-    target: NDArray[np.float64]
+    target: FloatArray
     to_target: bool
     node_limit: int | None
     eligible: BoolArray
 
 
-def target_amounts(
-    capacity: NDArray[np.float64], percent: NDArray[np.float64]
-) -> NDArray[np.float64]:
+def target_amounts(capacity: FloatArray, percent: FloatArray) -> FloatArray:
     """Whole amount that a percentage of the capacity is, shape (nodes, resources).
 
     The full capacity where there is no percentage (NaN), 0 where a node lacks the resource.
@@ -120,9 +116,7 @@ def evictions(view: View, plan: Plan) -> IntArray:
     return np.array(evicted, dtype=np.int64)
 
 
-def _from_node(
-    view: View, plan: Plan, node: int, queue: IntArray, budget: NDArray[np.float64]
-) -> list[int]:
+def _from_node(view: View, plan: Plan, node: int, queue: IntArray, budget: FloatArray) -> list[int]:
     """Evict from one node; what is evicted is taken off ``budget``."""
     pool, used = view.containers, view.used[node].copy()
     evicted: list[int] = []
@@ -151,9 +145,9 @@ def _full(count: int, limit: int | None) -> bool:
 
 def _goes_on(
     plan: Plan,
-    used: NDArray[np.float64],
-    target: NDArray[np.float64],
-    budget: NDArray[np.float64],
+    used: FloatArray,
+    target: FloatArray,
+    budget: FloatArray,
 ) -> bool:
     if plan.to_target and not (used > target).any():
         return False

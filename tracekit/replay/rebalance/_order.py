@@ -7,13 +7,15 @@ service of kubernetes v1.34. Upstream leaves equals in no order; here the smalle
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
+
+from tracekit.arrays import IntArray
 
 #: Classes in the order of their eviction.
 BEST_EFFORT, BURSTABLE, GUARANTEED = 0, 1, 2
 
 
-def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> NDArray[np.int64]:
+def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
     """Class of each container, shape (containers,), from cpu and memory.
 
     Parameters
@@ -28,7 +30,7 @@ def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> NDArray[np.int
     return np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE)).astype(np.int64)
 
 
-def turns(*, priority: ArrayLike, quality: ArrayLike, size: ArrayLike) -> NDArray[np.int64]:
+def turns(*, priority: ArrayLike, quality: ArrayLike, size: ArrayLike) -> IntArray:
     """Rank of each container's eviction, 0 first, shape (containers,).
 
     Lowest priority first (-inf for none stated), then quality of service, then the smallest

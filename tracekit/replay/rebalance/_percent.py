@@ -8,9 +8,9 @@ Source: nodeutilization.go and normalizer.go of sigs.k8s.io/descheduler @7d2b28b
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 
 
 def percent_of(used: ArrayLike, capacity: ArrayLike) -> FloatArray:
@@ -45,7 +45,7 @@ def clamped(values: FloatArray, low: float = 0.0, high: float = 100.0) -> FloatA
     return np.clip(values, low, high)
 
 
-def below(percent: FloatArray, limit: ArrayLike) -> NDArray[np.bool_]:
+def below(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Nodes with every resource at or below its limit, shape (nodes,).
 
     A resource without a limit (NaN) is not looked at; one that is not known counts as 0.
@@ -53,13 +53,13 @@ def below(percent: FloatArray, limit: ArrayLike) -> NDArray[np.bool_]:
     return np.asarray(~above(percent, limit))
 
 
-def above(percent: FloatArray, limit: ArrayLike) -> NDArray[np.bool_]:
+def above(percent: FloatArray, limit: ArrayLike) -> BoolArray:
     """Nodes with some resource over its limit, shape (nodes,)."""
     bound = np.nan_to_num(np.asarray(limit, dtype=np.float64), nan=np.inf)
     return np.asarray((np.nan_to_num(percent, nan=0.0) > bound).any(axis=-1))
 
 
-def by_usage(used: ArrayLike, *, ascending: bool) -> NDArray[np.int64]:
+def by_usage(used: ArrayLike, *, ascending: bool) -> IntArray:
     """Positions of nodes in order of their usage added up over resources, whatever the units.
 
     Millicores, bytes and counts are added as they are, so that memory decides. Equal ones stay in

@@ -10,15 +10,14 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.rebalance._container_usage import measured_amounts
 from tracekit.replay.rebalance._eviction import Acceptance, Candidates, View
 from tracekit.replay.rebalance._order import quality_of_service, turns
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import BASE, CPU, PODS
 
-IntArray = NDArray[np.int64]
 UsageSource = Literal["requests", "metrics_server", "prometheus"]
 
 #: What the descheduler calls a node's value of a Prometheus query, in percent.
@@ -54,7 +53,7 @@ def view_of(
     )
 
 
-def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> NDArray[np.float64]:
+def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> FloatArray:
     hundred = np.full(len(snapshot.allocatable), 100.0)
     columns = [snapshot.column(name) for name in names]
     return np.stack(
@@ -65,7 +64,7 @@ def _capacity(snapshot: Snapshot, names: tuple[str, ...]) -> NDArray[np.float64]
 
 def _amounts(
     snapshot: Snapshot, names: tuple[str, ...], source: UsageSource
-) -> tuple[NDArray[np.float64], IntArray | None]:
+) -> tuple[FloatArray, IntArray | None]:
     """What nodes use, shape (nodes, resources), and what each container brings."""
     if source == "prometheus":
         share = np.nan_to_num(snapshot.usage.latest(snapshot.resources.index(CPU)), nan=0.0)
@@ -100,7 +99,7 @@ def _acceptance(snapshot: Snapshot) -> Acceptance:
     """Whether another node has room for a container's request; asked once per shape."""
     left = snapshot.allocatable - snapshot.requested
     placed = snapshot.placed
-    known: dict[bytes, NDArray[np.bool_]] = {}
+    known: dict[bytes, BoolArray] = {}
 
     def accepted(index: int, destinations: IntArray) -> bool:  # noqa: ARG001
         request = placed.request[index]

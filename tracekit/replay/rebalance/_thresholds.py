@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import ParameterError
 from tracekit.replay.workload.resources import full_name
 
@@ -22,7 +22,7 @@ def named(thresholds: Thresholds) -> dict[str, float]:
     return {full_name(name): float(value) for name, value in thresholds}
 
 
-def row(thresholds: Mapping[str, float], resources: Sequence[str]) -> NDArray[np.float64]:
+def row(thresholds: Mapping[str, float], resources: Sequence[str]) -> FloatArray:
     """Percent in the order of the resources, NaN where there is no threshold."""
     return np.array([thresholds.get(name, np.nan) for name in resources], dtype=np.float64)
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
@@ -48,7 +48,7 @@ class HighNodeUtilization(RebalancePolicy):
         super().__post_init__()
         _thresholds.check("thresholds", self.thresholds)
 
-    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, from the nodes used least first."""
         names = _thresholds.named(self.thresholds)
         view = view_of(snapshot, names, source="requests", node_fit=self.node_fit)
@@ -57,7 +57,7 @@ class HighNodeUtilization(RebalancePolicy):
         requests_one = np.any(asked, axis=0) if asked else np.zeros(len(view.containers.node), bool)
         return self.evict_from(view, requests_one)
 
-    def evict_from(self, view: View, requests_one: NDArray[np.bool_]) -> NDArray[np.int64]:
+    def evict_from(self, view: View, requests_one: BoolArray) -> IntArray:
         """Containers of the view to evict, in the order of their eviction.
 
         Parameters

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance._container_usage import measured_amounts
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import full_name
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,7 +44,7 @@ class LoadSpread(RebalancePolicy):
         """As many as a load is the mean of."""
         return self.samples
 
-    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, from the nodes loaded most first."""
         column = snapshot.resources.index(full_name(self.resource))
         capacity = snapshot.capacity[:, column].astype(np.float64)

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
@@ -70,13 +70,13 @@ class LowNodeUtilization(RebalancePolicy):
                 hint=f"thresholds={METRIC}:20,target_thresholds={METRIC}:50",
             )
 
-    def evict(self, snapshot: Snapshot) -> NDArray[np.int64]:
+    def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, from the nodes used most first."""
         names = _thresholds.named(self.thresholds)
         view = view_of(snapshot, names, source=self.usage_source, node_fit=self.node_fit)
         return self.evict_from(view)
 
-    def evict_from(self, view: View) -> NDArray[np.int64]:
+    def evict_from(self, view: View) -> IntArray:
         """Containers of the view to evict, in the order of their eviction.
 
         Nothing where a threshold speaks of what the metrics server does not know: upstream stops
@@ -105,9 +105,7 @@ class LowNodeUtilization(RebalancePolicy):
         """Resources with a threshold that the metrics server does not report."""
         return set(_thresholds.named(self.thresholds)) - {*BASE, PODS}
 
-    def _limits(
-        self, view: View, percent: NDArray[np.float64]
-    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    def _limits(self, view: View, percent: FloatArray) -> tuple[FloatArray, FloatArray]:
         low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
         high = _thresholds.row(_thresholds.named(self.target_thresholds), view.resources)
         if not self.use_deviation_thresholds:
@@ -118,6 +116,6 @@ class LowNodeUtilization(RebalancePolicy):
             _percent.clamped(_percent.shifted(mean, high)),
         )
 
-    def _worthwhile(self, under: NDArray[np.bool_], over: NDArray[np.bool_]) -> bool:
+    def _worthwhile(self, under: BoolArray, over: BoolArray) -> bool:
         count = int(under.sum())
         return count > self.number_of_nodes and not under.all() and bool(over.any())

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import BoolArray, FloatArray
 
 RESAMPLES = 2000
 LEVEL = 0.95
@@ -27,7 +26,7 @@ class Interval:
     low: FloatArray
     high: FloatArray
 
-    def separated(self, repeats: int) -> NDArray[np.bool_]:
+    def separated(self, repeats: int) -> BoolArray:
         """Where the interval excludes 0; nowhere with fewer than ``FEWEST`` repeats."""
         apart = (self.low > 0) | (self.high < 0)
         return np.asarray(apart & (repeats >= FEWEST))

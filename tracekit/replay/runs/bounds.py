@@ -19,13 +19,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.runs.node_bound import linear_bound, volume_bounds
 from tracekit.replay.workload.workload import Workload
-
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 
 #: Summary columns for which a gap to the bound is reported.
 GAPS = (
@@ -126,7 +123,7 @@ class _Resource:
         workload: Workload,
         step: int,
         resource: int,
-        present: NDArray[np.bool_],
+        present: BoolArray,
         capacity: _Capacity,
     ) -> None:
         background = workload.background[resource, step].astype(np.float64)

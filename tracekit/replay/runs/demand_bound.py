@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.runs.node_bound import linear_bound, volume_bound
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 def demand_bound(workload: Workload) -> int:

@@ -17,12 +17,9 @@ too, a weaker one.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.resources import UNLIMITED
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: Pairs of a shape and a type up to which the program has all its rows: 0.1 to 0.8 s at the limit,
 #: and about four times as long for twice as many.

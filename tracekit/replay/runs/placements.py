@@ -6,11 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 PLACED, PENDING = "placed", "pending"
 

@@ -8,17 +8,14 @@ from __future__ import annotations
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import optimize, sparse
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement._batch import Batch
 from tracekit.replay.placement._batch_fitness import NO_ROOM
 from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness
 from tracekit.replay.view.snapshot import Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def greedy(judged: BatchFitness, size: int, nodes: int) -> IntArray:

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement import PlacementPolicy
@@ -27,7 +27,6 @@ from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.workload import Workload
 
 Clock = Callable[[], float]
-IntArray = NDArray[np.int64]
 
 #: What the author measured, in ms.
 _PUBLISHED_MEAN_MS = {"default": 0.945, "cached": 4.439, "refetched": 1110.439}

@@ -9,12 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.workload import Workload
-
-FloatArray = NDArray[np.float64]
 
 #: Pairs of container and node beyond which the solver is not asked.
 LARGEST_CASE = 2_000
@@ -95,7 +93,7 @@ def _placed(workload: Workload, step: int, program: _Program) -> float | None:
     return _solved(request, workload.capacity.astype(np.float64), program)
 
 
-def _present(workload: Workload, step: int) -> NDArray[np.int64]:
+def _present(workload: Workload, step: int) -> IntArray:
     return np.asarray(workload.request[workload.present(step)])
 
 

@@ -8,12 +8,10 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.studies.claims import IMBALANCE, RANGES
-
-FloatArray = NDArray[np.float64]
 
 #: Whose claims are checked.
 OWN = "tbesk"

@@ -12,9 +12,9 @@ from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError
 from tracekit.metrics.imbalance import imbalance
@@ -42,7 +42,6 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.study import Study
 
-FloatArray = NDArray[np.float64]
 NAME = "search_placement"
 _RESOURCES = {column: name for name, column in FOUR.items()}
 
@@ -109,12 +108,12 @@ def seen_by(policy: PlacementPolicy, load: Workload) -> Workload:
     return replace(load, request=request, nonzero_request=request)
 
 
-def imbalance_by_count(load: Workload, node: NDArray[np.int64]) -> FloatArray:
+def imbalance_by_count(load: Workload, node: IntArray) -> FloatArray:
     """Mean imbalance once so many containers have come, shape (checkpoints,)."""
     return np.array([float(imbalance(_use(load, node, n)).mean()) for n in counts(load.containers)])
 
 
-def _use(load: Workload, node: NDArray[np.int64], first: int) -> FloatArray:
+def _use(load: Workload, node: IntArray, first: int) -> FloatArray:
     """Requests of the first containers over capacity, shape (nodes, resources)."""
     placed = np.flatnonzero(node[:first] >= 0)
     taken = np.zeros(load.capacity.shape)

@@ -13,9 +13,9 @@ from typing import Annotated, Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
 from tracekit import parameters
+from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.placer import PlainPlacer
@@ -31,7 +31,6 @@ from tracekit.replay.workload.loaders.paper000 import Paper000
 from tracekit.seeds import stream
 from tracekit.study import Study
 
-IntArray = NDArray[np.int64]
 NAME = "search_solvers"
 _BUDGETS = (2, 5, 10, 20, 50, 100, 200)
 _ROUNDS = 1000

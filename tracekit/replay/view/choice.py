@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tracekit.arrays import FloatArray, IntArray
 
 Tie = Literal["first", "reservoir"]
 
@@ -13,9 +14,7 @@ Tie = Literal["first", "reservoir"]
 DECIMALS = 12
 
 
-def best(
-    scores: NDArray[np.int64] | NDArray[np.float64], tie: Tie, rng: np.random.Generator
-) -> int:
+def best(scores: IntArray | FloatArray, tie: Tie, rng: np.random.Generator) -> int:
     """Position of the highest score.
 
     Parameters

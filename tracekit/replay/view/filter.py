@@ -7,26 +7,22 @@ limits never matter; a container that requests nothing only needs a free place i
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
-def lacking(
-    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
     """Where a node has too little of a resource left, shape (nodes, resources); of all or some."""
     chosen = slice(None) if nodes is None else nodes
     left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
     return np.asarray((left < container.request) & (container.request > 0))
 
 
-def fits(
-    snapshot: Snapshot, container: Container, nodes: NDArray[np.int64] | None = None
-) -> NDArray[np.bool_]:
+def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
     """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
     chosen = slice(None) if nodes is None else nodes
-    room: NDArray[np.bool_] = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
+    room: BoolArray = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
     for column in np.flatnonzero(container.request > 0):
         # resource by resource: rows are too short to be compared whole
         free = snapshot.allocatable[chosen, column] - snapshot.requested[chosen, column]

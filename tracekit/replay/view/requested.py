@@ -9,13 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import Pairs, ParameterError
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +35,7 @@ class Share:
     weight: int
     requested: IntArray
     allocatable: IntArray
-    counted: NDArray[np.bool_]
+    counted: BoolArray
     incoming: int
 
 
@@ -68,9 +66,7 @@ def shares(
         )
 
 
-def weighted_mean(
-    parts: list[tuple[IntArray, int, NDArray[np.bool_]]], candidates: int
-) -> IntArray:
+def weighted_mean(parts: list[tuple[IntArray, int, BoolArray]], candidates: int) -> IntArray:
     """Integer mean of per-resource scores by weight; 0 where no resource counts.
 
     Parameters

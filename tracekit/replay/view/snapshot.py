@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
@@ -72,9 +73,9 @@ class Container:
 
     id: str
     service: str
-    request: NDArray[np.int64]
-    nonzero_request: NDArray[np.int64]
-    limit: NDArray[np.int64]
+    request: IntArray
+    nonzero_request: IntArray
+    limit: IntArray
     recorded_node: int | None = None
     pod: Pod | None = None
     kind: int = -1
@@ -98,15 +99,13 @@ class Placed:
         Position of each in the workload; empty in recorded cases.
     """
 
-    node: NDArray[np.int64]
-    time_ms: NDArray[np.int64]
-    request: NDArray[np.int64]
-    limit: NDArray[np.int64]
+    node: IntArray
+    time_ms: IntArray
+    request: IntArray
+    limit: IntArray
     service: Sequence[str]
-    usage: NDArray[np.float64] | None = None
-    index: NDArray[np.int64] = dataclasses.field(
-        default_factory=lambda: np.empty(0, dtype=np.int64)
-    )
+    usage: FloatArray | None = None
+    index: IntArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -128,12 +127,12 @@ class Snapshot:
 
     time_ms: int
     resources: tuple[str, ...]
-    capacity: NDArray[np.int64]
-    allocatable: NDArray[np.int64]
-    requested: NDArray[np.int64]
-    nonzero_requested: NDArray[np.int64]
-    limits: NDArray[np.int64]
-    containers: NDArray[np.int64]
+    capacity: IntArray
+    allocatable: IntArray
+    requested: IntArray
+    nonzero_requested: IntArray
+    limits: IntArray
+    containers: IntArray
     known_usage: NodeUsage | None = None
     known_placed: Placed | None = None
     recorded: Recorded | None = None
@@ -168,7 +167,7 @@ def _declared(thing: T | None, name: str) -> T:
     return thing
 
 
-def read_only(array: NDArray[np.int64]) -> NDArray[np.int64]:
+def read_only(array: IntArray) -> IntArray:
     """A view of the array that cannot be written through."""
     view = array.view()
     view.flags.writeable = False

@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tracekit.arrays import FloatArray, IntArray
 
 if TYPE_CHECKING:
     from tracekit.replay.workload.workload import Workload
-
-FloatArray = NDArray[np.float64]
 
 
 class NodeUsage(Protocol):
@@ -28,7 +27,7 @@ class NodeUsage(Protocol):
     """
 
     time_ms: int | None
-    requested: NDArray[np.int64] | None
+    requested: IntArray | None
 
     def latest(self, column: int) -> FloatArray:
         """Fraction at the newest sample."""
@@ -63,7 +62,7 @@ class SeriesUsage:
         self,
         fractions: FloatArray,
         time_ms: int | None,
-        requested: NDArray[np.int64] | None = None,
+        requested: IntArray | None = None,
     ) -> None:
         self.requested = requested
         self._fractions = fractions.copy() if fractions.flags.writeable else fractions
@@ -129,10 +128,10 @@ class History:
         self._times: list[int] = workload.times_ms.tolist()
         self._samples = np.empty((2, 0, workload.nodes))
         self._first, self._added, self._steps = 0, 0, 0
-        self._requested: dict[int, NDArray[np.int64]] = {}
+        self._requested: dict[int, IntArray] = {}
         self._kept: dict[tuple[int, int], SeriesUsage] = {}
 
-    def note(self, step: int, requested: NDArray[np.int64]) -> None:
+    def note(self, step: int, requested: IntArray) -> None:
         """A step has passed with this much requested, shape (nodes, resources); not yet its use."""
         self._steps = step + 1
         if self._readers:

@@ -6,14 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,7 +47,7 @@ class Timing:
     order: IntArray
     arrival_ms: IntArray
     departure_ms: IntArray
-    exchangeable: NDArray[np.bool_]
+    exchangeable: BoolArray
     settled_ms: int
     resolved: Mapping[str, object]
 

@@ -6,10 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
+from tracekit.arrays import FloatArray, IntArray
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.resources import BASE, CPU, MEMORY
-
-IntArray = NDArray[np.int64]
 
 
 def check_unique(kind: str, ids: tuple[str, ...]) -> None:
@@ -74,8 +72,8 @@ def check_times(
 def check_usage(
     kind: str,
     ids: tuple[str, ...],
-    due: NDArray[np.bool_],
-    amounts: NDArray[np.float32],
+    due: BoolArray,
+    amounts: Float32Array,
     now_ms: int,
 ) -> None:
     """Raise TracekitError for usage that is no number of 0 or more where it is due.
@@ -95,7 +93,7 @@ def check_usage(
         )
 
 
-def _first_bad(there: NDArray[np.bool_], amounts: NDArray[np.float32]) -> int | None:
+def _first_bad(there: BoolArray, amounts: Float32Array) -> int | None:
     """Of what is there, the first with an amount that is no number of 0 or more."""
     cpu, memory = ((amount >= 0) & (amount < np.inf) for amount in amounts)
     bad = there & ~(cpu & memory)

@@ -12,11 +12,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -54,7 +52,7 @@ class AntiAffinity:
         return np.array([known.get(name, -1) for name in services], dtype=np.int64)
 
 
-def breaks(rules: IntArray, counts: IntArray) -> NDArray[np.bool_]:
+def breaks(rules: IntArray, counts: IntArray) -> BoolArray:
     """Which rules are broken on which node: the plain statement of what a rule means.
 
     Parameters
@@ -115,7 +113,7 @@ class Sharing:
         """A container of the service leaves the node."""
         self._change(service, node, -1)
 
-    def open(self, service: int) -> NDArray[np.bool_]:
+    def open(self, service: int) -> BoolArray:
         """Which nodes take one more container of the service without a rule being broken."""
         return self._everywhere if service < 0 else np.asarray(self._reasons[service] == 0)
 

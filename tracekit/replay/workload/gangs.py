@@ -12,11 +12,9 @@ import dataclasses
 import itertools
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 
 def with_gangs(load: Workload) -> Workload:

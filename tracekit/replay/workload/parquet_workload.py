@@ -20,15 +20,13 @@ from pathlib import Path
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.parquet_columns import check_known, read
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold, infer_step_ms
 from tracekit.replay.workload.workload import Workload, nonzero
-
-IntArray = NDArray[np.int64]
 
 _NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
 _CONTAINERS = {
@@ -140,7 +138,7 @@ def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]
     return step_ms, np.arange(first, last + 1, step_ms, dtype=np.int64)
 
 
-def _stated(frame: pl.DataFrame, name: str) -> NDArray[np.bool_]:
+def _stated(frame: pl.DataFrame, name: str) -> BoolArray:
     if name not in frame.columns:
         return np.zeros(frame.height, dtype=np.bool_)
     return np.asarray(frame[name].is_not_null().to_numpy())
@@ -157,7 +155,7 @@ def _amounts(frame: pl.DataFrame, resources: tuple[str, ...], *, absent: int = 0
 
 def _matrix(
     rows: pl.DataFrame, entity: str, ids: pl.Series, step_ms: int, times: IntArray
-) -> NDArray[np.float32]:
+) -> Float32Array:
     matrix = np.full((len(BASE), len(times), len(ids)), np.nan, dtype=np.float32)
     position = {one: at for at, one in enumerate(ids)}
     at = np.array([position[one] for one in rows[entity]], dtype=np.int64)
@@ -169,9 +167,7 @@ def _matrix(
     return matrix
 
 
-def _background(
-    folder: Path, nodes: pl.Series, step_ms: int, times: IntArray
-) -> NDArray[np.float32]:
+def _background(folder: Path, nodes: pl.Series, step_ms: int, times: IntArray) -> Float32Array:
     path = folder / "background.parquet"
     if not path.exists():
         return np.zeros((len(BASE), len(times), len(nodes)), dtype=np.float32)

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
+
+from tracekit.arrays import IntArray
 
 CPU = "cpu_milli"
 MEMORY = "memory_bytes"
@@ -44,8 +45,6 @@ def column_order(names: Iterable[str]) -> tuple[str, ...]:
     return (*BASE, *pods, *sorted(others - {PODS}))
 
 
-def amounts(
-    resources: Sequence[str], given: Mapping[str, int], *, absent: int = 0
-) -> NDArray[np.int64]:
+def amounts(resources: Sequence[str], given: Mapping[str, int], *, absent: int = 0) -> IntArray:
     """The amounts of a resource map as a row, shape (resources,); ``absent`` where not given."""
     return np.array([given.get(name, absent) for name in resources], dtype=np.int64)

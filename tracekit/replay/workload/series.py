@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 
 
@@ -25,7 +25,7 @@ class Axis:
     """
 
     step_ms: int
-    times_ms: NDArray[np.int64]
+    times_ms: IntArray
     stray_rows: int
 
     @property
@@ -33,7 +33,7 @@ class Axis:
         """End of the last step."""
         return int(self.times_ms[-1]) + self.step_ms
 
-    def steps_of(self, times: NDArray[np.int64]) -> NDArray[np.int64]:
+    def steps_of(self, times: IntArray) -> IntArray:
         """The step each time falls into, -1 outside the axis."""
         steps = (times - self.times_ms[0]) // self.step_ms
         inside = (steps >= 0) & (steps < len(self.times_ms))
@@ -122,7 +122,7 @@ def _largest_share(counted: pl.DataFrame, per_time: pl.DataFrame) -> pl.DataFram
     )
 
 
-def hold(values: NDArray[np.float32]) -> None:
+def hold(values: Float32Array) -> None:
     """Fill gaps in place: the last value known, and before the first value that one.
 
     Parameters

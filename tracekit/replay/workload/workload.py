@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
     check_amounts,
@@ -17,9 +17,6 @@ from tracekit.replay.workload.checks import (
 )
 from tracekit.replay.workload.constraints import AntiAffinity
 from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
-
-IntArray = NDArray[np.int64]
-
 
 #: From this many containers on, compiled code repays its import, and its one compilation.
 WORTH_COMPILING = 10_000
@@ -81,11 +78,11 @@ class Workload:
     request: IntArray
     nonzero_request: IntArray
     limit: IntArray
-    usage: NDArray[np.float32]
-    background: NDArray[np.float32]
+    usage: Float32Array
+    background: Float32Array
     settled_ms: int
     resources: tuple[str, ...] = BASE
-    exchangeable: NDArray[np.bool_] | None = None
+    exchangeable: BoolArray | None = None
     gang: IntArray | None = None
     usage_column: IntArray | None = None
     anti_affinity: AntiAffinity | None = None
@@ -129,7 +126,7 @@ class Workload:
         """Whether production's node is known for some container; without one it waits."""
         return bool((self.recorded_node >= 0).any())
 
-    def use_at(self, step: int) -> NDArray[np.float32]:
+    def use_at(self, step: int) -> Float32Array:
         """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
         use = self.usage[:, step]
         return use if self.usage_column is None else use.take(self.usage_column, axis=1)
@@ -140,13 +137,13 @@ class Workload:
         fits = np.array([bool((self.capacity >= shape).all(axis=1).any()) for shape in shapes])
         return np.flatnonzero(~fits[where.reshape(-1)]) if len(shapes) else np.empty(0, np.int64)
 
-    def present(self, step: int) -> NDArray[np.bool_]:
+    def present(self, step: int) -> BoolArray:
         """Which containers exist at a sampling step, shape (containers,)."""
         now = self.times_ms[step]
         return np.asarray((self.arrival_ms <= now) & (now < self.departure_ms))
 
 
-def nonzero(request: IntArray, stated: NDArray[np.bool_], resources: tuple[str, ...]) -> IntArray:
+def nonzero(request: IntArray, stated: BoolArray, resources: tuple[str, ...]) -> IntArray:
     """Requests with the scheduler's default where cpu or memory is not stated.
 
     Parameters

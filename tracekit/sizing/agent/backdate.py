@@ -6,8 +6,8 @@ from typing import Literal
 
 import numpy as np
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.sizing.agent.memory import Memory
-from tracekit.sizing.kernels import FloatArray, IntArray
 
 Form = Literal["root", "gamma", "off"]
 

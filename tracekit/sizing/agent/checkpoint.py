@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
+from tracekit.arrays import Float32Array
 from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import Epoch, Trainer
-from tracekit.sizing.network.weights import Float32Array
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
 

@@ -6,9 +6,10 @@ from typing import Protocol
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.sizing.agent.backdate import Backdater
 from tracekit.sizing.agent.memory import Memory
-from tracekit.sizing.kernels import CHANNELS, BoolArray, FloatArray, IntArray
+from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulation import Simulation

@@ -5,16 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from tracekit.arrays import BoolArray, Float32Array, FloatArray
 from tracekit.sizing.agent.memory import Batch
 from tracekit.sizing.agent.network import act, torch_ready
-from tracekit.sizing.kernels import BoolArray, FloatArray
-from tracekit.sizing.network.weights import Float32Array
 
 
 def double_target(
-    reward: NDArray[np.float32] | float,
+    reward: Float32Array | float,
     gamma: float,
     q_next: Float32Array,
     q_target_next: Float32Array,

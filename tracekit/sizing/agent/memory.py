@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
-from tracekit.sizing.network.weights import Float32Array
 
 #: Exponent of the priorities, and what keeps one from being zero.
 ALPHA, LEAST = 0.6, 1e-6

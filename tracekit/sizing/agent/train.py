@@ -6,13 +6,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.sizing.agent.episode import Running
 from tracekit.sizing.agent.learn import Learner
 from tracekit.sizing.agent.memory import Memory
 from tracekit.sizing.agent.network import layers_of, make_network
-from tracekit.sizing.kernels import CHANNELS, BoolArray, IntArray
+from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.network.explore import explore, one_step
-from tracekit.sizing.network.weights import Float32Array, Model
+from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet

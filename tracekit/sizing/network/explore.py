@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
-from tracekit.sizing.network.weights import Float32Array
 
 
 @compiled

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, Float32Array, Model
+from tracekit.arrays import Float32Array
+from tracekit.sizing.network.weights import CONVOLUTIONS, DENSE, Model
 
 
 def values(model: Model, states: Float32Array) -> Float32Array:

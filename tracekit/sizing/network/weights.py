@@ -10,11 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array
 from tracekit.errors import TracekitError
-
-Float32Array = NDArray[np.float32]
 
 SCHEMA = "tracekit/sizing-model/1"
 #: Channels of the five convolutions, kernel 3, and widths of the two dense layers; widths ours.

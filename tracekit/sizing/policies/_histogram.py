@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.sizing.kernels import FloatArray, IntArray
+from tracekit.arrays import FloatArray, IntArray
 
 #: Each bucket is wider than the one before it by this share.
 GROWTH = 0.05

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.network.explore import greedy, one_step
 from tracekit.sizing.network.forward import values
 from tracekit.sizing.network.weights import Model

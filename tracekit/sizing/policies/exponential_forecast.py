@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar
 
 import numpy as np
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.sizing.kernels import FloatArray
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracekit.sizing.kernels import FloatArray
+from tracekit.arrays import FloatArray
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from tracekit.sizing.kernels import FloatArray
+from tracekit.arrays import FloatArray
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View
 

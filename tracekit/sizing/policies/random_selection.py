@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from tracekit.sizing.kernels import FloatArray, IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import Growing, MinimumSelection
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.simulate import simulate

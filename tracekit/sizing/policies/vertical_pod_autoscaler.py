@@ -7,8 +7,8 @@ from typing import Annotated, ClassVar, Literal
 
 import numpy as np
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.sizing.kernels import BoolArray, FloatArray, IntArray
 from tracekit.sizing.policies._histogram import Buckets, Histograms
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.view import View

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.ids import hashes
 from tracekit.synth.seeds import Seeds
 
@@ -43,9 +43,9 @@ class Directory:
 
     services: pl.Series
     callers: int
-    targets: dict[str, Ints]
+    targets: dict[str, IntArray]
     interfaces: pl.Series
-    entry: Floats
+    entry: FloatArray
 
 
 def make_directory(seeds: Seeds, inside: pl.Series) -> Directory:
@@ -71,7 +71,7 @@ def make_directory(seeds: Seeds, inside: pl.Series) -> Directory:
     )
 
 
-def _zipf(rank: Ints) -> Floats:
+def _zipf(rank: IntArray) -> FloatArray:
     weight = (1.0 + rank) ** -POPULARITY
     return np.asarray(weight / weight.sum())
 
@@ -80,7 +80,7 @@ def _draw(
     rng: np.random.Generator,
     callers: int,
     count: int,
-    among: Ints,
-    weight: Floats,
-) -> Ints:
+    among: IntArray,
+    weight: FloatArray,
+) -> IntArray:
     return np.asarray(rng.choice(among, size=(callers, count), p=weight))

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.arrays import Bools, Ints
 from tracekit.synth.calls.directory import INTERFACES, RPC_TYPES, Directory
 from tracekit.synth.calls.trees import Calls, grow
 from tracekit.synth.calls.truth import Batch, call_truth, trace_truth
@@ -64,7 +64,7 @@ class CallWorld:
     directory: Directory
 
 
-def call_parts(world: CallWorld, starts: Sequence[Ints], first: int = 0) -> Iterator[CallPart]:
+def call_parts(world: CallWorld, starts: Sequence[IntArray], first: int = 0) -> Iterator[CallPart]:
     """The MSCallGraph files from number ``first`` on, each in one or more parts, in order.
 
     Rows that are later than a file's end go to the next file. No trace is so long that its rows
@@ -93,7 +93,7 @@ class _Split:
 
 
 def _parts(
-    world: CallWorld, starts: Ints, number: int, rest: list[pl.DataFrame]
+    world: CallWorld, starts: IntArray, number: int, rest: list[pl.DataFrame]
 ) -> Iterator[_Split]:
     """One file's batches of traces, each spread over the whole time of the file."""
     preset, seeds, directory = world.preset, world.seeds, world.directory
@@ -128,7 +128,7 @@ def _fewest(rows: int, batches: int) -> int:
 
 
 def _batch(
-    world: CallWorld, rng: np.random.Generator, id_rng: np.random.Generator, starts: Ints
+    world: CallWorld, rng: np.random.Generator, id_rng: np.random.Generator, starts: IntArray
 ) -> Batch:
     calls_on = world.preset.entry_calls_on, world.preset.calls_on
     calls = grow(rng, world.directory, len(starts), calls_on)
@@ -137,7 +137,7 @@ def _batch(
     )
 
 
-def trace_starts(preset: Preset, seeds: Seeds) -> list[Ints]:
+def trace_starts(preset: Preset, seeds: Seeds) -> list[IntArray]:
     """When the traces of each file start, following the daily curve; ms, sorted."""
     rng = seeds.stream("trace starts")
     grid_ms = np.linspace(0, preset.horizon_ms - LAST_START_MS, 2000)
@@ -149,7 +149,7 @@ def trace_starts(preset: Preset, seeds: Seeds) -> list[Ints]:
     return np.split(drawn, np.searchsorted(drawn, ends))
 
 
-def _ends(rng: np.random.Generator, calls: Calls) -> tuple[Bools, Bools]:
+def _ends(rng: np.random.Generator, calls: Calls) -> tuple[BoolArray, BoolArray]:
     """Whether the calling and the called end recorded each call; some entries neither did."""
     draw = rng.random(len(calls.kind))
     both = draw < BOTH_ENDS[calls.kind]
@@ -187,7 +187,11 @@ def _printed(rng: np.random.Generator, directory: Directory, batch: Batch) -> pl
 
 
 def _names(
-    rng: np.random.Generator, directory: Directory, calls: Calls, call: Ints, called_end: Bools
+    rng: np.random.Generator,
+    directory: Directory,
+    calls: Calls,
+    call: IntArray,
+    called_end: BoolArray,
 ) -> tuple[pl.Series, pl.Series]:
     """Caller and callee as printed: an end knows itself, and most of the time the other one."""
     kind = calls.kind[call]
@@ -207,7 +211,7 @@ def _names(
 
 
 def _interfaces(
-    rng: np.random.Generator, directory: Directory, calls: Calls, call: Ints
+    rng: np.random.Generator, directory: Directory, calls: Calls, call: IntArray
 ) -> pl.Series:
     """The called interface of rpc and http calls, the same at both ends; empty for the others."""
     which = (rng.random(len(calls.kind)) ** 2 * INTERFACES).astype(np.int64)

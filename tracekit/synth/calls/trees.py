@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Floats, Ints
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.calls.directory import RPC_TYPES, Directory
 
 #: Calls by type below the entry; rpc and http may call on. Records of rpc calls are doubled at
@@ -50,24 +50,24 @@ class Calls:
         Duration, and start after the start of the trace.
     """
 
-    trace: Ints
-    parent: Ints
+    trace: IntArray
+    parent: IntArray
     rpc_id: pl.Series
-    caller: Ints
-    callee: Ints
-    kind: Ints
-    duration_ms: Floats
-    offset_ms: Floats
+    caller: IntArray
+    callee: IntArray
+    kind: IntArray
+    duration_ms: FloatArray
+    offset_ms: FloatArray
 
 
 @dataclass
 class _Level:
-    trace: Ints
-    parent: Ints
+    trace: IntArray
+    parent: IntArray
     rpc_id: pl.Series
-    caller: Ints
-    callee: Ints
-    kind: Ints
+    caller: IntArray
+    callee: IntArray
+    kind: IntArray
 
 
 def grow(
@@ -143,13 +143,15 @@ def _type_shares() -> list[float]:
     return shares
 
 
-def _fan_out(rng: np.random.Generator, count: int) -> Ints:
+def _fan_out(rng: np.random.Generator, count: int) -> IntArray:
     usual = np.searchsorted(np.cumsum(CHILDREN), rng.random(count), side="right") + 1
     tail = len(CHILDREN) + rng.geometric(1 / TAIL_MEAN, size=count)
     return np.where(usual <= len(CHILDREN), usual, np.minimum(tail, MOST_CHILDREN))
 
 
-def _callees(rng: np.random.Generator, directory: Directory, caller: Ints, kind: Ints) -> Ints:
+def _callees(
+    rng: np.random.Generator, directory: Directory, caller: IntArray, kind: IntArray
+) -> IntArray:
     callee = caller.copy()
     choice = rng.random(len(caller)) ** 2
     stays = rng.random(len(caller)) < SELF_CALL_SHARE
@@ -161,11 +163,13 @@ def _callees(rng: np.random.Generator, directory: Directory, caller: Ints, kind:
     return callee
 
 
-def _durations(rng: np.random.Generator, kind: Ints, parent: Ints, sizes: list[int]) -> Floats:
+def _durations(
+    rng: np.random.Generator, kind: IntArray, parent: IntArray, sizes: list[int]
+) -> FloatArray:
     """A call lasts as long as its own work and the longest of the calls it makes."""
     median, sigma = np.array(OWN_TIME_MS).T
     own = median[kind] * np.exp(sigma[kind] * rng.standard_normal(len(kind)))
-    duration: Floats = np.minimum(np.rint(own), LONGEST_MS)
+    duration: FloatArray = np.minimum(np.rint(own), LONGEST_MS)
     longest = np.zeros(len(kind))
     end = len(kind)
     for size in reversed(sizes):
@@ -177,7 +181,9 @@ def _durations(rng: np.random.Generator, kind: Ints, parent: Ints, sizes: list[i
     return duration
 
 
-def _offsets(rng: np.random.Generator, duration: Floats, parent: Ints, sizes: list[int]) -> Floats:
+def _offsets(
+    rng: np.random.Generator, duration: FloatArray, parent: IntArray, sizes: list[int]
+) -> FloatArray:
     """A call starts while its caller's still runs, and ends before it."""
     place = rng.random(len(duration))
     offset = np.zeros(len(duration))

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.synth.arrays import Bools, Ints
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.synth.calls.directory import RPC_TYPES, Directory
 from tracekit.synth.calls.trees import Calls
 
@@ -17,8 +17,8 @@ class Batch:
     """Traces that start in the same file, and which ends recorded each of their calls."""
 
     calls: Calls
-    ends: tuple[Bools, Bools]
-    start_ms: Ints
+    ends: tuple[BoolArray, BoolArray]
+    start_ms: IntArray
     ids: pl.Series
 
 

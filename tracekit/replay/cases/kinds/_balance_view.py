@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds._pod_rules import acceptance, protection
 from tracekit.replay.cases.kinds.usage import rows_of
@@ -18,7 +18,6 @@ from tracekit.replay.rebalance._snapshot_view import METRIC
 from tracekit.replay.workload.resources import BASE, PODS
 
 Document = Mapping[str, Any]
-IntArray = NDArray[np.int64]
 
 
 class UnknownUsageError(TracekitError):
@@ -77,7 +76,7 @@ def _capacity(node: Document) -> Document:
 
 def _used(
     inputs: Document, resources: Sequence[str], source: str, at: IntArray
-) -> tuple[NDArray[np.float64], IntArray | None, NDArray[np.bool_]]:
+) -> tuple[FloatArray, IntArray | None, BoolArray]:
     """Usage of nodes, amounts of pods, and of which pods the amounts are known."""
     nodes, pods = inputs["nodes"], inputs["pods"]
     every = np.ones(len(pods), dtype=np.bool_)
@@ -97,7 +96,7 @@ def _used(
     return used, np.nan_to_num(rows_of(own, resources), nan=0.0).astype(np.int64), known
 
 
-def _measure(inputs: Document, resources: Sequence[str], used: NDArray[np.float64]) -> None:
+def _measure(inputs: Document, resources: Sequence[str], used: FloatArray) -> None:
     """Put what the metrics server says of cpu and memory in place of what is requested."""
     metrics = inputs.get("node_metrics") or {}
     for row, node in enumerate(inputs["nodes"]):
@@ -108,7 +107,7 @@ def _measure(inputs: Document, resources: Sequence[str], used: NDArray[np.float6
                 used[row, column] = float(metrics[node["name"]].get(resource) or 0)
 
 
-def _samples(inputs: Document) -> NDArray[np.float64]:
+def _samples(inputs: Document) -> FloatArray:
     samples = inputs.get("prometheus_samples") or {}
     values = [samples.get(node["name"]) for node in inputs["nodes"]]
     for node, value in zip(inputs["nodes"], values, strict=True):

@@ -10,13 +10,12 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.rebalance._eviction import Acceptance
 from tracekit.replay.workload.resources import PODS
 
 Document = Mapping[str, Any]
-IntArray = NDArray[np.int64]
 
 #: Priority from which a pod is critical to the system.
 CRITICAL_PRIORITY = 2_000_000_000
@@ -86,7 +85,7 @@ def _fits(pod: Document, node: Document, free: Mapping[str, float]) -> bool:
     )
 
 
-def _free(node: Document, pods: Sequence[Document], here: NDArray[np.bool_]) -> dict[str, float]:
+def _free(node: Document, pods: Sequence[Document], here: BoolArray) -> dict[str, float]:
     """What is left of each resource of a node by requests."""
     free = dict(node.get("allocatable") or node.get("capacity") or {})
     for index in np.flatnonzero(here).tolist():

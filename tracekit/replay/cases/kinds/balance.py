@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import parameters
 from tracekit import shape as s
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds._balance_view import CaseView, UnknownUsageError, case_view
@@ -52,7 +52,7 @@ def balance(question: Question) -> Answer:
     return _answer(seen, evicted)
 
 
-def _answer(seen: CaseView, evicted: NDArray[np.int64]) -> Answer:
+def _answer(seen: CaseView, evicted: IntArray) -> Answer:
     order = {int(index): turn + 1 for turn, index in enumerate(evicted)}
     chosen = [name for at, name in enumerate(seen.pods) if at in order]
     rows = [
@@ -99,7 +99,7 @@ def _source(policy: RebalancePolicy) -> str:
     return policy.usage_source if isinstance(policy, LowNodeUtilization) else "requests"
 
 
-def _requesting(inputs: Mapping[str, Any], policy: HighNodeUtilization) -> NDArray[np.bool_]:
+def _requesting(inputs: Mapping[str, Any], policy: HighNodeUtilization) -> BoolArray:
     """Which pods state a request, be it 0, of a resource with a threshold."""
     wanted = {full_name(name) for name, _ in policy.thresholds}
     return np.array([bool(wanted & set(pod.get("requests") or {})) for pod in inputs["pods"]])

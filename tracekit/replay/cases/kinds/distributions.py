@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import shape as s
+from tracekit.arrays import FloatArray
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.question import Answer, Question, kind
 from tracekit.replay.placement._beta import cumulative, density, fit, max_variance, moments
@@ -35,7 +35,7 @@ class Stats:
     used_avg: float
     used_stdev: float
 
-    def arrays(self) -> tuple[NDArray[np.float64], float, NDArray[np.float64], NDArray[np.float64]]:
+    def arrays(self) -> tuple[FloatArray, float, FloatArray, FloatArray]:
         """Capacity, request, mean and deviation as the policies take them, of one node."""
         capacity, used, deviation = (
             np.array([one]) for one in (self.capacity, self.used_avg, self.used_stdev)

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tracekit import shape as s
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.question import Answer, Question, kind
@@ -24,14 +24,14 @@ def names_of(maps: Iterable[ResourceMap]) -> list[str]:
     return list(dict.fromkeys(name for one in maps for name in one))
 
 
-def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> NDArray[np.float64]:
+def rows_of(maps: Iterable[ResourceMap], names: Sequence[str]) -> FloatArray:
     """One row per map, one column per name, shape (maps, names)."""
     rows = [[one.get(name) for name in names] for one in maps]
     filled = [[np.nan if value is None else float(value) for value in row] for row in rows]
     return np.array(filled, dtype=np.float64).reshape(len(filled), len(names))
 
 
-def map_of(row: NDArray[np.float64], names: Sequence[str]) -> dict[str, float]:
+def map_of(row: FloatArray, names: Sequence[str]) -> dict[str, float]:
     """A row as a map of what is known."""
     return {
         name: float(value) for name, value in zip(names, row, strict=True) if not np.isnan(value)
@@ -44,9 +44,9 @@ class NodePercent:
 
     nodes: list[str]
     resources: list[str]
-    percent: NDArray[np.float64]
+    percent: FloatArray
 
-    def documents(self, chosen: NDArray[np.bool_]) -> dict[str, dict[str, float]]:
+    def documents(self, chosen: BoolArray) -> dict[str, dict[str, float]]:
         """Percent of the chosen nodes as maps."""
         return {
             name: map_of(row, self.resources)
@@ -65,7 +65,7 @@ def node_percent(inputs: Mapping[str, Any]) -> NodePercent:
     return NodePercent(nodes=nodes, resources=resources, percent=percent_of(used, whole))
 
 
-def strictly_below(value: NDArray[np.float64], limit: NDArray[np.float64]) -> NDArray[np.bool_]:
+def strictly_below(value: FloatArray, limit: FloatArray) -> BoolArray:
     """Nodes whose every resource lies a whole percent or more below its limit, shape (nodes,).
 
     The difference is cut to a whole number before it is compared; what is unknown on either side is

@@ -12,15 +12,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tracekit import registry
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-FloatArray = NDArray[np.float64]
 
 #: Rows of ``state`` and of ``ask``: what of a resource is meant.
 ALLOCATABLE, REQUESTED, NONZERO, LIMIT = 0, 1, 2, 3
@@ -84,7 +80,7 @@ class KernelSource:
     the engine then goes another way.
     """
 
-    make: Callable[[Any, Sequence[str], NDArray[np.int64]], Kernel | None]
+    make: Callable[[Any, Sequence[str], IntArray], Kernel | None]
 
 
 @functools.cache
@@ -94,7 +90,7 @@ def all_kernels() -> dict[str, KernelSource]:
 
 
 def find_kernel(
-    policy: PlacementPolicy, resources: Sequence[str], allocatable: NDArray[np.int64]
+    policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
 ) -> Kernel | None:
     """The kernel of a policy on nodes of these sizes, None when there is none.
 

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numpy.typing import NDArray
-
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 @compiled

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.jit import compiled
-
-FloatArray = NDArray[np.float64]
 
 #: Bits of a double: where the exponent begins, what of it is taken off.
 _FRACTION_BITS = 52

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import Pairs
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
 
@@ -16,8 +16,8 @@ LARGEST_EXACT = 2**46
 
 
 def weight_table(
-    weights: Pairs, resources: Sequence[str], allocatable: NDArray[np.int64]
-) -> NDArray[np.float64] | None:
+    weights: Pairs, resources: Sequence[str], allocatable: IntArray
+) -> FloatArray | None:
     """Rows of (column, weight, whether it counts only when asked for), flattened.
 
     None where doubles could not tell exact quotients, or some node has nothing of a column.
@@ -33,6 +33,6 @@ def weight_table(
     return np.array(rows, dtype=np.float64).reshape(-1)
 
 
-def exact_in_doubles(allocatable: NDArray[np.int64]) -> bool:
+def exact_in_doubles(allocatable: IntArray) -> bool:
     """Whether every node has something, and integer percentages may be computed in doubles."""
     return bool(((allocatable > 0) & (allocatable < LARGEST_EXACT)).all())

@@ -12,8 +12,8 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled, compiled_in_any_order
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._logarithm import logarithms
@@ -22,9 +22,6 @@ from tracekit.replay.placement._measured import measured_fraction
 from tracekit.replay.placement._weights import ahp
 from tracekit.replay.placement.cwt import Cwt
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: Entropy gains below this are rounding; closeness of rows that cannot be told apart.
 _NOISE, _INDIFFERENT = 1e-12, 0.5

@@ -7,15 +7,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._shares import exact_in_doubles
 from tracekit.replay.placement._window import nodes_to_find
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def _score(

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     Kernel,
@@ -17,9 +17,6 @@ from tracekit.replay.fast.kernels import (
     score_pointer,
 )
 from tracekit.replay.placement.first_fit import FirstFit
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def _score(

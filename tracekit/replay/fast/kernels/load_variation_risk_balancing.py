@@ -9,8 +9,8 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     Kernel,
@@ -23,9 +23,6 @@ from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.load_variation_risk_balancing import LoadVariationRiskBalancing
 from tracekit.replay.view.snapshot import Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: How many terms are views: mean and deviation of cpu together, and of memory.
 _VIEWS = 2

@@ -8,8 +8,8 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.kernels import (
     REQUESTED,
@@ -25,9 +25,6 @@ from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 _NAMES = ("cpu", "memory")
 _SMALLEST = 5e-324

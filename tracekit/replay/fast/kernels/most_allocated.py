@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import (
     NONZERO,
     Kernel,
@@ -18,9 +18,6 @@ from tracekit.replay.fast.kernels import (
 )
 from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement.most_allocated import MostAllocated
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 
 def _score(

@@ -8,8 +8,8 @@ import functools
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.kernels import (
     REQUESTED,
@@ -23,9 +23,6 @@ from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement.target_load_packing import TargetLoadPacking
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 
 #: How many terms are views: the fraction of capacity in use before the container.
 _VIEWS = 1

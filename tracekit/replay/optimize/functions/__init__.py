@@ -7,13 +7,9 @@ import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tracekit import registry
+from tracekit.arrays import FloatArray
 from tracekit.errors import unknown_name
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.replay.optimize.functions import BenchFunction, FloatArray
+from tracekit.arrays import FloatArray
+from tracekit.replay.optimize.functions import BenchFunction
 
 
 def values(at: FloatArray) -> FloatArray:

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.mutation import Anchor, t_mutation
@@ -19,7 +19,6 @@ from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.optimize.start import Start, start
 
-FloatArray = NDArray[np.float64]
 Swoop = Literal["alsattar", "source"]
 
 

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.mutation import t_mutation
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
 from tracekit.replay.optimize.start import start
-
-FloatArray = NDArray[np.float64]
 
 
 class Swarm(Flock):

@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
 from tracekit.replay.optimize.start import start
-
-FloatArray = NDArray[np.float64]
 
 
 @dataclass(frozen=True, kw_only=True)

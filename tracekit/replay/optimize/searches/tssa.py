@@ -6,15 +6,13 @@ from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.optimize.flock import Flock
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
 from tracekit.replay.optimize.start import Start, start
-
-FloatArray = NDArray[np.float64]
 
 #: Keeps the step of the best sparrow finite where it is the worst too.
 _TINY = 1e-50
@@ -54,7 +52,7 @@ class TssaSearch(MutatingSearch[Flock]):
         self._scout(flock, rng.permutation(self.population)[:scouts], rng)
         self.mutate(flock, iteration, rng)
 
-    def _produce(self, flock: Flock, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
+    def _produce(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
         own = flock.positions[rows]
         if rng.random() < self.safety:
             ranks = (rows + 1)[:, None]
@@ -63,7 +61,7 @@ class TssaSearch(MutatingSearch[Flock]):
             moved = own + rng.standard_normal((len(rows), 1))
         flock.propose(moved, rows)
 
-    def _scrounge(self, flock: Flock, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
+    def _scrounge(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
         own, worst, lead = flock.positions[rows], flock.positions[-1], flock.best
         ranks = (rows + 1)[:, None]
         hungry = hungry_scrounger(own, worst, ranks, rng.standard_normal((len(rows), 1)))
@@ -71,7 +69,7 @@ class TssaSearch(MutatingSearch[Flock]):
         step = (signs * np.abs(own - lead)).mean(axis=1, keepdims=True)
         flock.propose(np.where(ranks > self.population / 2, hungry, lead + step), rows)
 
-    def _scout(self, flock: Flock, rows: NDArray[np.int64], rng: np.random.Generator) -> None:
+    def _scout(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
         own, costs = flock.positions[rows], flock.costs[rows][:, None]
         last = int(np.argmax(flock.costs))
         fled = fleeing_scout(own, flock.best, rng.standard_normal((len(rows), 1)))
@@ -82,7 +80,7 @@ class TssaSearch(MutatingSearch[Flock]):
 
 
 def safe_producer(
-    own: FloatArray, rank: FloatArray | NDArray[np.int64], draw: FloatArray, iterations: int
+    own: FloatArray, rank: FloatArray | IntArray, draw: FloatArray, iterations: int
 ) -> FloatArray:
     """``x * exp(-rank / (draw * iterations))``, draw in (0, 1]; ranks from 1."""
     return np.asarray(own * np.exp(-rank / (draw * iterations)))
@@ -91,7 +89,7 @@ def safe_producer(
 def hungry_scrounger(
     own: FloatArray,
     worst: FloatArray,
-    rank: FloatArray | NDArray[np.int64],
+    rank: FloatArray | IntArray,
     draw: FloatArray,
 ) -> FloatArray:
     """``Q * exp((worst - x) / rank^2)``, Q normal; far-off positions overflow and are clipped."""

@@ -6,11 +6,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.workload.resources import BASE, column_order
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,9 +28,7 @@ class Sizes:
     request: IntArray
 
 
-def sizes(
-    capacity: Mapping[str, NDArray[np.float64]], request: Mapping[str, NDArray[np.float64]]
-) -> Sizes:
+def sizes(capacity: Mapping[str, FloatArray], request: Mapping[str, FloatArray]) -> Sizes:
     """Columns of amounts by resource; requests are rounded up, capacities down.
 
     A resource nobody asks for is left out: it can decide nothing.
@@ -55,5 +51,5 @@ def spread_slots(containers: int, span_ms: int) -> IntArray:
 _ROUNDING = 1e-6
 
 
-def _whole(rounded: np.ufunc, amounts: NDArray[np.float64], sign: int) -> IntArray:
+def _whole(rounded: np.ufunc, amounts: FloatArray, sign: int) -> IntArray:
     return np.asarray(rounded(amounts + sign * _ROUNDING), dtype=np.int64)

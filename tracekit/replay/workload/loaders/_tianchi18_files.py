@@ -10,16 +10,14 @@ from typing import Any
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints import AntiAffinity
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
-IntArray = NDArray[np.int64]
-FloatArray = NDArray[np.float64]
 Schema = dict[str, type[pl.DataType]]
 
 _NUMBER = r"-?[\d.]+"

@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar, Literal
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
-from tracekit.replay.workload.loaders._shape import IntArray, Sizes, sizes
+from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MS_PER_S
 

@@ -7,16 +7,14 @@ from pathlib import Path
 from typing import Annotated, ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
-
-FloatArray = NDArray[np.float64]
 
 _RESOURCES = ("cpu_milli", "memory_bytes", "net_kbit", "disk_bytes")
 _UNITS = np.array([MILLI_PER_CORE, BYTES_PER_GIB, 1000, BYTES_PER_GIB], dtype=np.float64)

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Annotated, ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.workload.constraints import broken_rules
 from tracekit.replay.workload.loaders import WorkloadLoader, values
@@ -97,6 +97,6 @@ class Tianchi18(WorkloadLoader):
         return any(kind_of(file) == "app_resources" for file in csv_files(path))
 
 
-def _by_container(curves: NDArray[np.float64], app: NDArray[np.int64]) -> NDArray[np.float32]:
+def _by_container(curves: FloatArray, app: IntArray) -> Float32Array:
     """Curves of applications, shape (2, points, apps), as usage, (2, points, containers)."""
     return np.take(curves.astype(np.float32), app, axis=2)

@@ -7,13 +7,10 @@ not explain becomes its background, and containers take their places in order of
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, IntArray
 from tracekit.replay.workload.arrivals import Life, Timing
 from tracekit.replay.workload.trace.tables import Trace
-
-IntArray = NDArray[np.int64]
-Floats = NDArray[np.float32]
 
 
 class Amounts:
@@ -38,7 +35,7 @@ class Amounts:
         self._request = request
         self.held = 0
 
-    def settle(self, capacity: IntArray | None) -> Floats:
+    def settle(self, capacity: IntArray | None) -> Float32Array:
         """Turn the trace's fractions into amounts in order of arrival, NaN where none are due.
 
         Parameters
@@ -70,13 +67,13 @@ class Amounts:
                 self._arrange(use, step, row)
         return background
 
-    def _arrange(self, use: Floats, step: int, row: Floats) -> None:
+    def _arrange(self, use: Float32Array, step: int, row: Float32Array) -> None:
         """Put the use of a step, by column, into order of arrival."""
         use.take(self._source, out=row)
         row[(step < self._due_from) | (self._due_until <= step)] = np.nan
 
 
-def _first_known(fraction: Floats, trace: Trace) -> Floats:
+def _first_known(fraction: Float32Array, trace: Trace) -> Float32Array:
     """The first value of each column, shape (containers,): what stands for those before it."""
     first = np.full(fraction.shape[1], np.nan, dtype=np.float32)
     first[trace.column] = fraction[trace.first_step, trace.column]

@@ -4,23 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.jit import compiled
-
-IntArray = NDArray[np.int64]
 
 
 @compiled
 def put_rows(
     cell: IntArray,
     rank: NDArray[Any],
-    cpu: NDArray[np.float64],
-    memory: NDArray[np.float64],
+    cpu: FloatArray,
+    memory: FloatArray,
     held: NDArray[Any],
-    cpu_out: NDArray[np.float32],
-    memory_out: NDArray[np.float32],
+    cpu_out: Float32Array,
+    memory_out: Float32Array,
 ) -> None:
     """Put each row into its cell unless what is there has the same rank or a lower one.
 

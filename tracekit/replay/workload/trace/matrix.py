@@ -11,11 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.trace.rows import TIME, VALUES, Piece
 from tracekit.replay.workload.workload import WORTH_COMPILING
-
-IntArray = NDArray[np.int64]
 
 
 class Matrix:
@@ -58,7 +57,7 @@ class Matrix:
         """The key of each column that has rows, shape (entities,)."""
         return self._key[: self.entities]
 
-    def whole(self) -> NDArray[np.float32]:
+    def whole(self) -> Float32Array:
         """The values, without the columns of entities that have no row on the axis."""
         left_out = self.entities < self.values.shape[2]
         return np.ascontiguousarray(self.values[:, :, : self.entities]) if left_out else self.values
@@ -100,9 +99,9 @@ class Matrix:
 def _put(
     cell: IntArray,
     rank: NDArray[Any],
-    amounts: list[NDArray[np.float64]],
+    amounts: list[FloatArray],
     held: NDArray[Any],
-    values: NDArray[np.float32],
+    values: Float32Array,
 ) -> None:
     """Put each row into its cell unless what is there has the same rank or a lower one."""
     # assignment keeps the last of several rows for one cell, and the first is to stay
@@ -118,9 +117,9 @@ def _put(
 def _put_compiled(
     cell: IntArray,
     rank: NDArray[Any],
-    amounts: list[NDArray[np.float64]],
+    amounts: list[FloatArray],
     held: NDArray[Any],
-    values: NDArray[np.float32],
+    values: Float32Array,
 ) -> None:
     """As ``_put``, in a loop."""
     from tracekit.replay.workload.trace.cells import put_rows  # noqa: PLC0415 - numba is slow to import

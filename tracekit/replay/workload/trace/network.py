@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
@@ -16,7 +17,6 @@ from tracekit.units import MILLI_PER_CORE
 if TYPE_CHECKING:
     from tracekit.store import Store
 
-IntArray = NDArray[np.int64]
 
 NETWORK = "net_kbit"
 DISK = "disk_bytes"

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Int32Array, IntArray
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.trace.rows import SERVICE, TIME, Piece
-
-IntArray = NDArray[np.int64]
 
 _NEVER = np.iinfo(np.int64).max
 
@@ -53,7 +51,7 @@ class Places:
         return self._first // self._nodes // step_ms, self._last_ms // step_ms
 
     @property
-    def moved(self) -> NDArray[np.bool_]:
+    def moved(self) -> BoolArray:
         """Whether rows name more than one node, shape (containers,)."""
         return np.asarray(self._low != self._high)
 
@@ -77,7 +75,7 @@ class Places:
         np.maximum.at(self._high, column, node)
         self._name(column, first, service)
 
-    def _name(self, column: IntArray, first: IntArray, service: NDArray[np.int32]) -> None:
+    def _name(self, column: IntArray, first: IntArray, service: Int32Array) -> None:
         """Keep the service of the first row that names one; of equal rows the one met first."""
         named = np.flatnonzero((service >= 0) & (first < self._named[column]))
         # in this order the last that is written for a column is its first

@@ -11,6 +11,7 @@ import polars as pl
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.files.ahead import ahead
 from tracekit.files.places import parquet_file, scan_parquet
 from tracekit.store import Store
@@ -112,7 +113,7 @@ def ids_of(store: Store, entity: str) -> pl.Series:
     return rows.sort("key")["id"]
 
 
-def positions(ids: pl.Series) -> NDArray[np.int64]:
+def positions(ids: pl.Series) -> IntArray:
     """The place of each id among all in order of their text, shape (ids,)."""
     order = ids.arg_sort().to_numpy()
     places = np.empty(len(order), dtype=np.int64)

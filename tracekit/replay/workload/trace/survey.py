@@ -12,12 +12,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, Int32Array, IntArray
 from tracekit.replay.workload.series import Gaps, commonest, gaps_of
 from tracekit.replay.workload.trace.rows import TIME, Piece, UsageTable
-
-IntArray = NDArray[np.int64]
 
 #: So many counted values wait to be added up, and so many rows are sorted at once.
 _WAITING = 1 << 20
@@ -89,7 +87,7 @@ class _Stretches:
         self._gap = np.diff(self.time)
         self._goes_on = (self.entity[1:] == self.entity[:-1]) & (self._gap >= 0)
 
-    def gaps(self, of: NDArray[np.bool_] | None = None) -> IntArray:
+    def gaps(self, of: BoolArray | None = None) -> IntArray:
         """Gaps inside the stretches, of all entities or of some."""
         inside = self._goes_on & (self._gap > 0)
         return np.asarray(self._gap[inside if of is None else inside & of[self.entity[1:]]])
@@ -105,7 +103,7 @@ class _Ends:
 
     def __init__(self, keys: int) -> None:
         self.rows = np.zeros(keys, dtype=np.int64)
-        self._found: list[tuple[NDArray[np.int32], IntArray, IntArray]] = []
+        self._found: list[tuple[Int32Array, IntArray, IntArray]] = []
 
     def add(self, stretches: _Stretches) -> None:
         """Take the stretches of a piece in."""
@@ -153,7 +151,7 @@ class _Tally:
         return summed.filter(pl.col("len") > 0)
 
 
-def _blocks(crossed: IntArray, rows: IntArray) -> Iterator[NDArray[np.bool_]]:
+def _blocks(crossed: IntArray, rows: IntArray) -> Iterator[BoolArray]:
     """The entities, so many at a time that their rows can be sorted in memory; a mask of keys."""
     block = np.cumsum(rows[crossed]) // _SORTED_ROWS
     for number in np.unique(block):
@@ -162,7 +160,7 @@ def _blocks(crossed: IntArray, rows: IntArray) -> Iterator[NDArray[np.bool_]]:
         yield chosen
 
 
-def _correct(gaps: _Tally, table: UsageTable, chosen: NDArray[np.bool_]) -> None:
+def _correct(gaps: _Tally, table: UsageTable, chosen: BoolArray) -> None:
     """Put the true gaps of some entities in place of those inside their stretches."""
     rows = []
     for piece, _ in table.pieces(TIME, table.entity):

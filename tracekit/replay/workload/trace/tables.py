@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
-from numpy.typing import NDArray
 
+from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.series import Axis, axis_of, commonest, gaps_of, hold
@@ -29,9 +29,6 @@ from tracekit.replay.workload.trace.rows import (
 )
 from tracekit.replay.workload.trace.survey import Survey, survey
 from tracekit.store import Store
-
-IntArray = NDArray[np.int64]
-Floats = NDArray[np.float32]
 
 _USUAL_STEP_MS = 30_000
 
@@ -63,8 +60,8 @@ class Trace:
     first_step: IntArray
     last_step: IntArray
     column: IntArray
-    fraction: Floats
-    node_fraction: Floats
+    fraction: Float32Array
+    node_fraction: Float32Array
     facts: Mapping[str, int]
 
 
@@ -133,7 +130,7 @@ def _container_use(
 
 def _node_use(
     table: UsageTable, found: Survey, axis: Axis, place: IntArray, places: Places
-) -> tuple[IntArray, Floats]:
+) -> tuple[IntArray, Float32Array]:
     """Positions of the nodes that either table speaks of, in order, and their use, gaps held."""
     matrix = Matrix(axis, found.moments, table.keys, found.entities, 1)
     for piece in _on_axis(table, axis, NODE):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.arrivals import lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
 from tracekit.replay.workload.trace.amounts import Amounts
@@ -78,9 +78,7 @@ def _assembled(
     )
 
 
-def _capacity(
-    trace: Trace, assumptions: Assumptions, requests: NDArray[np.int64]
-) -> NDArray[np.int64]:
+def _capacity(trace: Trace, assumptions: Assumptions, requests: IntArray) -> IntArray:
     node = np.array([assumptions.node_cpu_cores * MILLI_PER_CORE, assumptions.node_memory_bytes])
     if assumptions.background == "none":
         wanted = requests.sum(axis=0) / (assumptions.target_alloc_fraction * len(trace.node_ids))
