@@ -6,8 +6,15 @@ import os
 from pathlib import Path
 
 import pytest
+import skips
 from hypothesis import settings
 from tests_support import TraceFolder, shared_data
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Skips are judged at the end, in the process that prints."""
+    config.pluginmanager.register(skips, "tracekit-skips")
+
 
 # a shared machine may stall any one example; the number of examples bounds the time
 settings.register_profile("tracekit", deadline=None)
