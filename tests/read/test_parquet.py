@@ -166,3 +166,26 @@ def test_float_times_are_taken_as_their_text(
     wanted, refused = read(folder / "Node_0.csv")
     assert clean.drop("line").equals(wanted.drop("line"))
     assert rejects["reason"].to_list() == refused["reason"].to_list()
+
+
+def broken_texts(values: list[bytes | None]) -> pa.Array:
+    """Strings with bytes that are no text, as a damaged page has them; nobody checked them."""
+    stored = pa.array(values, pa.binary())
+    return pa.Array.from_buffers(pa.string(), len(values), stored.buffers(), stored.null_count)
+
+
+@pytest.mark.parametrize(("column", "good"), [("nodeid", NODE), ("node_cpu_usage", "0.5")])
+def test_text_in_another_encoding(tmp_path: Path, column: str, good: str) -> None:
+    values = [good.encode(), b"caf\xe9", None, good.encode()[:2] + b"\xff"]
+    clean, rejects = read(with_values(tmp_path, column, broken_texts(values)))
+    assert clean["time_ms"].to_list() == [0]
+    assert min(rejects.select("line", "reason").rows()) == (2, "is not UTF-8 text")
+    assert "caf\ufffd" in rejects.filter(line=2)["text"][0]
+    assert sorted(rejects["line"]) == [2, 3, 4]
+
+
+def test_a_column_name_in_another_encoding(tmp_path: Path) -> None:
+    path = with_values(tmp_path, "note_of_mine", pa.array([1]))
+    path.write_bytes(path.read_bytes().replace(b"note_of_mine", b"note\xff_of_mine"[:12]))
+    with pytest.raises(TracekitError, match=r"Node_0.parquet is truncated or corrupt"):
+        discover(path)

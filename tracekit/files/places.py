@@ -105,12 +105,16 @@ def within(where: Path) -> str:
 
 def parquet_file(where: Path) -> pq.ParquetFile:
     """A Parquet file, of which no more is read than is asked for."""
-    import pyarrow.parquet as pq  # noqa: PLC0415 - places are asked for before anything is read
+    import pyarrow as pa  # noqa: PLC0415 - places are asked for before anything is read
+    import pyarrow.parquet as pq  # noqa: PLC0415 - same
 
-    if not is_remote(where):
-        return pq.ParquetFile(where)
-    # what lies side by side comes in one request
-    return pq.ParquetFile(within(where), filesystem=filesystem(where), pre_buffer=True)
+    try:
+        if not is_remote(where):
+            return pq.ParquetFile(where)
+        # what lies side by side comes in one request
+        return pq.ParquetFile(within(where), filesystem=filesystem(where), pre_buffer=True)
+    except UnicodeDecodeError as error:
+        raise pa.ArrowInvalid("the name of a column is not UTF-8 text") from error
 
 
 def parquet_metadata(where: Path) -> pq.FileMetaData:

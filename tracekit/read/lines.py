@@ -13,7 +13,8 @@ from tracekit.read.limits import LINE_BYTES
 TEXT_SHOWN = 240
 
 _FIELDS, _NUL, _ENCODING, _RETURN, _LENGTH = 1, 2, 3, 4, 5
-#: What is wrong with a line without any text.
+#: What is wrong with text in another encoding; with a line without any text.
+NOT_UTF8 = "is not UTF-8 text"
 EMPTY = "is empty"
 #: What a CSV reader would silently leave away from the field before.
 RETURN = b"\r,"
@@ -92,7 +93,7 @@ class Lines:
         if fault == _LENGTH:
             return f"is longer than {LINE_BYTES >> 20} MiB, expected {self._width} fields"
         if fault == _ENCODING:
-            return "is not UTF-8 text"
+            return NOT_UTF8
         text = self.text(line)
         return f"has {text.count(b',') + 1} fields, expected {self._width}" if text else EMPTY
 

@@ -40,18 +40,19 @@ def check_types(name: str, found: Mapping[str, pa.DataType], columns: Mapping[st
 def _is_read(kind: pa.DataType, wanted: Kind) -> bool:
     types = pa.types
     if types.is_dictionary(kind):
-        return bool(_is_text(kind.value_type))
+        return bool(is_text(kind.value_type))
     if types.is_timestamp(kind):
         return wanted == "time"
     if types.is_floating(kind):
         return not types.is_float16(kind)
     plain: tuple[Callable[[pa.DataType], bool], ...] = (
-        types.is_integer, types.is_decimal128, types.is_null, _is_text,
+        types.is_integer, types.is_decimal128, types.is_null, is_text,
     )  # fmt: skip
     return any(test(kind) for test in plain)
 
 
-def _is_text(kind: pa.DataType) -> bool:
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column of the type holds strings."""
     types = pa.types
     return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
