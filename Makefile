@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-size bench-callgraph bench-growth bench-full docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -52,6 +52,9 @@ bench-search: $(VENV)/.dev ## batch search, beside the same through a general li
 
 bench-interference: $(VENV)/.dev ## fit and placement down to the vCPU, beside plain forms
 	$(BIN)/python -m tests.bench.bench_interference
+
+bench-latency: $(VENV)/.dev ## a decision with and without the Liang extender, beside the published times
+	$(BIN)/python tests/bench/bench_latency.py
 
 bench-size: $(VENV)/.dev ## steps of the sizing environment, and all policies but the agent
 	$(BIN)/python tests/bench/bench_size.py

@@ -119,11 +119,6 @@ def parse(name: str, path: Path) -> SqlFile:
     )
 
 
-def used_params(text: str) -> set[tuple[str, str]]:
-    """Names and types of the parameters a statement uses."""
-    return {(name, kind) for name, kind, _ in _used(text)}
-
-
 def _used(text: str) -> list[tuple[str, str, str]]:
     """Name, type and default of each use; written STRING, as Spark wants a length of VARCHAR."""
     return [

@@ -8,16 +8,6 @@ MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
 
-#: What a column or parameter name may end in, and the unit that its documentation must state.
-SUFFIX_UNITS = {
-    "_ms": "ms",
-    "_bytes": "bytes",
-    "_cores": "cores",
-    "_milli": "millicores",
-    "_fraction": "0..1",
-    "_share": "0..1",
-}
-
 
 def percent(fraction: float, digits: int = 1) -> str:
     """A fraction as screens show it: 0.1234 -> '12.3 %'."""

@@ -19,12 +19,12 @@ import polars as pl
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 
+from plain_vcpus import plain_pressure
 from vcpu_support import plain_best
 
 from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
 from tracekit.fit.run import Options, fit_rows
-from tracekit.vcpu.neighbours import plain_pressure
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import linux_numbering

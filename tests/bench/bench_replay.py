@@ -17,6 +17,7 @@ import tempfile
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -34,7 +35,7 @@ from tracekit.replay.engine.decision import Turn, decide, looked_at
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast.choose import fast_placer, scan_placer
+from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.filter import fits
@@ -158,7 +159,7 @@ LOAD = (
 def rows(size: Size, checks: int, only: str) -> Iterator[Row]:
     """The measurements, one after another; compiled code is called once before."""
     tasks = [(size, name, fast_placer) for name in REQUESTS]
-    tasks += [(size, name, scan_placer) for name in SCAN]
+    tasks += [(size, name, partial(fast_placer, search=False)) for name in SCAN]
     tasks += [(size, name, fast_placer) for name in LOAD]
     tasks += [(replace(size, order="grouped"), name, fast_placer) for name in REQUESTS[:2]]
     tasks += [(replace(size, sizes=12), "least_allocated", fast_placer)]

@@ -9,13 +9,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as some
+from plain_vcpus import plain_candidates, score_instance, score_socket
 from vcpu_support import GOLDEN, topologies
 
 from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.windows import plain_candidates, score_instance, score_socket
-from tracekit.vcpu.neighbours import Aggregation
-from tracekit.vcpu.pressure import Bound, pressure
+from tracekit.vcpu.pressure import Aggregation, Bound, pressure
 from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
-from vcpu_support import GOLDEN
-
-from tracekit.binding.model import InterferenceModel
-from tracekit.binding.windows import (
+from plain_vcpus import (
     plain_candidates,
     score_instance,
     score_socket,
     windows,
 )
+from vcpu_support import GOLDEN
+
+from tracekit.binding.model import InterferenceModel
 from tracekit.vcpu.topology import linux_numbering
 
 CASE = GOLDEN["patent.socket_score"]

@@ -15,11 +15,21 @@ from tests_support import TraceFolder
 
 from tracekit.ingest import ingest
 from tracekit.query import Database, run
-from tracekit.sqlfiles import all_queries, used_params
+from tracekit.sqlfiles import all_queries
 from tracekit.store import Store, open_store
-from tracekit.units import SUFFIX_UNITS
 
 NAMES = list(all_queries())
+#: A parameter as a statement uses it: its name and type.
+PARAM = re.compile(r"coalesce\(getvariable\('(\w+)'\)::(\w+)")
+#: What a column or parameter name may end in, and the unit that its documentation must state.
+SUFFIX_UNITS = {
+    "_ms": "ms",
+    "_bytes": "bytes",
+    "_cores": "cores",
+    "_milli": "millicores",
+    "_fraction": "0..1",
+    "_share": "0..1",
+}
 UNIT = re.compile(r"\[([^\[\]]+)\]\.$")
 COUNTED = {"BIGINT", "DOUBLE"}
 
@@ -88,7 +98,8 @@ def test_numbers_have_units_and_names_agree_with_them(name: str) -> None:
 @pytest.mark.parametrize("name", NAMES)
 def test_the_parameters_are_those_of_the_header(name: str) -> None:
     query = all_queries()[name]
-    assert used_params(query.text) == {(param.name, param.type) for param in query.params}
+    used = {(name, kind.replace("STRING", "VARCHAR")) for name, kind in PARAM.findall(query.text)}
+    assert used == {(param.name, param.type) for param in query.params}
     assert query.text.count("getvariable(") == len(re.findall(r"coalesce\(getvariable", query.text))
 
 

@@ -11,13 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tracekit.arrays import FloatArray
-from tracekit.read.decimals import number_at, numbers_in
+from tracekit.read.decimals import number_at
 from tracekit.read.keytable import padded
 
 
 def parsed(texts: list[str]) -> FloatArray:
     starts = np.cumsum([0, *(len(text) + 1 for text in texts)], dtype=np.int64)[:-1]
-    return numbers_in(padded([(",".join(texts) + ",").encode()]), starts)
+    text = padded([(",".join(texts) + ",").encode()])
+    return np.array([number_at(text, start)[0] for start in starts])
 
 
 def bits(value: float) -> bytes:

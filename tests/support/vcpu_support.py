@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 from hypothesis import strategies as some
+from plain_vcpus import plain_candidates
 
 from tracekit.binding.floor import Floor
-from tracekit.binding.windows import plain_candidates
 from tracekit.vcpu.pressure import Bound
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, from_map, linux_numbering

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tracekit.arrays import FloatArray
-from tracekit.synth.container_usage import usage_hours
+from tracekit.synth.container_usage import noise_states, usage_hour
 from tracekit.synth.node_usage import node_blocks, plan_nodes
 from tracekit.synth.truth import ContainerSums, hour_sums
 from tracekit.synth.world import World
@@ -20,7 +20,8 @@ def usage(small_world: World) -> dict[str, FloatArray]:
     """Printed values; containers as (containers, steps), nodes as (nodes, steps)."""
     sums = ContainerSums(small_world)
     hours = []
-    for hour in usage_hours(small_world):
+    for number, state in enumerate(noise_states(small_world)):
+        hour = usage_hour(small_world, number, state)
         sums.add(hour_sums(small_world, hour))
         hours.append(hour)
     plan = plan_nodes(small_world.preset, small_world.seeds)

@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
+from plain_vcpus import neighbours, plain_pressure
 from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, seated
 
-from tracekit.vcpu.neighbours import Aggregation, neighbours, plain_pressure
-from tracekit.vcpu.pressure import pressure
+from tracekit.vcpu.pressure import Aggregation, pressure
 from tracekit.vcpu.profile import service_profile
 from tracekit.vcpu.topology import Topology, linux_numbering
 

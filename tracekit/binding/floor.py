@@ -10,9 +10,11 @@ from tracekit.binding.model import InterferenceModel
 from tracekit.binding.seating import make_seats
 from tracekit.binding.seats import MEAN, OCCUPANCY, SUM, leave, seat
 from tracekit.binding.vacancy import best_window, decide
-from tracekit.binding.windows import STEP
 from tracekit.jit import Direct
 from tracekit.vcpu.room import Room
+
+#: vCPUs are given out in this granularity.
+STEP = 2
 
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 

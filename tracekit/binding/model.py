@@ -12,7 +12,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.fit.folder import FIT_FOLDER
-from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.pressure import Aggregation
 
 
 @dataclass(frozen=True, kw_only=True)

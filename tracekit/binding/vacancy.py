@@ -2,7 +2,7 @@
 
 Only sockets that changed are scored again. The score of a window is not summed anew over all
 pairs: an instance feels a newcomer either on its cores or on its socket, and both sums are known
-before the windows are tried. ``tracekit.binding.windows`` is the plain reading.
+before the windows are tried.
 """
 
 from __future__ import annotations

@@ -14,8 +14,6 @@ import pyarrow.parquet as pq
 
 from tracekit.callgraph.names import Names
 
-#: One file per trace-wise result; the totals are small and written at the end.
-PIECEWISE = ("calls", "traces", "ledger")
 #: A dictionary of ids may grow to this before a column falls back to plain text.
 _DICTIONARY_BYTES = 2**25
 

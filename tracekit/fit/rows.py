@@ -12,8 +12,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import Binding
-from tracekit.vcpu.neighbours import Aggregation
-from tracekit.vcpu.pressure import Bound, pressure
+from tracekit.vcpu.pressure import Aggregation, Bound, pressure
 from tracekit.vcpu.profile import service_profile
 
 SCHEMA = {

@@ -25,7 +25,7 @@ from tracekit.query.engine import open_database
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
 from tracekit.units import MS_PER_HOUR
-from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.pressure import Aggregation
 
 Mode = Literal["bound", "proxy"]
 NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"

@@ -25,7 +25,6 @@ class Prices:
     machine_hour: float = 0.096
     gb_month: float = 0.023
     thousand_gets: float = 0.0004
-    thousand_puts: float = 0.005
 
 
 @dataclass(frozen=True, kw_only=True)

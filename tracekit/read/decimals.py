@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray, UInt8Array, UInt64Array
+from tracekit.arrays import UInt8Array, UInt64Array
 from tracekit.jit import compiled
 from tracekit.read.instructions import as_double, high_product, leading_zeros
 
@@ -164,12 +164,3 @@ def _exponent_at(text: UInt8Array, start: int) -> tuple[int, int]:
     if at == begun:
         return _NO_EXPONENT, at
     return (-value if negative else value), at
-
-
-@compiled
-def numbers_in(text: UInt8Array, starts: IntArray) -> FloatArray:
-    """The number at each place of ``starts``, shape (n,); NaN where none can be read here."""
-    values = np.empty(starts.size, dtype=np.float64)
-    for n in range(starts.size):
-        values[n] = number_at(text, starts[n])[0]
-    return values

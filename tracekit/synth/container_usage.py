@@ -54,12 +54,6 @@ class NoiseState:
     memory: FloatArray
 
 
-def usage_hours(world: World) -> Iterator[UsageHour]:
-    """The trace hour by hour; noise runs on across the hours."""
-    for number, state in enumerate(noise_states(world)):
-        yield usage_hour(world, number, state)
-
-
 def noise_states(world: World) -> Iterator[NoiseState]:
     """The noise at the start of every hour: with it, hours can be made in any order."""
     count = world.preset.containers

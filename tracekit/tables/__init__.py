@@ -53,11 +53,6 @@ class Column:
         """The column's type in the views."""
         return {"time": "BIGINT", "id": "VARCHAR", "text": "VARCHAR", "number": "DOUBLE"}[self.kind]
 
-    @property
-    def stored_sql_type(self) -> str:
-        """The column's type in the Parquet files."""
-        return "INTEGER" if self.kind == "id" else self.sql_type
-
 
 @dataclass(frozen=True, kw_only=True)
 class Table:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 
 import numpy as np
 import pytest
@@ -13,7 +14,7 @@ from replay_support import Row, workload
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast.choose import fast_placer, rows_placer, scan_placer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer
 from tracekit.replay.fast.kernels import all_kernels, find_kernel
 from tracekit.replay.placement import all_policies
@@ -137,7 +138,7 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
 @settings(max_examples=25)
 @given(workloads(), some.sampled_from(sorted(all_policies())))
 def test_scoring_every_node_equals_plain(load: Workload, policy: str) -> None:
-    check_same(load, policy, scan_placer)
+    check_same(load, policy, functools.partial(fast_placer, search=False))
 
 
 @settings(max_examples=40)

@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints import AntiAffinity, Sharing, breaks, broken_rules
+from tracekit.replay.workload.constraints import AntiAffinity, Sharing, broken_rules
 
 NODES, SERVICES = 3, 3
 
@@ -19,6 +20,16 @@ step = some.tuples(position, some.integers(0, NODES - 1), some.booleans())
 
 def limits(rules: list[tuple[int, int, int]]) -> AntiAffinity:
     return AntiAffinity(services=("a", "b", "c"), rules=np.array(rules, np.int64).reshape(-1, 3))
+
+
+def breaks(rules: IntArray, counts: IntArray) -> BoolArray:
+    """Which rules are broken on which node, (nodes, rules): the plain statement of a rule.
+
+    ``counts`` are containers of each service on each node, (nodes, services).
+    """
+    holder, guest, most = rules.T
+    others = counts[:, guest] - (holder == guest)
+    return np.asarray((counts[:, holder] > 0) & (others > most))
 
 
 @given(some.lists(rule, max_size=5), some.lists(step, max_size=20))

@@ -15,28 +15,13 @@ def suited_placer(load: Workload) -> MakePlacer:
     return fast_placer if load.containers >= WORTH_COMPILING else rows_placer
 
 
-def fast_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """Compiled where the policy has a kernel, searching where that has bounds; else rows."""
-    return _compiled(state, rng, clock, search=True)
-
-
-def scan_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """As ``fast_placer``, but kernels score every node at every decision."""
-    return _compiled(state, rng, clock, search=False)
-
-
-def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
-    """Rows of scores without compiled code.
-
-    The plain way for a policy that takes any node, or decides batch by batch.
-    """
-    plain = not state.policy.filtered or state.policy.batched
-    return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)
-
-
-def _compiled(
-    state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool
+def fast_placer(
+    state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool = True
 ) -> Placer:
+    """Compiled where the policy has a kernel, searching where that has bounds; else rows.
+
+    Without ``search`` every node is scored at every decision.
+    """
     from tracekit.replay.fast.compiled_placer import CompiledPlacer  # noqa: PLC0415 - numba is slow
     from tracekit.replay.fast.kernels import find_kernel  # noqa: PLC0415 - same
     from tracekit.replay.fast.sampling import CompiledSampler  # noqa: PLC0415 - same
@@ -47,3 +32,12 @@ def _compiled(
     if kernel is None or "calls" in policy.reads:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)
+
+
+def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
+    """Rows of scores without compiled code.
+
+    The plain way for a policy that takes any node, or decides batch by batch.
+    """
+    plain = not state.policy.filtered or state.policy.batched
+    return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)

@@ -13,7 +13,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
-from tracekit.vcpu.neighbours import Aggregation
+from tracekit.vcpu.pressure import Aggregation
 from tracekit.vcpu.sums import sums
 
 _NOTHING = 1e-12

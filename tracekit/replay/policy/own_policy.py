@@ -19,7 +19,6 @@ from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.replay.policy.promises import check_promises, check_result
 
-SUFFIX = ".py"
 _PACKAGE = "own_policies"
 
 

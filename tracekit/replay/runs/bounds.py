@@ -9,7 +9,7 @@ placement of all containers satisfies, per sampling step and resource:
 - sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. Mean debris is at
   least 1 less the upper end; the mean distance of CPU and memory utilisation is at least the
   distance of the two intervals over the nodes (triangle inequality), and Z is that over root 2;
-- nodes used, where requests are respected, is at least what ``node_bound`` proves: by volume at
+- nodes used, where requests are respected, is at least what ``node_bound.py`` proves: by volume at
   every step, and by linear programming at the steps where most is requested.
 """
 

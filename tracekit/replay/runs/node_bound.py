@@ -74,12 +74,6 @@ def linear_bound(request: IntArray, capacity: IntArray) -> int | None:
     return len(capacity) if least is None else int(np.ceil(least - _TOLERANCE))
 
 
-def node_bound(request: IntArray, capacity: IntArray) -> int:
-    """The better of both bounds."""
-    volume = volume_bound(request, capacity)
-    return max(volume, linear_bound(request, capacity) or 0)
-
-
 def _grouped(rows: IntArray) -> tuple[IntArray, IntArray]:
     if not len(rows):
         return rows, np.empty(0, dtype=np.int64)

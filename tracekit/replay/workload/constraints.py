@@ -52,24 +52,6 @@ class AntiAffinity:
         return np.array([known.get(name, -1) for name in services], dtype=np.int64)
 
 
-def breaks(rules: IntArray, counts: IntArray) -> BoolArray:
-    """Which rules are broken on which node: the plain statement of what a rule means.
-
-    Parameters
-    ----------
-    rules : int64, shape (rules, 3)
-    counts : int64, shape (nodes, services)
-        Containers of each service on each node.
-
-    Returns
-    -------
-    bool, shape (nodes, rules)
-    """
-    holder, guest, most = rules.T
-    others = counts[:, guest] - (holder == guest)
-    return np.asarray((counts[:, holder] > 0) & (others > most))
-
-
 @dataclass(frozen=True, kw_only=True)
 class _About:
     """Rules about one service: with itself, as a guest of others, as a holder of others.

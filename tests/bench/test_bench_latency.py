@@ -6,10 +6,10 @@ from itertools import count
 
 import numpy as np
 import pytest
+from bench_latency import liang_latency
 from replay_support import workload
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.liang_latency import liang_latency
 
 LOAD = workload([(1000, 1000)] * 3, [(0, 9000, 10, 10)] * 8)
 

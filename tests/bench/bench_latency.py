@@ -5,6 +5,8 @@ The experiment of the extender's author, on the replay's own machinery. There, a
 when it asked Prometheus each time (means of 9 runs). Here nothing goes over a network: fetching
 metrics means adding up the use of every running container per node, as a monitoring system would.
 So the order of the three can be compared with the author's, their size cannot.
+
+``python tests/bench/bench_latency.py`` prints the table for the workload paper000.
 """
 
 from __future__ import annotations
@@ -24,7 +26,9 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
+from tracekit.replay.workload.loaders.paper000 import Paper000
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
 
 Clock = Callable[[], float]
 
@@ -164,3 +168,9 @@ def _row(
         "both_p50_ms": 1000 * float(np.quantile(refresh * fetching + decide_s, 0.5)),
         "published_mean_ms": _PUBLISHED_MEAN_MS[mode],
     }
+
+
+if __name__ == "__main__":
+    found = liang_latency(Paper000().drawn(stream(0, "workload")), np.random.default_rng(0))
+    with pl.Config(tbl_cols=-1, tbl_width_chars=200, tbl_hide_column_data_types=True):
+        print(found)

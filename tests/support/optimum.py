@@ -9,13 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import Bounds, LinearConstraint, milp
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
 from tracekit.replay.workload.workload import Workload
-
-#: Pairs of container and node beyond which the solver is not asked.
-LARGEST_CASE = 2_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -105,16 +102,8 @@ def _fractions(workload: Workload, step: int, resource: int) -> tuple[FloatArray
 
 
 def _solved(request: FloatArray, capacity: FloatArray, program: _Program) -> float | None:
-    from scipy.optimize import Bounds, LinearConstraint, milp  # noqa: PLC0415 - slow to import
-
     containers, nodes = len(request), len(capacity)
     pairs, further = containers * nodes, len(program.cost)
-    if pairs > LARGEST_CASE:
-        raise TracekitError(
-            f"{containers} containers on {nodes} nodes are too many to solve to optimality,"
-            f" expected at most {LARGEST_CASE:,} pairs",
-            hint="bounds hold at any size: tracekit replay shows them",
-        )
     each_once = np.zeros((containers, pairs + further))
     each_once[:, :pairs] = np.repeat(np.eye(containers), nodes, axis=1)
     room = np.zeros((nodes * request.shape[1], pairs + further))
