@@ -52,6 +52,10 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         {"usage": column("usage", "cpu_milli", ["1", "2", "3", "4"])},
         "usage.parquet: column cpu_milli is String, expected Float64",
     ),
+    "a time since 1970": (
+        {"usage": column("usage", "time_ms", [0, 1000, 2000, 1_700_000_000_000])},
+        "times go from 0 to 1700000000000 ms, which is 1,700,000,001 steps of 1000 ms",
+    ),
     "NaN usage": (
         {"usage": column("usage", "memory_bytes", [1.0, float("nan"), 2.0, 3.0])},
         "usage.parquet: column memory_bytes has 1 missing values, the first in row 1",

@@ -25,7 +25,7 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.parquet_columns import check_known, read
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
-from tracekit.replay.workload.series import hold, infer_step_ms
+from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
 from tracekit.replay.workload.workload import Workload, nonzero
 
 _NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
@@ -135,7 +135,7 @@ def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]
     first = min(int(edge) for edge in edges if isinstance(edge, int))
     last = usage["time_ms"].max()
     last = int(last) if isinstance(last, int) else first
-    return step_ms, np.arange(first, last + 1, step_ms, dtype=np.int64)
+    return step_ms, steps_between(first, last, step_ms)
 
 
 def _stated(frame: pl.DataFrame, name: str) -> BoolArray:

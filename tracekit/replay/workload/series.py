@@ -12,6 +12,9 @@ import polars as pl
 from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 
+#: More sampling steps than a year of half-minutes are a mistake in a time, not a trace.
+MOST_STEPS = 2_000_000
+
 
 @dataclass(frozen=True, kw_only=True)
 class Axis:
@@ -72,6 +75,24 @@ def commonest(gaps: Gaps, entities: int) -> int | None:
     return int(ordered["gap"][0]) if gaps.height and enough else None
 
 
+def steps_between(first_ms: int, last_ms: int, step_ms: int) -> IntArray:
+    """Every sampling time from the first to the last, shape (steps,).
+
+    Raises
+    ------
+    TracekitError
+        For more steps than any trace has, as with times since 1970 beside times since the start.
+    """
+    steps = (last_ms - first_ms) // step_ms + 1
+    if steps > MOST_STEPS:
+        raise TracekitError(
+            f"times go from {first_ms} to {last_ms} ms, which is {steps:,} steps of {step_ms} ms;"
+            f" at most {MOST_STEPS:,} are replayed",
+            hint="all times count from one moment, in milliseconds; look for one that does not",
+        )
+    return np.arange(first_ms, last_ms + 1, step_ms, dtype=np.int64)
+
+
 def axis_of(
     tables: Sequence[pl.DataFrame], step_ms: int, *, gap_steps: int, stray_share: float
 ) -> Axis:
@@ -98,7 +119,7 @@ def axis_of(
     outside = per_time.filter(~pl.col("time_ms").is_between(first, last))
     return Axis(
         step_ms=step_ms,
-        times_ms=np.arange(first, last + 1, step_ms, dtype=np.int64),
+        times_ms=steps_between(first, last, step_ms),
         stray_rows=int(outside["rows"].sum()),
     )
 

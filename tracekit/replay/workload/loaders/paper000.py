@@ -12,6 +12,7 @@ from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
+from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
@@ -63,7 +64,7 @@ class Paper000(WorkloadLoader):
         columns = sizes(_columns(capacity), _columns(request[order]))
         arrival = spread_slots(self.containers, self.arrival_span_ms)
         settled = int(arrival.max(initial=0))
-        times = np.arange(0, settled + 10 * self.step_ms, self.step_ms, dtype=np.int64)
+        times = steps_between(0, settled + 10 * self.step_ms - 1, self.step_ms)
         use = columns.request[:, :2].T.astype(np.float32)
         return Workload(
             name="paper000",
