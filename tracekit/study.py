@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.files.result_folder import ResultFolder
 
 SCHEMA = "tracekit/study/1"
@@ -51,10 +52,7 @@ def read_study(folder: Path) -> Study:
     """A study from its folder; TracekitError where it is none, or a file of it is gone."""
     try:
         document = STUDY_FOLDER.read(folder)
-        frames = {
-            name: pl.read_parquet(folder / f"{name}.parquet", glob=False)
-            for name in document["frames"]
-        }
+        frames = {name: read_frame(folder / f"{name}.parquet") for name in document["frames"]}
     except (OSError, ValueError, KeyError) as error:
         raise TracekitError(
             f"{folder} is no study folder, or is damaged: {error}",

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FIT_FOLDER
 from tracekit.vcpu.pressure import Aggregation
 
@@ -50,8 +51,8 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
     """
     try:
         manifest = FIT_FOLDER.read(folder)
-        known = pl.read_parquet(folder / "coefficients.parquet", glob=False)
-        pooled = pl.read_parquet(folder / "pooled.parquet", glob=False).row(0, named=True)
+        known = read_frame(folder / "coefficients.parquet")
+        pooled = read_frame(folder / "pooled.parquet").row(0, named=True)
     except (OSError, ValueError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"{folder} holds no fit", hint=f"make one: tracekit fit STORE --out {folder.name}"
@@ -105,7 +106,7 @@ def model_of_truth(file: Path, services: Sequence[str]) -> InterferenceModel:
     """
     names = ["service_id", "cpu_profile", "k1", "k2"]
     try:
-        table = pl.read_parquet(file, columns=names, glob=False).unique("service_id")
+        table = read_frame(file).select(names).unique("service_id")
     except (OSError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"{file} holds no planted interference",

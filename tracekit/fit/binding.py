@@ -12,6 +12,7 @@ import polars as pl
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.fit.topology_file import Topologies
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room, make_room
@@ -82,7 +83,7 @@ def _read(path: Path) -> pl.DataFrame:
         raise TracekitError(f"no such binding file: {path}", hint="give --binding FILE")
     try:
         frame = (
-            pl.read_parquet(path, glob=False)
+            read_frame(path)
             if path.suffix == ".parquet"
             else pl.read_csv(path, infer_schema=False, null_values="")
         )

@@ -15,6 +15,7 @@ from tracekit.analysis import analyze
 from tracekit.analysis.results import all_results
 from tracekit.binding.folder import FRAMES as BIND_FRAMES
 from tracekit.callgraph.run import callgraph
+from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.fit.folder import frames as fit_frames
 from tracekit.fit.run import fit_store
@@ -56,7 +57,7 @@ class Computed:
         file = self._beside(ANALYSIS) / f"{name}.parquet"
         written = (self._store.path / MANIFEST).stat().st_mtime
         if file.is_file() and file.stat().st_mtime >= written:
-            return pl.read_parquet(str(file), glob=False)
+            return read_frame(file)
         if ANALYSIS in self._frames or name.startswith(f"{CALLS}/"):
             found = self.frame(f"{ANALYSIS}/{name}")
             return found if found.columns else None
@@ -67,11 +68,7 @@ class Computed:
 
     def _analysis(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(ANALYSIS) / f"{name}.parquet" for name in all_results()}
-        there = {
-            name: pl.read_parquet(str(path), glob=False)
-            for name, path in found.items()
-            if path.is_file()
-        }
+        there = {name: read_frame(path) for name, path in found.items() if path.is_file()}
         return there or analyze(self._store).frames
 
     def _fit(self) -> Mapping[str, pl.DataFrame]:
@@ -87,19 +84,11 @@ class Computed:
 
     def _read(self, kind: str, names: Iterable[str]) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(kind) / f"{name}.parquet" for name in names}
-        return {
-            name: pl.read_parquet(str(path), glob=False)
-            for name, path in found.items()
-            if path.is_file()
-        }
+        return {name: read_frame(path) for name, path in found.items() if path.is_file()}
 
     def _callgraph(self) -> Mapping[str, pl.DataFrame]:
         found = {name: self._beside(CALLGRAPH) / f"{name}.parquet" for name in _FRAMES}
-        there = {
-            name: pl.read_parquet(str(path), glob=False)
-            for name, path in found.items()
-            if path.is_file()
-        }
+        there = {name: read_frame(path) for name, path in found.items() if path.is_file()}
         calls = sum(entry.rows for entry in self._store.manifest.parts("call"))
         if not there and 0 < calls <= MOST_CALLS:
             graphs = callgraph(self._store)

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
@@ -183,9 +184,7 @@ def load(
         return database.frame(get_query(name).text, params) if known is None else known
 
     files = {n: run / f"{n}.parquet" for n in (*RUN_FRAMES, *MORE_FRAMES)} if run else {}
-    frames = {
-        name: pl.read_parquet(path, glob=False) for name, path in files.items() if path.is_file()
-    }
+    frames = {name: read_frame(path) for name, path in files.items() if path.is_file()}
     return Data(
         fetch=fetch if database else None,
         info=describe(store) if store else None,

@@ -10,6 +10,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.files.places import is_remote
 from tracekit.sizing.run_folder import SIZING_FOLDER
 
@@ -43,7 +44,7 @@ def read_sizing(folder: Path) -> SizingRun:
     for name in (*FRAMES, *OPTIONAL):
         path = folder / f"{name}.parquet"
         if path.is_file():
-            frames[name] = pl.read_parquet(path, glob=False)
+            frames[name] = read_frame(path)
         elif name in FRAMES:
             raise TracekitError(
                 f"the sizing run {folder} has no {name}.parquet",

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.pressure import Aggregation
@@ -54,8 +55,8 @@ class _Sums:
 def of_fit(folder: Path) -> Profile:
     """The profile of a fit's folder; raises TracekitError when it holds none."""
     try:
-        table = pl.read_parquet(folder / "coefficients.parquet", glob=False)
-        pooled = pl.read_parquet(folder / "pooled.parquet", glob=False)["k2"][0]
+        table = read_frame(folder / "coefficients.parquet")
+        pooled = read_frame(folder / "pooled.parquet")["k2"][0]
     except (OSError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"policy interference: {folder} holds no fit",

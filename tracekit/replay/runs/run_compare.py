@@ -11,6 +11,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
 from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.runs.compare import MEASURES
 from tracekit.replay.runs.run import BOUND
@@ -119,8 +120,8 @@ def _read(folder: Path) -> _Kept:
     return _Kept(
         folder=folder.resolve(),
         manifest=RUN_FOLDER.read(folder),
-        summary=pl.read_parquet(folder / "summary.parquet", glob=False),
-        repeats=pl.read_parquet(repeats, glob=False) if repeats.is_file() else None,
+        summary=read_frame(folder / "summary.parquet"),
+        repeats=read_frame(repeats) if repeats.is_file() else None,
     )
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.files.parquet import read_frame
 
 
 def read(
@@ -25,7 +26,7 @@ def read(
             hint="a workload folder holds nodes.parquet, containers.parquet and usage.parquet",
         )
     try:
-        frame = pl.read_parquet(path, glob=False)
+        frame = read_frame(path)
     except (pl.exceptions.PolarsError, OSError) as error:
         raise TracekitError(f"'{path}' is not a Parquet file: {error}") from None
     for name, wanted in schema.items():
