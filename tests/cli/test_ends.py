@@ -50,6 +50,32 @@ def test_a_signal_ends_with_the_code_of_the_shell(name: str, code: int) -> None:
     assert done.stderr.startswith("error: interrupted") if name == "SIGINT" else not done.stderr
 
 
+ENDED = """
+import atexit, sys
+import tracekit
+from tracekit import cli
+class Loaded:
+    def __del__(self):
+        print("taken apart", flush=True)
+loaded = Loaded()
+code = int(sys.argv.pop(1))
+def ended(*args, **options):
+    atexit.register(print, "asked for", end="")
+    sys.exit(code)
+tracekit.info = ended
+cli.main()
+"""
+
+
+@pytest.mark.parametrize("code", [0, 7])
+def test_what_is_wanted_at_the_end_is_done_and_nothing_is_taken_apart(code: int) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, str(code), "info", "store"],
+        capture_output=True, text=True, check=False, timeout=60,
+    )  # fmt: skip
+    assert (done.returncode, done.stdout, done.stderr) == (code, "asked for", "")
+
+
 def test_a_hangup_is_ignored_under_nohup() -> None:
     code = STRUCK.replace("time.sleep(20)", "sys.exit(7)")
     code = code.replace("import os,", "import signal; signal.signal(1, signal.SIG_IGN)\nimport os,")

@@ -14,11 +14,10 @@ from typing import Any, Protocol, TypeVar
 from tracekit.errors import TracekitError
 from tracekit.isolation import interpreter
 
-#: Called with bytes read since the last call, and with rows and rejects so far.
-OnProgress = Callable[[int, int, int], None]
-
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
+#: Called with what was done since the last call, in bytes, and with rows and rejects so far.
+OnProgress = Callable[[int, int, int], None]
 
 #: One thread each: there are as many workers as there are cores to use. What a worker frees goes
 #: back to the system, so that its memory is what it needs and not what it once needed; but for 64

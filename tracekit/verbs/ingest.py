@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from tracekit.crew.crew import Crew
 from tracekit.ingest import IngestSummary, write
 from tracekit.progress import SILENT, Progress
-from tracekit.spark import crew_of
 
 
 def ingest(
@@ -24,13 +24,27 @@ def ingest(
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    return write.ingest(
-        source,
-        store,
-        release=release,
-        jobs=jobs,
-        memory_limit_bytes=memory_limit_bytes,
-        max_rejects_fraction=max_rejects_fraction,
-        crew=crew_of(engine, jobs),
-        progress=progress,
-    )
+    crew = _crew(engine, jobs)
+    try:
+        return write.ingest(
+            source,
+            store,
+            release=release,
+            jobs=jobs,
+            memory_limit_bytes=memory_limit_bytes,
+            max_rejects_fraction=max_rejects_fraction,
+            crew=crew,
+            progress=progress,
+        )
+    finally:
+        if crew is not None:
+            crew.close()
+
+
+def _crew(engine: str | None, jobs: int | None) -> Crew | None:
+    """The executors of a Spark engine; None for work on this machine."""
+    if engine is None:
+        return None
+    from tracekit.spark import crew_of  # noqa: PLC0415 - most ingests begin without it
+
+    return crew_of(engine, jobs)

@@ -9,19 +9,19 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
-from tracekit.ingest import ingest
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.runs.bootstrap import FEWEST
-from tracekit.report.render import render
-from tracekit.store import Store, open_store
 from tracekit.synth import write as synthesize
-from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage, Stage
-from tracekit.verbs.replay import replay_by
+
+if TYPE_CHECKING:
+    from tracekit.store import Store
+    from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
 #: What a run writes.
@@ -80,17 +80,29 @@ def run(
     """
     out = Path(out)
     _check_out(out)
-    traces = _synthesize(str(source), out, seed, jobs, progress)
-    progress.stage("ingest")
-    ingest(
-        traces, out / "store", jobs=jobs, memory_limit_bytes=memory_limit_bytes, progress=progress
-    )
-    store = open_store(out / "store")
-    skipped = _nothing_to_replay(store)
     with _crew(jobs or os.cpu_count() or 1) as crew:
+        traces = _synthesize(str(source), out, seed, crew, progress)
+        from tracekit.ingest import ingest  # noqa: PLC0415 - the crew is not kept waiting
+        from tracekit.store import open_store  # noqa: PLC0415 - the crew is not kept waiting
+
+        progress.stage("ingest")
+        ingest(
+            traces,
+            out / "store",
+            jobs=jobs,
+            memory_limit_bytes=memory_limit_bytes,
+            crew=crew,
+            progress=progress,
+        )
+        store = open_store(out / "store")
+        skipped = _nothing_to_replay(store)
         alone = crew.size == 1
         with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
+            from tracekit.report.render import render  # noqa: PLC0415 - loaded while others work
+
             if not skipped:
+                from tracekit.verbs.replay import replay_by  # noqa: PLC0415 - the same
+
                 progress.stage("replay" if alone else "replay, side by side with these")
                 replay_by(
                     None if alone else crew,
@@ -131,6 +143,8 @@ def _crew(jobs: int) -> Iterator[Crew]:
 
 def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
     """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
+    from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage  # noqa: PLC0415 - as above
+
     stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
     if any(entry.rows for entry in store.manifest.parts("call")):
         stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
@@ -182,14 +196,15 @@ def _ours(name: str) -> bool:
     return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
-def _synthesize(source: str, out: Path, seed: int, jobs: int | None, progress: Progress) -> Path:
+def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
     """The folder of trace files; made now when the source is ``synth:<preset>``."""
     if not source.startswith(SYNTH):
         return Path(source)
     progress.stage("synthesize")
     preset = source.removeprefix(SYNTH)
-    # 0: as many processes as the preset and this machine's cores and memory can use
-    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs or 0, progress=progress)
+    # 0: these processes, or fewer where the preset is small or the memory bears no more
+    jobs = 1 if crew.size == 1 else 0
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
     return out / "trace"
 
 
