@@ -10,8 +10,6 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 #: The folder, or the archive, that tracekit itself was imported from.
 _HOME = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))  # noqa: PTH100, PTH120 - pathlib is not loaded yet
@@ -41,22 +39,6 @@ def interpreter(module: str) -> list[str]:
     flags = ["-E", *(["-B"] if sys.dont_write_bytecode else [])]
     start = f"import sys; sys.path[:] = {safe_path()!r}; from {module} import main; main()"
     return [sys.executable, *flags, "-c", start]
-
-
-@contextmanager
-def started_elsewhere() -> Iterator[None]:
-    """Any Python that is started inside does not look into the current folder either."""
-    named = [one for one in os.environ.get("PYTHONPATH", "").split(os.pathsep) if one]
-    before = {name: os.environ.get(name) for name in ("PYTHONSAFEPATH", "PYTHONPATH")}
-    os.environ.update(PYTHONSAFEPATH="1", PYTHONPATH=os.pathsep.join(named))
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
 
 
 def _named(path: str) -> set[str]:

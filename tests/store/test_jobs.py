@@ -23,8 +23,9 @@ from tests_support import (
     tar_gz,
 )
 
+from tracekit import crew
 from tracekit.errors import CheckFailedError, TracekitError
-from tracekit.store import crew, ingest, open_store
+from tracekit.store import ingest, open_store
 from tracekit.store.folder import STAGING
 
 
@@ -129,3 +130,27 @@ def test_little_memory_means_few_workers(traces: TraceFolder, tmp_path: Path) ->
     ingest(traces.path, tmp_path / "little", jobs=4, memory_limit_bytes=100 << 20)
     ingest(traces.path, tmp_path / "much")
     assert tree(tmp_path / "little") == tree(tmp_path / "much")
+
+
+def test_workers_that_are_there_are_taken_and_left_to_go_on(
+    many: TraceFolder, tmp_path: Path
+) -> None:
+    ingest(many.path / "Node_1.csv", tmp_path / "alone", jobs=1)
+    there = crew.Workers(2)
+    try:
+        for name in ("first", "second"):
+            ingest(many.path / "Node_1.csv", tmp_path / name, crew=there)
+            assert tree(tmp_path / name) == tree(tmp_path / "alone")
+    finally:
+        there.close()
+
+
+def test_workers_that_are_there_end_with_an_ingest_that_fails(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    traces.write("MSRTQps_1.csv", "timestamp,msname,msinstanceid,metric,value", ["0,s,c,m,x"])
+    there = crew.Workers(2)
+    pids = [worker._process.pid for worker in there._all]
+    with pytest.raises(CheckFailedError, match=r"1 of 1 rows are broken"):
+        ingest(traces.path, tmp_path / "store", crew=there, max_rejects_fraction=0.5)
+    assert_gone(pids)

@@ -11,6 +11,7 @@ from typing import Any
 import polars as pl
 import pytest
 
+from tracekit.crew import Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT
 from tracekit.synth import generate, tasks, write
@@ -166,3 +167,34 @@ def test_wrong_calls_are_refused(tmp_path: Path, asked: dict[str, Any], says: st
         write(tmp_path / "out", **{"preset": "tiny", **asked})
 
     assert not (tmp_path / "out").exists()
+
+
+def test_a_script_without_a_main_guard_is_not_run_again(tiny: Path, tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import sys\nfrom pathlib import Path\nfrom tracekit.synth import write\n"
+        "print('begun', flush=True)\n"
+        "write(Path(sys.argv[1]), preset='tiny', seed=7, jobs=2)\n"
+    )
+    done = subprocess.run(
+        [sys.executable, str(script), str(tmp_path / "out")],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "begun\n"
+    assert fingerprints(tmp_path / "out") == fingerprints(tiny)
+
+
+def test_a_crew_that_is_there_writes_the_same_bytes_and_stays(
+    tiny: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(generate, "FEW_ROWS", 0)
+    crew = Workers(2)
+    try:
+        monkeypatch.setattr(generate, "Workers", None)
+        for name in ("first", "second"):
+            write(tmp_path / name, preset="tiny", seed=7, jobs=0, crew=crew)
+            assert fingerprints(tmp_path / name) == fingerprints(tiny)
+    finally:
+        crew.close()

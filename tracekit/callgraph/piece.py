@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.callgraph import frames
 from tracekit.callgraph.graph import Mode, rebuild
 from tracekit.callgraph.parts import Part, read
-from tracekit.store.stage import OnProgress
+from tracekit.crew import OnProgress
 
 #: calls, traces and ledger of a piece.
 Piece = tuple[pl.DataFrame, pl.DataFrame, pl.DataFrame]

@@ -22,10 +22,10 @@ from tracekit.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
 from tracekit.callgraph.piece import Piece, PieceTask
 from tracekit.callgraph.totals import Totals
 from tracekit.callgraph.write import Folder
+from tracekit.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.result_folder import ResultFolder
-from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import Store
 
 _PARALLEL_FROM_PIECES = 4

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.crew import OnProgress
 from tracekit.replay.arrivals import rearranged
 from tracekit.replay.engine import Engine, Outcome
 from tracekit.replay.entrant import Entrant, halves, parse_entrant, spelled_out
@@ -21,7 +22,6 @@ from tracekit.replay.placements import by_number
 from tracekit.replay.seeds import stream
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
-from tracekit.store.stage import OnProgress
 
 
 @dataclass(frozen=True, kw_only=True)

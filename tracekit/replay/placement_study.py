@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError
 from tracekit.metrics.imbalance import imbalance
 from tracekit.progress import SILENT, Progress
@@ -38,8 +39,6 @@ from tracekit.replay.resources import CPU, MEMORY, full_name
 from tracekit.replay.seeds import stream
 from tracekit.replay.workload import Workload
 from tracekit.replay.workloads.paper000 import Paper000
-from tracekit.store.crew import Alone, Crew
-from tracekit.store.stage import OnProgress
 from tracekit.study import Study
 
 FloatArray = NDArray[np.float64]

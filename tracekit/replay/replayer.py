@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass
 
+from tracekit.crew import Crew, LostWorkerError
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.entrant import Entrant, halves
@@ -13,7 +14,6 @@ from tracekit.replay.kept import DamagedReplayError, Kept, OtherLayoutError
 from tracekit.replay.one import Replayed, ReplayTask, in_order, replay_one
 from tracekit.replay.source import Source
 from tracekit.replay.workload import Workload
-from tracekit.store.crew import Crew, LostWorkerError
 
 
 @dataclass(frozen=True)

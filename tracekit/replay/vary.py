@@ -14,13 +14,13 @@ from typing import Any
 import polars as pl
 from scipy import stats
 
+from tracekit.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.compare import MEASURES
 from tracekit.replay.entrant import parse_entrant
 from tracekit.replay.one import ReplayTask
 from tracekit.replay.source import WorkloadSource, source_of
-from tracekit.store.crew import Alone, Crew
 from tracekit.study import Study
 
 NAME = "assumptions"

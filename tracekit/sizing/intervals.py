@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 from numpy.typing import NDArray
-from scipy.stats import t as student
+from scipy.special import stdtrit
 
 from tracekit.sizing.measures import MEASURES
 
@@ -21,7 +21,7 @@ def interval(values: NDArray[np.float64]) -> tuple[float, float | None, float | 
     if len(values) < 2:
         return mean, None, None
     error = float(values.std(ddof=1)) / np.sqrt(len(values))
-    half = float(student.ppf((1 + LEVEL) / 2, len(values) - 1)) * error
+    half = float(stdtrit(len(values) - 1, (1 + LEVEL) / 2)) * error
     return mean, mean - half, mean + half
 
 

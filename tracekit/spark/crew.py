@@ -6,10 +6,9 @@ import pickle
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from tracekit.crew import LostWorkerError, OnProgress, Task
 from tracekit.errors import TracekitError
 from tracekit.spark.session import check_engine, is_spark, open_session
-from tracekit.store.crew import LostWorkerError, Task
-from tracekit.store.stage import OnProgress
 
 if TYPE_CHECKING:
     from pyspark import SparkContext

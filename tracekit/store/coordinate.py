@@ -17,10 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from tracekit.crew import Crew, LostWorkerError
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile
 from tracekit.store.checksums import checksum
-from tracekit.store.crew import Crew, LostWorkerError
 from tracekit.store.dimensions import Dimension, committed, extend
 from tracekit.store.entry import make_entry
 from tracekit.store.folder import STAGING, dimension_path, part_path, rejects_path

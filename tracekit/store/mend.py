@@ -11,12 +11,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from tracekit.crew import Alone
 from tracekit.errors import TracekitError
 from tracekit.ingest.discover import TraceFile
 from tracekit.places import open_whole
 from tracekit.store.checksums import Damage, damaged_parts
 from tracekit.store.coordinate import Coordinator, Events
-from tracekit.store.crew import Alone
 from tracekit.store.folder import DIMENSIONS
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest
 from tracekit.tables import all_tables

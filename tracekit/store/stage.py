@@ -6,7 +6,7 @@ passes between them but a few numbers lies in the file's staging folder.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 
+from tracekit.crew import OnProgress
 from tracekit.ingest.discover import TraceFile
 from tracekit.ingest.plan import key_kinds
 from tracekit.ingest.read import CodedFile, Reading, open_coded
@@ -25,9 +26,6 @@ from tracekit.store.names import Names
 from tracekit.store.rejects import RejectsWriter
 from tracekit.store.sort import Written, write_sorted
 from tracekit.tables import all_tables
-
-#: Called with bytes read since the last call, and with rows and rejects so far.
-OnProgress = Callable[[int, int, int], None]
 
 
 @dataclass(frozen=True)

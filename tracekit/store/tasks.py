@@ -7,9 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.crew import OnProgress
 from tracekit.ingest.discover import identify
 from tracekit.store.sort import Written
-from tracekit.store.stage import OnProgress, Staged, sort, stage
+from tracekit.store.stage import Staged, sort, stage
 
 
 @dataclass(frozen=True)

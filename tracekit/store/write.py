@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit._version import VERSION
+from tracekit.crew import Alone, Crew, Workers
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.discover import TraceFile, discover
 from tracekit.lock import held
@@ -23,7 +24,6 @@ from tracekit.places import is_remote, place, telling
 from tracekit.progress import SILENT, Progress
 from tracekit.store.catalog import write_catalog
 from tracekit.store.coordinate import Advance, Coordinator, Events
-from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.mend import mend, sha256
@@ -82,7 +82,8 @@ def ingest(
         not given. The store's bytes do not depend on it
     memory_limit_bytes : for everything together; fewer files are read at once where it is small
     max_rejects_fraction : a file with a larger share of broken rows is refused
-    crew : who reads and sorts, instead of processes of this machine; closed at the end
+    crew : who reads and sorts; closed only when something goes wrong. Workers of this machine are
+        taken if the memory bears as many; if not, others are started and stopped
 
     Raises
     ------
@@ -109,18 +110,14 @@ def ingest(
             summary.mended += [entry.file for entry in mended]
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
-        if crew is None:
-            crew = _crew(jobs, found.files, memory_limit_bytes)
-            sort_memory = _sort_memory(crew, memory_limit_bytes)
-        else:
-            sort_memory = alone_memory
-        coordinator = Coordinator(folder, manifest, crew, sort_memory, writer.events())
-        try:
-            with progress.task("ingest", total, "bytes") as task:
-                coordinator.take(writer.unknown(found.files, task.advance), task.advance)
-        finally:
-            crew.close()
-            finish()
+        with (
+            _finished(finish),
+            _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
+            progress.task("ingest", total, "bytes") as task,
+        ):
+            memory = _sort_memory(readers, memory_limit_bytes)
+            coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
+            coordinator.take(writer.unknown(found.files, task.advance), task.advance)
     if summary.failed:
         raise _failure(summary)
     return summary
@@ -301,6 +298,33 @@ class _Writer:
         return next((entry for entry in alike if entry.sha256 == digest), None)
 
 
+@contextmanager
+def _finished(finish: Callable[[], None]) -> Iterator[None]:
+    """Finish the store whatever happens: what is in it stays in it."""
+    try:
+        yield
+    finally:
+        finish()
+
+
+@contextmanager
+def _readers(
+    crew: Crew | None, jobs: int | None, files: Sequence[TraceFile], memory_bytes: int
+) -> Iterator[Crew]:
+    """Those who are there already, unless they are more than the memory bears; else new ones."""
+    fits = crew is not None and (
+        not isinstance(crew, Workers) or crew.size <= memory_bytes // _WORKER_BYTES
+    )
+    readers = crew if crew is not None and fits else _crew(jobs, files, memory_bytes)
+    try:
+        yield readers
+    except BaseException:
+        readers.close()
+        raise
+    if readers is not crew:
+        readers.close()
+
+
 def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Crew:
     """As many workers as files, cores and memory allow; only this process for little work."""
     total = sum(file.size_bytes for file in files)
@@ -311,7 +335,7 @@ def _crew(jobs: int | None, files: Sequence[TraceFile], memory_bytes: int) -> Cr
 
 def _sort_memory(crew: Crew, memory_bytes: int) -> int:
     """What each sort may take of the memory, the processes themselves and reading left aside."""
-    if crew.size == 1:
+    if crew.size == 1 or not isinstance(crew, Workers):
         return memory_bytes - _PROCESS_BYTES
     return (memory_bytes - _COORDINATOR_BYTES) // crew.size - _PROCESS_BYTES
 

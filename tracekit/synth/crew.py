@@ -2,69 +2,63 @@
 
 from __future__ import annotations
 
-import multiprocessing
-import signal
+import functools
 from collections.abc import Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor, as_completed
-from concurrent.futures.process import BrokenProcessPool
+from concurrent.futures import as_completed
+from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.crew import Crew, LostWorkerError, OnProgress
 from tracekit.errors import TracekitError
-from tracekit.isolation import started_elsewhere
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.tasks import Done, Task
 from tracekit.synth.world import World, make_world
 
-_here: list[tuple[Path, World]] = []
+
+@dataclass(frozen=True)
+class SentTask:
+    """A task with what its process needs to draw the same world for itself."""
+
+    task: Task
+    folder: Path
+    preset: Preset
+    seeds: Seeds
+
+    def run(self, _: OnProgress) -> Done:
+        """Do the task in the world that the last task here had, if it is the same."""
+        return self.task.run(self.folder, _world(self.preset, self.seeds))
+
+
+@functools.lru_cache(maxsize=1)
+def _world(preset: Preset, seeds: Seeds) -> World:
+    return make_world(preset, seeds)
 
 
 def run_all(
-    tasks: Sequence[Task], folder: Path, world: World, jobs: int
+    tasks: Sequence[Task], folder: Path, world: World, crew: Crew | None
 ) -> Iterator[tuple[Task, Done]]:
-    """Run every task; with one job in order, with more as they come to an end."""
-    if jobs == 1 or len(tasks) == 1:
+    """Run every task: in this process in order, or by a crew, as they come to an end.
+
+    A crew is closed when a task fails: nobody writes any more when that is heard of.
+    """
+    if crew is None:
         for task in tasks:
             yield task, task.run(folder, world)
         return
-    # spawned, not forked: a fork takes the locks of polars' threads with it, but not the threads
-    context = multiprocessing.get_context("spawn")
-    arguments = (folder, world.preset, world.seeds)
-    with started_elsewhere():
-        pool = ProcessPoolExecutor(min(jobs, len(tasks)), context, _begin, arguments)
-        running = {pool.submit(_run, task): task for task in tasks}
-    with pool:
-        try:
-            for future in as_completed(running):
-                yield running.pop(future), future.result()
-        except BrokenProcessPool as error:
-            _end(pool)
-            raise TracekitError(
-                "a process that made up a part of the trace ended while at work",
-                hint="it may have run out of memory: try --jobs 1",
-            ) from error
-        except BaseException:
-            _end(pool)
-            raise
-
-
-def _end(pool: ProcessPoolExecutor) -> None:
-    """Stop at once: what is half written is thrown away by the caller, once nobody writes."""
-    processes = list((pool._processes or {}).values())  # noqa: SLF001 - public from 3.14 on
-    pool.shutdown(wait=False, cancel_futures=True)
-    for process in processes:
-        process.kill()
-    for process in processes:
-        process.join()
-
-
-def _begin(folder: Path, preset: Preset, seeds: Seeds) -> None:
-    """Every process draws the same world for itself; the one that asked answers to signals."""
-    for number in (signal.SIGINT, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-    _here.append((folder, make_world(preset, seeds)))
-
-
-def _run(task: Task) -> Done:
-    folder, world = _here[0]
-    return task.run(folder, world)
+    try:
+        running = {
+            crew.submit(SentTask(task, folder, world.preset, world.seeds), lambda *_: None): task
+            for task in tasks
+        }
+        for future in as_completed(running):
+            yield running.pop(future), future.result()
+    except LostWorkerError as error:
+        crew.close()
+        raise TracekitError(
+            "a process that made up a part of the trace ended while at work",
+            hint="it may have run out of memory: try --jobs 1",
+        ) from error
+    except BaseException:
+        crew.close()
+        raise

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection, Container, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import polars as pl
 
+from tracekit.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.progress import Task as Shown
@@ -43,8 +45,8 @@ from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_row
 from tracekit.synth.truth_files import join_pieces, write_rows, write_truth
 from tracekit.synth.world import World, make_world
 
-#: Fewer container rows are not worth a second process.
-FEW_ROWS = 3_000_000
+#: Fewer container rows are not worth other processes: they are written before these have begun.
+FEW_ROWS = 500_000
 #: What a process takes, and how much of it an hour of one container; all of them may take so much.
 JOB_BYTES, JOB_BYTES_PER_CONTAINER = 250 << 20, 4500
 ALL_JOBS_BYTES = 1500 << 20
@@ -60,6 +62,7 @@ def write(
     jobs: int = 1,
     tables: Collection[str] = (),
     parts: Container[int] | None = None,
+    crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> SynthSummary:
     """Write a made-up trace into the folder ``out``; same preset and seed, same bytes.
@@ -73,6 +76,8 @@ def write(
     tables : words or names of tables (``node``, ``resource``, ``rate``, ``call``); all when empty
     parts : numbers of archives of each table; all when None. An archive is the same whether or not
         the others are written. The truth is then told about what was made only.
+    crew : processes that are there already, for when ``jobs`` is 0. They are taken if they are no
+        more than those would be, and closed only when something goes wrong.
 
     Raises
     ------
@@ -86,13 +91,26 @@ def write(
         raise TracekitError(f"--jobs {jobs}: expected 0 or more")
     _check_parts(plan, selection)
     folders = [kind.folder for kind in selection.layouts]
-    with staged(out, [*folders, TRUTH]) as folder:
-        receipts = _Writer(
-            folder, make_world(plan, seeds), selection, jobs or _fitting_jobs(plan)
-        ).write(progress)
+    fitting = jobs or _fitting_jobs(plan)
+    taken = crew if crew is not None and not jobs and 1 < crew.size <= fitting else None
+    with staged(out, [*folders, TRUTH]) as folder, _writers(fitting, taken) as writers:
+        receipts = _Writer(folder, make_world(plan, seeds), selection, writers).write(progress)
         summary = summarise(out, preset, seed, receipts)
         write_manifest(folder / TRUTH, summary, plan)
     return summary
+
+
+@contextmanager
+def _writers(jobs: int, taken: Crew | None) -> Iterator[Crew | None]:
+    """The crew that was taken, or one for these files alone; none where one process is enough."""
+    if taken is not None or jobs == 1:
+        yield taken
+        return
+    crew = Workers(jobs)
+    try:
+        yield crew
+    finally:
+        crew.close()
 
 
 def _fitting_jobs(preset: Preset) -> int:
@@ -116,8 +134,8 @@ def _check_parts(preset: Preset, selection: Selection) -> None:
 class _Writer:
     """Writes the files of one trace: tasks side by side, then what needs the sums of all hours."""
 
-    def __init__(self, folder: Path, world: World, selection: Selection, jobs: int) -> None:
-        self._folder, self._world, self._selection, self._jobs = folder, world, selection, jobs
+    def __init__(self, folder: Path, world: World, selection: Selection, crew: Crew | None) -> None:
+        self._folder, self._world, self._selection, self._crew = folder, world, selection, crew
         self._receipts: list[Receipt] = []
         self._sums: dict[int, HourSums] = {}
         (folder / TRUTH).mkdir()
@@ -126,12 +144,13 @@ class _Writer:
 
     def write(self, progress: Progress) -> list[Receipt]:
         """Write everything; the receipts of all archives."""
-        tasks = [*self._usage_tasks(), *self._rate_tasks(), *self._call_tasks()]
+        # calls first: their tasks are long, and one that is begun last keeps one process busy
+        tasks = [*self._call_tasks(), *self._usage_tasks(), *self._rate_tasks()]
         nodes = layout.NODE in self._selection.layouts
         total = sum(task.archives for task in tasks) + nodes
         with progress.task("write trace", total, "archives") as shown:
             hours = sum(isinstance(task, UsageTask) for task in tasks)
-            for task, done in run_all(tasks, self._folder, self._world, self._jobs):
+            for task, done in run_all(tasks, self._folder, self._world, self._crew):
                 self._receipts += done.receipts
                 if done.sums is not None:
                     self._sums[done.sums.first_step] = done.sums
@@ -172,12 +191,12 @@ class _Writer:
             yield RateTask(number=number, rows=FileRows(rows[number], sum(rows)))
 
     def _call_tasks(self) -> Iterator[Task]:
-        """Runs of neighbouring files; with one job as long as they can be."""
+        """Runs of neighbouring files; as long as they can be in one process."""
         wanted = self._numbers(layout.CALL)
         if not wanted:
             return
         starts = trace_starts(self._world.preset, self._world.seeds)
-        longest = len(wanted) if self._jobs == 1 else CALL_FILES_PER_TASK
+        longest = len(wanted) if self._crew is None else CALL_FILES_PER_TASK
         for first, last in _runs(wanted, longest):
             before = max(first - 1, 0)
             yield CallTask(first=first, archives=last - first + 1, starts=starts[before : last + 1])

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from tracekit.analysis import analyze
 from tracekit.callgraph.run import callgraph
+from tracekit.crew import OnProgress
 from tracekit.fit.folder import write_fit
 from tracekit.fit.run import fit_store
 from tracekit.store import open_store
-from tracekit.store.stage import OnProgress
 from tracekit.verbs.bind import bind
 
 #: More containers than this are not bound one by one unasked: about a minute.

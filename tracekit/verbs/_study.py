@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from tracekit.store.crew import Alone, Crew, Workers
+from tracekit.crew import Alone, Crew, Workers
 from tracekit.study import STUDY_FOLDER, Study, write_study
 
 

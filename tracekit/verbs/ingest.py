@@ -25,13 +25,18 @@ def ingest(
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    return stores.ingest(
-        source,
-        store,
-        release=release,
-        jobs=jobs,
-        memory_limit_bytes=memory_limit_bytes,
-        max_rejects_fraction=max_rejects_fraction,
-        crew=crew_of(engine, jobs),
-        progress=progress,
-    )
+    crew = crew_of(engine, jobs)
+    try:
+        return stores.ingest(
+            source,
+            store,
+            release=release,
+            jobs=jobs,
+            memory_limit_bytes=memory_limit_bytes,
+            max_rejects_fraction=max_rejects_fraction,
+            crew=crew,
+            progress=progress,
+        )
+    finally:
+        if crew is not None:
+            crew.close()

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from tracekit.crew import Crew
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.placement_study import PlacementStudy, study_placement
 from tracekit.replay.solver_study import SolverStudy, study_solvers
-from tracekit.store.crew import Crew
 from tracekit.study import Study
 from tracekit.verbs._study import made
 

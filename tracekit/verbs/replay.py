@@ -6,6 +6,7 @@ import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 
+from tracekit.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.places import place
 from tracekit.progress import SILENT, Progress
@@ -24,7 +25,6 @@ from tracekit.replay.source import Source, source_of
 from tracekit.replay.workload import Workload
 from tracekit.replay.workload_checks import check_feasible
 from tracekit.spark import crew_of
-from tracekit.store.crew import Crew, Workers
 
 
 def replay(

@@ -12,12 +12,12 @@ from pathlib import Path
 
 import polars as pl
 
+from tracekit.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.bootstrap import FEWEST
 from tracekit.report.render import render
 from tracekit.store import Store, ingest, open_store
-from tracekit.store.crew import Alone, Crew, Workers
 from tracekit.synth import write as synthesize
 from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage, Stage
 from tracekit.verbs.replay import replay_by
@@ -79,14 +79,19 @@ def run(
     """
     out = Path(out)
     _check_out(out)
-    traces = _synthesize(str(source), out, seed, jobs, progress)
-    progress.stage("ingest")
-    ingest(
-        traces, out / "store", jobs=jobs, memory_limit_bytes=memory_limit_bytes, progress=progress
-    )
-    store = open_store(out / "store")
-    skipped = _nothing_to_replay(store)
     with _crew(jobs or os.cpu_count() or 1) as crew:
+        traces = _synthesize(str(source), out, seed, crew, progress)
+        progress.stage("ingest")
+        ingest(
+            traces,
+            out / "store",
+            jobs=jobs,
+            memory_limit_bytes=memory_limit_bytes,
+            crew=crew,
+            progress=progress,
+        )
+        store = open_store(out / "store")
+        skipped = _nothing_to_replay(store)
         alone = crew.size == 1
         with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
             if not skipped:
@@ -181,14 +186,15 @@ def _ours(name: str) -> bool:
     return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
-def _synthesize(source: str, out: Path, seed: int, jobs: int | None, progress: Progress) -> Path:
+def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
     """The folder of trace files; made now when the source is ``synth:<preset>``."""
     if not source.startswith(SYNTH):
         return Path(source)
     progress.stage("synthesize")
     preset = source.removeprefix(SYNTH)
-    # 0: as many processes as the preset and this machine's cores and memory can use
-    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs or 0, progress=progress)
+    # 0: these processes, or fewer where the preset is small or the memory bears no more
+    jobs = 1 if crew.size == 1 else 0
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
     return out / "trace"
 
 

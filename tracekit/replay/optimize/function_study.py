@@ -14,6 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.crew import Alone, Crew, OnProgress
 from tracekit.progress import SILENT, Progress
 from tracekit.replay import parameters
 from tracekit.replay.optimize.functions import all_functions, get_function
@@ -22,8 +23,6 @@ from tracekit.replay.optimize.searches import all_searches, get_search
 from tracekit.replay.optimize.variants import VARIANTS, Variant, problem
 from tracekit.replay.parameters import About
 from tracekit.replay.seeds import stream
-from tracekit.store.crew import Alone, Crew
-from tracekit.store.stage import OnProgress
 from tracekit.study import Study
 
 FloatArray = NDArray[np.float64]

@@ -1,4 +1,4 @@
-"""Who does the tasks of an ingest: this process, or several of its own beside each other."""
+"""Who does tasks: this process, or several of its own beside each other."""
 
 from __future__ import annotations
 
@@ -7,15 +7,17 @@ import pickle
 import queue
 import subprocess
 import threading
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, Protocol, TypeVar
 
 from tracekit.errors import TracekitError
 from tracekit.isolation import interpreter
-from tracekit.store.stage import OnProgress
 
 R_co = TypeVar("R_co", covariant=True)
 S = TypeVar("S")
+#: Called with what was done since the last call, in bytes, and with rows and rejects so far.
+OnProgress = Callable[[int, int, int], None]
 
 #: One thread each: there are as many workers as there are cores to use. What a worker frees goes
 #: back to the system, so that its memory is what it needs and not what it once needed; but for 64
@@ -113,7 +115,7 @@ class _Worker:
 
     def __init__(self, without: tuple[str, ...]) -> None:
         self._process = subprocess.Popen(  # noqa: S603 - this very interpreter
-            [*interpreter("tracekit.store.worker"), *without],
+            [*interpreter("tracekit.worker"), *without],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             env={**os.environ, **_ENVIRONMENT},
