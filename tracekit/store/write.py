@@ -94,11 +94,12 @@ def ingest(
     CheckFailedError
         When a file has more broken rows than ``max_rejects_fraction``.
     """
-    # a crew may work in another folder, on another machine
+    # such a crew may work in another folder, on another machine
+    elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
     with telling():
-        found = discover(where if crew is None else where.resolve(), release=release)
-    target = target if crew is None else target.resolve()
+        found = discover(where.resolve() if elsewhere else where, release=release)
+    target = target.resolve() if elsewhere else target
     with _writable(target) as (folder, commit, finish), _opened_for_writing(folder) as opened:
         summary = IngestSummary(
             target, passed_over=list(found.passed_over), failed=list(found.unreadable)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracekit import store as stores
+from tracekit.crew import Crew
 from tracekit.progress import SILENT, Progress
-from tracekit.spark import crew_of
 from tracekit.store import IngestSummary
 
 
@@ -25,7 +25,7 @@ def ingest(
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    crew = crew_of(engine, jobs)
+    crew = _crew(engine, jobs)
     try:
         return stores.ingest(
             source,
@@ -40,3 +40,12 @@ def ingest(
     finally:
         if crew is not None:
             crew.close()
+
+
+def _crew(engine: str | None, jobs: int | None) -> Crew | None:
+    """The executors of a Spark engine; None for work on this machine."""
+    if engine is None:
+        return None
+    from tracekit.spark import crew_of  # noqa: PLC0415 - most ingests begin without it
+
+    return crew_of(engine, jobs)

@@ -9,6 +9,7 @@ from concurrent.futures import Future
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import polars as pl
 
@@ -16,11 +17,11 @@ from tracekit.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.bootstrap import FEWEST
-from tracekit.report.render import render
-from tracekit.store import Store, ingest, open_store
 from tracekit.synth import write as synthesize
-from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage, Stage
-from tracekit.verbs.replay import replay_by
+
+if TYPE_CHECKING:
+    from tracekit.store import Store
+    from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
 #: What a run writes.
@@ -81,6 +82,8 @@ def run(
     _check_out(out)
     with _crew(jobs or os.cpu_count() or 1) as crew:
         traces = _synthesize(str(source), out, seed, crew, progress)
+        from tracekit.store import ingest, open_store  # noqa: PLC0415 - the crew is not kept waiting
+
         progress.stage("ingest")
         ingest(
             traces,
@@ -94,7 +97,11 @@ def run(
         skipped = _nothing_to_replay(store)
         alone = crew.size == 1
         with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
+            from tracekit.report.render import render  # noqa: PLC0415 - loaded while others work
+
             if not skipped:
+                from tracekit.verbs.replay import replay_by  # noqa: PLC0415 - the same
+
                 progress.stage("replay" if alone else "replay, side by side with these")
                 replay_by(
                     None if alone else crew,
@@ -135,6 +142,8 @@ def _crew(jobs: int) -> Iterator[Crew]:
 
 def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
     """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
+    from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage  # noqa: PLC0415 - as above
+
     stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
     if any(entry.rows for entry in store.manifest.parts("call")):
         stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
