@@ -67,6 +67,11 @@ class PlacedRows:
             amounts.flags.writeable = False
         return request, limit, ServiceNames(self._rows.service[: len(at)])
 
+    def pick(self, at: IntArray) -> tuple[IntArray, IntArray, ServiceNames]:
+        """The same of few containers, which is not kept."""
+        load = self._load
+        return load.request[at], load.limit[at], ServiceNames(self._names[at])
+
     def _empty(self, rows: int) -> Rows:
         shape = (rows, len(self._load.resources))
         return Rows(

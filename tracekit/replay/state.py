@@ -11,6 +11,7 @@ from tracekit.replay.constraints import Sharing
 from tracekit.replay.placed_rows import PlacedRows
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.residents import Residents
 from tracekit.replay.samples import Samples
 from tracekit.replay.snapshot import Container, Placed, Snapshot
 from tracekit.replay.usage import Reader
@@ -47,6 +48,7 @@ class ReplayState:
         self._sharing = None if limits is None else Sharing(limits, workload.nodes)
         self._kind = None if limits is None else limits.positions(workload.services)
         self._rows = PlacedRows(workload)
+        self._residents: Residents | None = None
         self.samples = Samples(workload, _readers(policy, rebalance))
         self._moved = False
 
@@ -68,6 +70,7 @@ class ReplayState:
         at = indices[placed]
         self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
         self.running[at] = True
+        self._residents = None
         if self._sharing is not None and self._kind is not None:
             for kind, node in zip(self._kind[at].tolist(), nodes[placed].tolist(), strict=True):
                 self._sharing.add(kind, node)
@@ -118,6 +121,18 @@ class ReplayState:
         """The cluster as the policy sees it at this time."""
         return self._snapshot(now, self.policy)
 
+    def snapshot_of(self, now: int, nodes: IntArray) -> Snapshot:
+        """As ``snapshot``, but of the containers that run it tells those on some nodes alone.
+
+        Parameters
+        ----------
+        nodes : int64, shape (some,)
+            Each once.
+        """
+        if self._residents is None:
+            self._residents = Residents(self.running, self.node, self.workload.nodes)
+        return self._snapshot(now, self.policy, self._residents.on(nodes))
+
     def usage_epoch(self, now: int) -> tuple[int, int | None]:
         """What changes whenever measurements that the policy knows change, or their age does."""
         own = type(self.policy).metric_time_ms is not PlacementPolicy.metric_time_ms
@@ -153,19 +168,28 @@ class ReplayState:
     def _measure(self) -> None:
         self.samples.take(self.running, self.node)
 
-    def _snapshot(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Snapshot:
+    def _snapshot(
+        self,
+        now: int,
+        reader: PlacementPolicy | RebalancePolicy,
+        shown: IntArray | None = None,
+    ) -> Snapshot:
+        """What a reader sees, of all containers that run or of those to be shown alone."""
         reads = reader.reads
         if "usage" in reads:
             self._measure()
         return self.cluster.snapshot(
             now,
             usage=self.samples.history.usage(now, reader) if "usage" in reads else None,
-            placed=self._known_placed(now, reader) if "placed" in reads else None,
+            placed=self._known_placed(now, reader, shown) if "placed" in reads else None,
             calls=self.workload.calls if "calls" in reads else None,
         )
 
     def _change(self, index: int, *, sign: int) -> None:
         load = self.workload
+        if self._residents is not None:
+            change = self._residents.add if sign > 0 else self._residents.remove
+            change(index, int(self.node[index]))
         if self._sharing is not None and self._kind is not None:
             moved = self._sharing.add if sign > 0 else self._sharing.remove
             moved(int(self._kind[index]), int(self.node[index]))
@@ -177,10 +201,13 @@ class ReplayState:
             sign=sign,
         )
 
-    def _known_placed(self, now: int, reader: PlacementPolicy | RebalancePolicy) -> Placed:
-        at = np.flatnonzero(self.running)
+    def _known_placed(
+        self, now: int, reader: PlacementPolicy | RebalancePolicy, shown: IntArray | None
+    ) -> Placed:
+        at = np.flatnonzero(self.running) if shown is None else shown
         measured = isinstance(reader, RebalancePolicy) and "usage" in reader.reads
-        request, limit, service = self._rows.show(at)
+        show = self._rows.show if shown is None else self._rows.pick
+        request, limit, service = show(at)
         return Placed(
             node=self.node[at],
             time_ms=self.placed_ms[at],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,11 +14,12 @@ from tracekit.replay.choice import best
 from tracekit.replay.decision import Turn, looked_at
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.filter import fits
-from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placement import PlacementPolicy, Scores
 from tracekit.replay.placement._split import SplitPolicy
 from tracekit.replay.placer import Clock
 from tracekit.replay.snapshot import Container, Snapshot
 from tracekit.replay.state import ReplayState
+from tracekit.replay.usage import NodeUsage
 
 IntArray = NDArray[np.int64]
 
@@ -33,6 +34,15 @@ class Row:
     room: NDArray[np.bool_]
     scores: NDArray[Any] | None
     known_to: int
+
+
+class _Joined(NamedTuple):
+    """What candidates decided together, from measurements alone, and for whom that holds."""
+
+    shape: int
+    usage: NodeUsage
+    nodes: IntArray
+    scores: Scores
 
 
 class ChangeLog:
@@ -78,15 +88,23 @@ class RowsPlacer:
         self._most = max(ROWS_BYTES // (9 * nodes), 16)
         self._epoch: tuple[int, int | None] | None = None
         self._turn = Turn()
+        self._kept: _Joined | None = None
+        # a user's own policy may look at all it is shown, and none may where it scores all nodes
+        self._local = (
+            "placed" in policy.reads
+            and policy.file is None
+            and not (policy.joint or self._windowed)
+        )
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
         """Decide one by one."""
         for index, now in zip(indices.tolist(), times_ms.tolist(), strict=True):
-            state = self._state
-            snapshot, container = state.snapshot(now), state.container(index)
+            state, container = self._state, self._state.container(index)
             self._forget_old(now)
+            row, changed = self._row(index, container)
+            snapshot = self._shown(now, changed)
             began = self._clock()
-            node = self._decide(index, snapshot, container)
+            node = self._decide(index, snapshot, container, row, changed)
             self.latencies_s.append(self._clock() - began)
             if node is not None:
                 state.start(index, node, now)
@@ -104,10 +122,19 @@ class RowsPlacer:
                 self._epoch = epoch
                 self._rows.clear()
 
-    def _decide(self, index: int, snapshot: Snapshot, container: Container) -> int | None:
+    def _shown(self, now: int, changed: IntArray) -> Snapshot:
+        """What the policy sees: of who runs where as little as it will look at."""
+        few = 2 * len(changed) <= self._state.workload.nodes
+        if self._local and few:
+            return self._state.snapshot_of(now, changed)
+        return self._state.snapshot(now)
+
+    def _decide(
+        self, index: int, snapshot: Snapshot, container: Container, row: Row, changed: IntArray
+    ) -> int | None:
         """As ``tracekit.replay.decision.decide`` reads, with what is known already."""
         state, policy = self._state, self._state.policy
-        row = self._row(index, snapshot, container)
+        self._update(row, changed, snapshot, container)
         open_nodes = state.open_nodes(index)
         room = row.room if open_nodes is None else row.room & open_nodes
         nodes = looked_at(policy, np.flatnonzero(room), len(room), self._turn)
@@ -116,29 +143,49 @@ class RowsPlacer:
         if policy.skips(snapshot, container):
             scores: NDArray[Any] = np.zeros(len(nodes), dtype=np.int64)
         elif self._split is not None and row.scores is not None:
-            alone = row.scores[nodes]
-            scores = policy.normalize(self._split.together(snapshot, container, nodes, alone))
+            joined = self._joined(index, snapshot, container, nodes)
+            scores = policy.normalize(self._split.together(row.scores[nodes], joined))
         elif row.scores is None:
             scores = policy.normalize(policy.score(snapshot, container, nodes))
         else:
             scores = policy.normalize(row.scores[nodes])
         return int(nodes[best(scores, policy.tie, self._rng)])
 
-    def _row(self, index: int, snapshot: Snapshot, container: Container) -> Row:
+    def _joined(
+        self, index: int, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> Scores:
+        """What the candidates decide together; kept while it cannot have become another."""
+        split, shape = self._split, int(self._shape[index])
+        assert split is not None  # noqa: S101 - as the caller saw
+        if not split.measured_alone(snapshot):
+            return split.joined(snapshot, container, nodes)
+        kept = self._kept
+        if (
+            kept is None
+            or kept.shape != shape
+            or kept.usage is not snapshot.usage
+            or not np.array_equal(kept.nodes, nodes)
+        ):
+            scores = split.joined(snapshot, container, nodes)
+            kept = self._kept = _Joined(shape, snapshot.usage, nodes, scores)
+        return kept.scores
+
+    def _row(self, index: int, container: Container) -> tuple[Row, IntArray]:
+        """What is known for the container, and the nodes of which it is out of date."""
         key: Hashable = int(self._shape[index])
         if self._by_service:
             key = (key, container.service, container.recorded_node)
+        nodes = self._state.workload.nodes
         row = self._rows.pop(key, None)
         if row is None:
-            row = Row(np.zeros(len(snapshot.allocatable), np.bool_), None, 0)
-            changed = np.arange(len(snapshot.allocatable))
+            row = Row(np.zeros(nodes, np.bool_), None, 0)
+            changed = np.arange(nodes)
         else:
             changed = self._log.since(row.known_to)
         self._rows[key] = row
         if len(self._rows) > self._most:
             self._rows.popitem(last=False)
-        self._update(row, changed, snapshot, container)
-        return row
+        return row, changed
 
     def _update(
         self, row: Row, changed: IntArray, snapshot: Snapshot, container: Container

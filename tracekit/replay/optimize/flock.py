@@ -28,7 +28,7 @@ class Flock:
         self.positions = problem.clipped(positions)
         self.costs = problem.evaluate(self.positions)
         self.evaluations = len(positions)
-        at = int(np.argmin(self.costs))
+        at = int(self.costs.argmin())
         self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 
     def propose(self, positions: FloatArray, rows: NDArray[np.int64] | None = None) -> None:
@@ -52,11 +52,15 @@ class Flock:
         self, positions: FloatArray, costs: FloatArray, rows: NDArray[np.int64] | None = None
     ) -> None:
         """As ``propose``, of positions inside the box whose costs are known."""
-        own = np.arange(len(self.costs)) if rows is None else rows
-        better = costs < self.costs[own]
-        moved = own[better]
-        self.positions[moved], self.costs[moved] = positions[better], costs[better]
-        at = int(np.argmin(self.costs))
+        if rows is None:
+            better = costs < self.costs
+            np.copyto(self.positions, positions, where=better[:, None])
+            np.copyto(self.costs, costs, where=better)
+        else:
+            better = costs < self.costs[rows]
+            moved = rows[better]
+            self.positions[moved], self.costs[moved] = positions[better], costs[better]
+        at = int(self.costs.argmin())
         if self.costs[at] < self.best_cost:
             self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 

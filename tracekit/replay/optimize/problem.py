@@ -53,8 +53,7 @@ class Problem:
         Multiplying by heavy-tailed draws overflows now and then; infinities are clipped as any
         other number, and 0 times infinity has to go somewhere.
         """
-        inside = np.clip(positions, self.lower, self.upper)
-        return np.where(np.isnan(inside), self.lower, inside)
+        return np.fmin(np.fmax(positions, self.lower), self.upper)
 
     def evaluate(self, positions: FloatArray) -> FloatArray:
         """Costs of positions inside the box, shape (candidates,); TracekitError for a NaN."""
@@ -64,8 +63,9 @@ class Problem:
                 f"the objective gave shape {costs.shape} for {len(positions)} positions",
                 hint="return one cost per position",
             )
-        bad = np.flatnonzero(np.isnan(costs))
-        if len(bad):
+        # the least of numbers of which one is NaN is NaN
+        if np.isnan(np.minimum.reduce(costs, initial=np.inf)):
+            bad = np.flatnonzero(np.isnan(costs))
             where = ", ".join(f"{value:g}" for value in positions[bad[0]][:5])
             raise TracekitError(
                 f"the objective gave NaN at position ({where}{', ...' * (self.dimensions > 5)})",

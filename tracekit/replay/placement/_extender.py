@@ -52,11 +52,13 @@ class ExtenderPolicy(SplitPolicy):
         nothing = np.zeros(len(nodes), dtype=np.int64)
         return total(list(self._builtin(snapshot, container, nodes).values()), nothing, 0)
 
-    def together(
-        self, snapshot: Snapshot, container: Container, nodes: IntArray, alone: Scores
-    ) -> Scores:
+    def joined(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """The extender's score."""
+        return self.extender(snapshot, container, nodes)
+
+    def together(self, alone: Scores, joined: Scores) -> Scores:
         """Built-in scores plus ten times the weighted score of the extender."""
-        return total([alone], self.extender(snapshot, container, nodes), self.weight)
+        return total([alone], joined.astype(np.int64, copy=False), self.weight)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray

@@ -84,13 +84,13 @@ def node_scores(
     tuple of float64, shape (nodes,)
         Predicted CPU lost over the node's CPU; 1.0 where the service runs, else 0.0.
     """
-    placed, many = snapshot.placed, len(snapshot.allocatable)
-    here = np.zeros(many, dtype=np.bool_)
-    here[nodes] = True
-    at = np.flatnonzero(here[placed.node])
-    node, size = placed.node[at], placed.request[at, 0].astype(np.float64)
-    cpu, k2, same = _services(placed, at, profile, container.service)
-    room = np.maximum(snapshot.allocatable[:, 0], 1).astype(np.float64)
+    many = len(nodes)
+    place = np.full(len(snapshot.allocatable), -1)
+    place[nodes] = np.arange(many)
+    at, node = _beside(snapshot.placed, place)
+    size = snapshot.placed.request[at, 0].astype(np.float64)
+    cpu, k2, same = _services(snapshot.placed, at, profile, container.service)
+    room = np.maximum(snapshot.allocatable[nodes, 0], 1).astype(np.float64)
     weight = sums(node, size, many)
     total = sums(node, size * cpu, many)
     own_cpu, own_k2 = profile.of(container.service)
@@ -100,20 +100,26 @@ def node_scores(
     after = _lost(others, _Sums(total + own * own_cpu, weight + own, room), agg)
     newcomer = own * own_k2 * _pressed(_Sums(total, weight, room - own), agg)
     runs = sums(node, same, many) > 0
-    return (
-        (before / room)[nodes],
-        ((after + newcomer) / room)[nodes],
-        runs[nodes].astype(np.float64),
-    )
+    return before / room, (after + newcomer) / room, runs.astype(np.float64)
+
+
+def _beside(placed: Placed, place: IntArray) -> tuple[IntArray, IntArray]:
+    """The containers on nodes that have a place, and those places; two of shape (some,)."""
+    found = place[placed.node]
+    at = np.flatnonzero(found >= 0)
+    return at, found[at]
 
 
 def _services(
     placed: Placed, at: IntArray, profile: Profile, service: str
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
     """CPU and k2 of the containers, and whether they are of the service."""
-    names = [placed.service[int(one)] for one in at]
+    every = placed.service[:]
+    names = every if len(at) == len(every) else [every[one] for one in at.tolist()]
+    same = np.fromiter((name == service for name in names), np.float64, len(at))
+    if not profile.known:
+        return np.full(len(at), profile.cpu), np.full(len(at), profile.k2), same
     found = np.array([profile.of(name) for name in names], dtype=np.float64).reshape(-1, 2)
-    same = np.array([name == service for name in names], dtype=np.float64)
     return found[:, 0], found[:, 1], same
 
 

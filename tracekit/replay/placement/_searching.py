@@ -17,7 +17,7 @@ from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.parameters import About
 from tracekit.replay.placement._batch import Batch, BatchPolicy
-from tracekit.replay.placement._fitness import PENALTY, FitnessPolicy
+from tracekit.replay.placement._fitness import PENALTY, FitnessPolicy, Ground
 from tracekit.replay.snapshot import Snapshot
 
 FloatArray = NDArray[np.float64]
@@ -29,7 +29,8 @@ IMBALANCE_WEIGHT = 100.0
 
 def decode(position: FloatArray, nodes: int) -> IntArray:
     """Node numbers of components: the whole part, kept within 0 .. nodes - 1."""
-    return np.asarray(np.floor(np.clip(position, 0.0, nodes - 1e-9)), dtype=np.int64)
+    # cut from 0 on, a number is its whole part
+    return np.maximum(np.minimum(position, nodes - 1e-9), 0.0).astype(np.int64)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +94,7 @@ class BatchFitness:
         shut = batch.open_nodes
         self._given: dict[str, Any] = {
             "request": np.stack([policy.request(ground, one) for one in batch.containers]),
-            "kinds": np.stack([policy.kinds(ground, one) for one in batch.containers]),
+            "kinds": _kinds(policy, ground, batch),
             "open_nodes": np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
             "free": np.ascontiguousarray(free, dtype=np.float64),
             "ground": np.stack([ground.total, ground.used]),
@@ -133,3 +134,11 @@ class BatchFitness:
         float64, shape (proposals,), and bool, shape (proposals, batch)
         """
         return self._judge(nodes, **self._given)
+
+
+def _kinds(policy: FitnessPolicy, ground: Ground, batch: Batch) -> IntArray:
+    """The kinds of a batch's containers, shape (batch, nodes); what is alike is asked for once."""
+    asked = [one.request.tobytes() for one in batch.containers]
+    rows = dict(zip(asked, batch.containers, strict=True))
+    found = {key: policy.kinds(ground, one) for key, one in rows.items()}
+    return np.stack([found[key] for key in asked])

@@ -22,16 +22,23 @@ class SplitPolicy(PlacementPolicy):
         """What each of ``nodes`` decides alone, shape (candidates,)."""
         raise NotImplementedError
 
-    def together(
-        self,
-        snapshot: Snapshot,
-        container: Container,
-        nodes: NDArray[np.int64],
-        alone: Scores,
-    ) -> Scores:
-        """The whole score of all candidates, from what each decides alone."""
+    def joined(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
+        """What all candidates decide together, shape (candidates,)."""
         raise NotImplementedError
+
+    def together(self, alone: Scores, joined: Scores) -> Scores:
+        """The whole score of all candidates, from both parts."""
+        raise NotImplementedError
+
+    def measured_alone(self, snapshot: Snapshot) -> bool:  # noqa: ARG002
+        """Whether ``joined`` reads the candidates, what was measured and the container's amounts.
+
+        Then an engine may keep it as long as these three stay what they are.
+        """
+        return False
 
     def score(self, snapshot: Snapshot, container: Container, nodes: NDArray[np.int64]) -> Scores:
         """Both parts; ``nodes`` are all candidates."""
-        return self.together(snapshot, container, nodes, self.alone(snapshot, container, nodes))
+        return self.together(
+            self.alone(snapshot, container, nodes), self.joined(snapshot, container, nodes)
+        )

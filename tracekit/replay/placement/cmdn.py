@@ -63,6 +63,11 @@ class Cmdn(ExtenderPolicy):
             scores[len(valid) :] = 0
         return scores
 
+    def measured_alone(self, snapshot: Snapshot) -> bool:
+        """Whether no request counts: those for network or disk may stand for their use."""
+        other = (snapshot.column(name) for name in self.wants)
+        return self.mode == "faithful" and all(column is None for column in other)
+
     def _valid_scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
         if self.mode == "fixed":
             matrix, usage = fixed_matrix(snapshot, container, nodes)

@@ -33,7 +33,7 @@ def selected(
     positions, share : float64, shape (eagles, dimensions)
         ``share`` uniform in 0..1.
     """
-    return np.asarray(best + alpha * share * (positions.mean(axis=0) - positions))
+    return np.asarray(best + alpha * share * (_mean(positions) - positions))
 
 
 def spiral(theta: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -56,8 +56,8 @@ def searched(positions: FloatArray, across: FloatArray, along: FloatArray) -> Fl
     ----------
     across, along : float64, shape (eagles, 1)
     """
-    following = np.roll(positions, -1, axis=0)
-    from_mean = positions - positions.mean(axis=0)
+    following = np.concatenate([positions[1:], positions[:1]])
+    from_mean = positions - _mean(positions)
     return np.asarray(positions + across * from_mean + along * (positions - following))
 
 
@@ -134,7 +134,7 @@ class EagleSearch(Search[Flock]):
         return spiral(theta, theta + self.cycles * rng.random((self.population, 1)))
 
     def _swooped(self, flock: Flock, rng: np.random.Generator) -> FloatArray:
-        mean = flock.positions.mean(axis=0)
+        mean = _mean(flock.positions)
         if self.swoop == "source":
             curve, second = self._spiral(rng), mean
         else:
@@ -143,6 +143,11 @@ class EagleSearch(Search[Flock]):
         share = rng.random(flock.positions.shape)
         pulls = ((self.c1, mean), (self.c2, second))
         return swooped(flock.positions, flock.best, share, curve, pulls)
+
+
+def _mean(positions: FloatArray) -> FloatArray:
+    """The mean of the rows, without what ``mean`` looks at before it adds."""
+    return np.asarray(np.add.reduce(positions, axis=0) / len(positions))
 
 
 def _over_largest(values: FloatArray) -> FloatArray:
