@@ -20,7 +20,7 @@ from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
 
 if TYPE_CHECKING:
-    from pyspark import StatusTracker
+    from pyspark import SparkContext, StatusTracker
 
 REASON = why_not()
 pytestmark = [
@@ -168,7 +168,9 @@ def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Pat
     opened = open_store(store)
     with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
         before = len(cluster.workers)
-        tracker = open_session(cluster.engine).sparkContext.statusTracker()
+        context = open_session(cluster.engine).sparkContext
+        tracker = context.statusTracker()
+        _all_there(context, before)
         failed: list[int] = []
 
         def lose() -> None:
@@ -186,6 +188,14 @@ def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Pat
         assert failed, "no task was lost"
         assert len(cluster.workers) == before - 1
         assert theirs.equals(duckdb.frame(SLOW.format(pause="'null'")))
+
+
+def _all_there(context: SparkContext, workers: int) -> None:
+    """Wait for the executors of a session that has just begun; each of them has one core."""
+    until = time.monotonic() + PATIENCE_S
+    while context.defaultParallelism != workers:
+        assert time.monotonic() < until, f"{context.defaultParallelism} of {workers} are there"
+        time.sleep(0.02)
 
 
 def _at_work(tracker: StatusTracker, workers: int) -> int | None:
