@@ -50,6 +50,33 @@ def test_a_signal_ends_with_the_code_of_the_shell(name: str, code: int) -> None:
     assert done.stderr.startswith("error: interrupted") if name == "SIGINT" else not done.stderr
 
 
+ENDED = """
+import atexit, sys, tracekit
+from tracekit import cli
+class Loaded:
+    def __del__(self):
+        print("taken apart", flush=True)
+loaded = Loaded()
+def wanted():
+    atexit.register(print, "asked for", end="")
+cli._load = lambda name: wanted()
+cli.main()
+"""
+
+
+@pytest.mark.parametrize(("arguments", "code"), [(["list"], 0), (["info", "no-such-store"], 2)])
+def test_what_is_wanted_at_the_end_is_done_and_nothing_is_taken_apart(
+    arguments: list[str], code: int
+) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", ENDED, *arguments],
+        capture_output=True, text=True, check=False, timeout=30,
+    )  # fmt: skip
+    assert done.returncode == code
+    assert done.stdout.endswith("asked for")
+    assert "error" in done.stderr if code else not done.stderr
+
+
 def test_a_hangup_is_ignored_under_nohup() -> None:
     code = STRUCK.replace("time.sleep(20)", "sys.exit(7)")
     code = code.replace("import os,", "import signal; signal.signal(1, signal.SIG_IGN)\nimport os,")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -13,10 +14,12 @@ from hypothesis import strategies as st
 from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER, hex_id
 
 from tracekit.ingest import read as reading_module
-from tracekit.ingest.coded import LINE
+from tracekit.ingest.blocks import lines_in_blocks
+from tracekit.ingest.coded import LINE, CodedRows
 from tracekit.ingest.discover import discover
 from tracekit.ingest.plan import key_kinds, kind_of
 from tracekit.ingest.read import CodedFile, Reading, open_coded, read_file
+from tracekit.ingest.scanner import Scanner
 from tracekit.ingest.wide import table_of
 
 WIDE_HEADER = "timestamp,msname,msinstanceid,nodeid,providerrpc_rt,providerrpc_mcr,http_mcr,http_rt"
@@ -106,19 +109,57 @@ def _everything(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
 
 
 @settings(max_examples=150)
-@given(data=_files())
-def test_both_ways_find_the_same(data: bytes, tmp_path_factory: pytest.TempPathFactory) -> None:
+@given(data=_files(), times=st.integers(1, 4), block_bytes=st.sampled_from([300, 1 << 20]))
+def test_both_ways_find_the_same(
+    data: bytes, times: int, block_bytes: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
     path = tmp_path_factory.mktemp("any") / "table.csv"
-    path.write_bytes(data)
+    header, _, lines = data.partition(b"\n")
+    path.write_bytes(header + b"\n" + times * lines)
     with pytest.MonkeyPatch.context() as patched:
-        if data.count(b"\n") == 1:
+        if not lines:
             return
+        small = partial(lines_in_blocks, block_bytes=block_bytes)
+        patched.setattr(reading_module, "lines_in_blocks", small)
         rows, rejects, reading = _everything(_compiled(path, patched))
         plain_rows, plain_rejects, plain_reading = _everything(_plain(path, patched))
     assert rows.equals(plain_rows)
     assert rejects.equals(plain_rejects)
     assert reading.counts == plain_reading.counts
     assert (reading.sha256, reading.content) == (plain_reading.sha256, plain_reading.content)
+
+
+@pytest.mark.parametrize("order", ["cycle", "shuffled", "swapped"])
+def test_names_are_right_whatever_followed_them_before(
+    order: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(7)
+    containers = np.tile(np.arange(500), 60)
+    if order == "shuffled":
+        rng.shuffle(containers)
+    nodes = containers % 37
+    if order == "swapped":  # containers move to other nodes when all have been seen often
+        nodes[15_000:] = containers[15_000:] % 41
+    rows = [
+        f"{at},s_{c % 7},{hex_id('c', c)},{hex_id('n', n)},0.5,0.5,{at}"
+        for at, (c, n) in enumerate(zip(containers.tolist(), nodes.tolist(), strict=True))
+    ]
+    path = tmp_path / "MSResource_0.csv"
+    path.write_text("\n".join([RESOURCE_HEADER, *rows]) + "\n")
+    trusted = []
+    before = Scanner.read
+
+    def read(scanner: Scanner, block: bytes, line: int) -> tuple[CodedRows, int]:
+        trusted.append(scanner._rows.trusted.any())
+        return before(scanner, block, line)
+
+    monkeypatch.setattr(Scanner, "read", read)
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    assert rejects.is_empty()
+    assert frame["container"].to_list() == [hex_id("c", c) for c in containers.tolist()]
+    assert frame["node"].to_list() == [hex_id("n", n) for n in nodes.tolist()]
+    assert frame["service"].to_list() == [f"s_{c % 7}" for c in containers.tolist()]
+    assert any(trusted), "no block was read by what followed before"
 
 
 def test_no_name_is_left_that_stands_in_broken_rows_only(

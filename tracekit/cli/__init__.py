@@ -22,6 +22,7 @@ import typer
 from tracekit import registry, verbs
 from tracekit._version import VERSION
 from tracekit.cli._edge import answered
+from tracekit.cli._leaving import Leaving
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
 from tracekit.cli._streams import ReaderGoneError, open_standard_files
 from tracekit.errors import TracekitError
@@ -150,10 +151,11 @@ def _say_what_is_next() -> None:
 
 def main() -> None:
     """Run the command line; turn every expected problem into one line and an exit code."""
+    leaving = Leaving()
     open_standard_files()
     with ended_by_signals() as ending:
         code = run(sys.argv[1:])
-        sys.exit(code if ending.exit_code is None else ending.exit_code)
+        leaving.with_code(code if ending.exit_code is None else ending.exit_code)
 
 
 def run(arguments: list[str]) -> int:

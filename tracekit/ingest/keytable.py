@@ -125,9 +125,10 @@ def hash_of(text: NDArray[np.uint8], start: int, size: int, kind: int) -> np.uin
 
 
 @inlined
-def _same_text(
+def same_text(
     left: NDArray[np.uint8], at: int, right: NDArray[np.uint8], there: int, size: int
 ) -> bool:
+    """Whether ``size`` bytes are the same; both must go on for ``PADDING`` bytes."""
     done = 0
     while done + 8 <= size:
         if load_word(left, at + done) != load_word(right, there + done):  # type: ignore[call-arg, arg-type]
@@ -163,7 +164,7 @@ def find(
             return -1
         if hashes[key] == code:
             there = starts[key]
-            if starts[key + 1] - there == size and _same_text(text, start, known, there, size):
+            if starts[key + 1] - there == size and same_text(text, start, known, there, size):
                 return key
         at = (at + 1) & mask
 

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tracekit.ingest.blocks import PADDING
 from tracekit.ingest.compiled import compiled, inlined
 from tracekit.ingest.decimals import number_at
-from tracekit.ingest.keytable import KeyTable, add, find, hash_of
+from tracekit.ingest.keytable import KeyTable, add, find, hash_of, same_text
 from tracekit.ingest.plan import NAME, NUMBER, TIME, Fields
 
 DONE, FULL, SHORT_OF_KEYS = 0, 1, 2
@@ -33,6 +33,9 @@ class Rows(NamedTuple):
     unknown : by field and spelling, how many names were unknown, int64
     above : by field, how many values were above the usual maximum, int64
     guess : by field, how long its last name was, int64
+    follow : by field and context, the id that stood there the last time, -1 for none, int32
+    trusted : by field, whether to look at ``follow`` first
+    hits : by field, how many rows ``follow`` had right, int64
     """
 
     times: NDArray[np.int64]
@@ -43,24 +46,40 @@ class Rows(NamedTuple):
     unknown: NDArray[np.int64]
     above: NDArray[np.int64]
     guess: NDArray[np.int64]
+    follow: NDArray[np.int32]
+    trusted: NDArray[np.bool_]
+    hits: NDArray[np.int64]
 
 
 @compiled
 def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of it costs more than all
-    text: NDArray[np.uint8], start: int, line: int, fields: Fields, table: KeyTable, rows: Rows
+    text: NDArray[np.uint8],
+    start: int,
+    line: int,
+    fields: Fields,
+    table: KeyTable,
+    rows: Rows,
+    main: int,
 ) -> tuple[int, int, int, int, int]:
     """Walk over lines from ``start`` until the text, the room for rows or that for keys ends.
 
     ``text`` holds whole lines and ``PADDING`` bytes. Returns why it ended, the place and number of
     the next line, and how many rows and odd lines there are. What was counted stands in ``rows``.
+
+    Rows come in an order that repeats: behind one container stands the same container, service
+    and node as the last time. So a name is first compared with the one that ``follow`` has for its
+    context: the id of field ``main`` in this line, or in the line before for fields up to ``main``.
+    Its text lies where the last one's neighbour was, while a hash leads all over the memory.
     """
     whats, places, kinds_of, required, absent, least, usual_most = fields
     slots, hashes, starts, known, kinds, local_keys, counts, used = table
-    times, numbers, keys, lines, odds, unknown, above, guess = rows
+    times, numbers, keys, lines, odds, unknown, above, guess, follow, trusted, hits = rows
     end, width, room = text.size - PADDING, whats.size, lines.size
     name_start, name_size = np.empty(width, np.int64), np.empty(width, np.int64)
     name_code, name_key = np.empty(width, np.uint64), np.empty(width, np.int64)
+    contexts = follow.shape[1] - 1
     row = odd = 0
+    before = np.int64(-1)
     while start < end:
         if room in (row, odd):
             return FULL, start, line, row, odd
@@ -72,7 +91,19 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of
                 kind, size = kinds_of[field], guess[field]
                 key, code = -1, np.uint64(0)
                 # what equals a known id byte for byte needs no looking through
-                if at + size < end and text[at + size] == stop:
+                if trusted[field]:
+                    context = name_key[main] if field > main else before
+                    likely = follow[field, context & contexts] if context >= 0 else np.int32(-1)
+                    if likely >= 0:
+                        there = starts[likely]
+                        long = starts[likely + 1] - there
+                        if (
+                            at + long < end
+                            and text[at + long] == stop
+                            and same_text(text, at, known, there, long)
+                        ):
+                            key, size = np.int64(likely), long
+                if key < 0 and at + size < end and text[at + size] == stop:
                     code = hash_of(text, at, size, kind)
                     key = find(slots, hashes, starts, known, text, at, size, code)
                 if key < 0:
@@ -125,6 +156,11 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of
                             slots, hashes, starts, known, kinds, local_keys, counts, used, text,
                             name_start[field], name_size[field], kinds_of[field], name_code[field],
                         )  # fmt: skip
+                        name_key[field] = key
+                    context = name_key[main] if field > main else before
+                    if context >= 0:
+                        hits[field] += follow[field, context & contexts] == key
+                        follow[field, context & contexts] = key
                     local = local_keys[key]
                     if local < 0:
                         unknown[field, -1 - local] += 1
@@ -132,6 +168,7 @@ def scan(  # noqa: C901, PLR0912, PLR0915 - one walk: handing arrays to parts of
                     keys[places[field], row] = local
                 elif whats[field] == NUMBER and numbers[places[field], row] > usual_most[field]:
                     above[field] += 1
+            before = name_key[main]
             lines[row] = line
             row += 1
         start = at

@@ -13,11 +13,15 @@ from tracekit.ingest.blocks import PADDING
 from tracekit.ingest.coded import LINE, CodedRows, code, in_line_order
 from tracekit.ingest.hashkeys import HashKeys
 from tracekit.ingest.parse import no_rejects
-from tracekit.ingest.plan import Plan
+from tracekit.ingest.plan import NAME, Plan
 from tracekit.ingest.scan import DONE, SHORT_OF_KEYS, Rows, scan
 from tracekit.ingest.validate import CleanBlock, Counts
 
 _ROWS_AT_ONCE = 1 << 15
+#: So many of the last ids are remembered with what followed them, a power of two.
+_CONTEXTS = 1 << 17
+#: One right guess in so many pays for the wrong ones.
+_OFTEN = 3
 
 Careful = Callable[[bytes, int], CleanBlock]
 
@@ -46,13 +50,14 @@ class Scanner:
         while why != DONE:
             before = at
             why, at, line, rows, odds = scan(
-                text, at, line, self._plan.fields, self._keys.table, self._rows
+                text, at, line, self._plan.fields, self._keys.table, self._rows, self._main()
             )
             good.append(self._taken(rows))
             odd.append(self._rows.odd[:, :odds].copy())
             if why == SHORT_OF_KEYS:
                 self._keys.make_room(text.size - PADDING - at if at == before else 0)
         self._count()
+        self._trust(sum(part.rows for part in good))
         return self._whole(block, good, np.concatenate(odd, axis=1)), line
 
     def _taken(self, count: int) -> CodedRows:
@@ -88,6 +93,20 @@ class Scanner:
             clean.rejects.with_columns(numbers.gather(clean.rejects["line"]).alias("line")),
         )
         return code(mapped, self._plan.table, self._keys)
+
+    def _main(self) -> int:
+        """The field of names of which there are the most; the names around it follow from it."""
+        fields, counts = self._plan.fields, self._keys.table.counts
+        many = [
+            int(counts[kind]) if what == NAME else -1
+            for what, kind in zip(fields.what, fields.kind, strict=True)
+        ]
+        return int(np.argmax(many))
+
+    def _trust(self, rows: int) -> None:
+        """Look first where names followed each other before, as long as that is often right."""
+        self._rows.trusted[:] = self._rows.hits * _OFTEN > rows
+        self._rows.hits[:] = 0
 
     def _count(self) -> None:
         """Move what the walk counted to where all counts are."""
@@ -129,4 +148,7 @@ def _room(plan: Plan, rows: int = _ROWS_AT_ONCE) -> Rows:
         unknown=np.zeros((width, len(plan.unknown)), dtype=np.int64),
         above=np.zeros(width, dtype=np.int64),
         guess=np.zeros(width, dtype=np.int64),
+        follow=np.full((width, _CONTEXTS), -1, dtype=np.int32),
+        trusted=np.zeros(width, dtype=np.bool_),
+        hits=np.zeros(width, dtype=np.int64),
     )
