@@ -36,11 +36,13 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="tiny files, one round")
     parser.add_argument("--rows", type=int, help="rows of an MSResource archive")
+    parser.add_argument("--rounds", type=int, help="turns of each; the median counts")
     parser.add_argument("--only", help="one, calls, two, start, memory, keys or analytics")
     parser.add_argument("--dir", type=Path, help="where the archives are made; needs 15 GB")
     arguments = parser.parse_args()
     sizes = dict(QUICK if arguments.quick else FULL)
     sizes["resource"] = arguments.rows or sizes["resource"]
+    sizes["rounds"] = arguments.rounds or sizes["rounds"]
     print(f"{machine()}, load {os.getloadavg()[0]:.1f}\n")
     with tempfile.TemporaryDirectory(dir=arguments.dir) as name:
         folder = Path(name)
