@@ -31,7 +31,8 @@ def resource_blocks(rows: int, rng: np.random.Generator, first: int = 0) -> Iter
     for start in range(0, rows, BLOCK_ROWS):
         at = np.arange(start, min(rows, start + BLOCK_ROWS))
         run, inside = np.divmod(at, 500 * steps)
-        container = (run * 500 + inside % 500) % containers
+        beside = np.minimum(500, containers - run * 500)  # the last run may be of fewer
+        container = run * 500 + inside % beside
         noise = rng.choice([0, 3.1e-12], at.size)
         yield pl.DataFrame(
             {
@@ -42,7 +43,7 @@ def resource_blocks(rows: int, rng: np.random.Generator, first: int = 0) -> Iter
                 "instance_cpu_usage": np.round(rng.lognormal(-1.885, 0.668, at.size) * 24e3) / 24e3
                 + noise,
                 "instance_memory_usage": rng.beta(7.89, 4.13, at.size),
-                "timestamp": (first + inside // 500) * 30_000,
+                "timestamp": (first + inside // beside) * 30_000,
             }
         )
 
