@@ -86,10 +86,13 @@ def _taken_before(
     extra: FloatArray,
 ) -> None:
     """What the first containers of the batch take of a node."""
-    extra[:] = 0.0
+    # column by column: an assignment to a slice costs as much as a look at a node
+    for column in range(len(extra)):
+        extra[column] = 0.0
     for other in range(upto):
         if placed[other] and row[other] == node:
-            extra += request[other]
+            for column in range(len(extra)):
+                extra[column] += request[other, column]
 
 
 @compiled
@@ -136,19 +139,19 @@ def _judge(
         for node in range(count):
             even += _uneven(node, extra, ground)
     for row in range(candidates):
-        total = 0.0
+        total, chosen, found = 0.0, nodes[row], placed[row]
         for at in range(batch):
-            node = nodes[row, at]
-            _taken_before(nodes[row], request, placed[row], at, node, extra)
+            node = chosen[at]
+            _taken_before(chosen, request, found, at, node, extra)
             score = math.nan
             if open_nodes.shape[0] == 0 or open_nodes[at, node]:
                 score = _suits(
                     node, request[at], extra, free, ground, mu[kinds[at, node]], nu, rules
                 )
-            placed[row, at] = not math.isnan(score)
-            total += rules[SCORE_WEIGHT] * score if placed[row, at] else -NO_ROOM
+            found[at] = not math.isnan(score)
+            total += rules[SCORE_WEIGHT] * score if found[at] else -NO_ROOM
         if rules[IMBALANCE_WEIGHT] > 0.0:
-            grown = _more_uneven(nodes[row], request, placed[row], ground, extra)
+            grown = _more_uneven(chosen, request, found, ground, extra)
             total -= rules[IMBALANCE_WEIGHT] * (even + grown) / count
         fitness[row] = total
 
