@@ -95,6 +95,25 @@ def _metrics() -> list[Entry]:
     ]
 
 
+def _measures() -> list[Entry]:
+    from tracekit.replay.measures import all_measures
+
+    ends = {"low": "lower", "high": "higher", None: "neither end"}
+    bounds = {"any": "proven for any placement", "requests": "proven where requests are respected"}
+    return [
+        {
+            "name": name,
+            "title": one.title,
+            "description": f"{one.meaning[0].upper()}{one.meaning[1:]}.",
+            "unit": one.unit,
+            "better": f"{ends[one.better]}: {one.because}",
+            "over_steps": one.over_steps if one.step else "",
+            "bound": bounds[one.bound] if one.bound else "",
+        }
+        for name, one in all_measures().items()
+    ]
+
+
 def _policies() -> list[Entry]:
     from tracekit.replay.placement import all_policies
 
@@ -214,6 +233,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "tables": _tables,
     "queries": _queries,
     "metrics": _metrics,
+    "measures": _measures,
     "figures": _figures,
     "policies": _policies,
     "rebalancers": _rebalancers,

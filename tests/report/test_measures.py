@@ -5,11 +5,10 @@ from __future__ import annotations
 import pytest
 from report_runs_support import summary_frame
 
+from tracekit.replay.measures import compared
 from tracekit.report import measures
-from tracekit.report.measures import MEASURES, Measure
 
 Rows = dict[str, tuple[float, float, int]]
-BY_COLUMN = {measure.column: measure for measure in MEASURES}
 
 #               mean imbalance, highest CPU, containers waiting
 APART: Rows = {
@@ -38,7 +37,7 @@ BEST: list[tuple[str, Rows, str, list[str]]] = [
     ("rows", "column", "expected"), [case[1:] for case in BEST], ids=[c[0] for c in BEST]
 )
 def test_best(rows: Rows, column: str, expected: list[str]) -> None:
-    assert measures.best(summary_frame(rows), BY_COLUMN[column]) == expected
+    assert measures.best(summary_frame(rows), compared()[column]) == expected
 
 
 def test_policies_that_nothing_separates_are_named() -> None:
@@ -48,7 +47,7 @@ def test_policies_that_nothing_separates_are_named() -> None:
 
 def test_measures_within_one_per_cent_are_close() -> None:
     rows: Rows = {"a": (0.1000, 0.9, 0), "b": (0.1009, 0.5, 0)}
-    columns = [measure.column for measure in measures.close(summary_frame(rows))]
+    columns = [measure.name for measure in measures.close(summary_frame(rows))]
     assert "imbalance_mean" in columns
     assert "cpu_max_fraction" not in columns
 
@@ -63,11 +62,4 @@ TEXTS = [
 
 @pytest.mark.parametrize(("column", "value", "text"), TEXTS)
 def test_text(column: str, value: float | None, text: str) -> None:
-    assert BY_COLUMN[column].text(value) == text
-
-
-def test_every_measure_is_explained() -> None:
-    for measure in MEASURES:
-        assert isinstance(measure, Measure)
-        assert measure.label[0].isupper()
-        assert measure.meaning
+    assert measures.text(compared()[column], value) == text

@@ -17,6 +17,8 @@ from tracekit.cli import build_app
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^(?:#|--) file: (\S+)\n")
+#: Texts of an entry that a page of the reference gives, each in a paragraph.
+_TOLD = ("description", "source", "unit", "better", "over_steps", "bound")
 _NOTE = "Generated from the code by `make docs`; not to be edited by hand.\n"
 
 
@@ -54,6 +56,7 @@ def reference() -> Mapping[str, str]:
         "policies.md": _listing("policies", "Policies", ("params",)),
         "tables.md": _listing("tables", "Tables", ("columns",)),
         "metrics.md": _listing("metrics", "Metrics", ()),
+        "measures.md": _listing("measures", "Measures of a replay", ()),
     }
 
 
@@ -72,8 +75,8 @@ def _listing(kind: str, title: str, lists: Sequence[str]) -> str:
     parts = [f"# {title}\n", _NOTE]
     for entry in catalogue.listing(kind):
         parts.append(f"## {entry['name']}\n\n{entry['title'].removesuffix('.')}.\n")
-        told = [key for key in ("description", "source", "unit") if entry.get(key)]
-        parts += [f"{key.capitalize()}: {entry[key]}\n" for key in told]
+        told = [key for key in _TOLD if entry.get(key)]
+        parts += [f"{key.capitalize().replace('_', ' ')}: {entry[key]}\n" for key in told]
         parts += [_table(entry[key]) for key in lists if entry.get(key)]
     return "\n".join(parts)
 

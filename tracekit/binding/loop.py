@@ -19,7 +19,8 @@ from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.seating import request_vcpus
 from tracekit.binding.truth import Truth
-from tracekit.replay.engine.measures import StepState, measure
+from tracekit.replay.engine.steps import measure
+from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.room import Room
@@ -205,17 +206,16 @@ class VcpuReplay:
             load.background[resource, step] + np.bincount(node, amount, load.nodes)
             for resource, amount in enumerate(amounts)
         ]
-        settled = bool(now >= load.settled_ms)
-        state = StepState(
-            time_ms=now,
-            settled=settled,
-            pending=len(self._waiting),
-            used=np.stack(used, axis=1),
-            capacity=load.capacity[:, :2].astype(np.float64),
-            containers=np.bincount(node, minlength=load.nodes),
+        summed = np.stack(used, axis=1)[None]
+        sampled = Sampled(
+            load=load,
+            stretches=[Stretch(1, at, node)],
+            fractions=summed / load.capacity[:, :2],
+            add_up=lambda: summed,
         )
+        settled = bool(now >= load.settled_ms)
         return {
-            **measure(state),
+            **measure(sampled, time_ms=now, settled=settled, pending=len(self._waiting)),
             "inflation_mean_fraction": float(felt.mean()) if len(at) else None,
             "inflation_vcpus": float((size * felt).sum()),
             "bound": int((self._socket[at] >= 0).sum()),

@@ -10,18 +10,11 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
-from tracekit.replay.engine.measures import STEP_SCHEMA, summarize
+from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
 
-STEPS: dict[str, type[pl.DataType]] = {
-    "policy": pl.String,
-    **STEP_SCHEMA,
-    "inflation_mean_fraction": pl.Float64,
-    "inflation_vcpus": pl.Float64,
-    "bound": pl.Int64,
-}
 DIFFERENCE = {
     "policy": pl.String,
     "against": pl.String,
@@ -36,9 +29,20 @@ DIFFERENCE = {
 MEASURES = ("inflation_vcpus", "inflation_mean_fraction", "cpu_spread_mean_fraction")
 
 
+def _schema() -> dict[str, type[pl.DataType]]:
+    """Columns of the steps, with inflation behind the measures of any replay."""
+    return {
+        "policy": pl.String,
+        **step_schema(),
+        "inflation_mean_fraction": pl.Float64,
+        "inflation_vcpus": pl.Float64,
+        "bound": pl.Int64,
+    }
+
+
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
     """Inflation and load measures over the settled steps, or over all where none is settled."""
-    steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=STEPS)
+    steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
     settled = steps.filter("settled") if steps["settled"].any() else steps
     return {
         "placed": int((outcome.node >= 0).sum()),
@@ -98,7 +102,7 @@ def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:
 def steps_of(outcomes: Sequence[tuple[str, VcpuOutcome]]) -> pl.DataFrame:
     """One row per policy and sampling step."""
     rows = [{"policy": name, **row} for name, outcome in outcomes for row in outcome.steps]
-    return pl.DataFrame(rows, schema=STEPS)
+    return pl.DataFrame(rows, schema=_schema())
 
 
 def containers_of(load: Workload, room: Room, name: str, outcome: VcpuOutcome) -> pl.DataFrame:

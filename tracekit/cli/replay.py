@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from tracekit.cli._options import EngineOption
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
 from tracekit.units import percent
+
+if TYPE_CHECKING:
+    from tracekit.replay.measures import Measure
 
 
 def command(
@@ -71,6 +75,7 @@ def command(
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
     import tracekit
+    from tracekit.replay.measures import all_measures
     from tracekit.replay.runs.run_folder import manifest_of
 
     with progress() as shown:
@@ -94,18 +99,16 @@ def command(
         print_json({**manifest_of(run), "summary": run.summary.to_dicts(), **frames})
         return
     load = run.workload
+    shown_measures = [one for one in all_measures().values() if one.short]
+    heads = "; ".join(f"{one.short}: {one.title}" for one in shown_measures)
     print_table(
         f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
-        ["policy", "pending", "Z", "cpu max", "mem max", "over", "nodes"],
-        [_row(row) for row in run.summary.to_dicts()],
-        note=f"from {load.settled_ms:,} ms on; Z: imbalance; over: overloaded node-steps\n{out}",
+        ["policy", *(one.short for one in shown_measures)],
+        [_row(row, shown_measures) for row in run.summary.to_dicts()],
+        note=f"from {load.settled_ms:,} ms on; {heads}\n{out}",
     )
     for sentence in [*_left_out(run), *_moved(run), *_compared(run)]:
         print_sentence(sentence)
-
-
-#: What the printed comparison speaks of; differences.parquet has every measure.
-SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
 
 
 def _left_out(run: Any) -> list[str]:
@@ -136,16 +139,12 @@ def _compared(run: Any) -> list[str]:
     if run.differences is None:
         return []
     ours = [str(policy) for policy in run.policies if "recorded" not in policy.reads]
-    return sentences(run.repeats, run.differences, SPOKEN, ours=ours)
+    return sentences(run.repeats, run.differences, ours=ours)
 
 
-def _row(row: dict[str, Any]) -> list[object]:
+def _row(row: dict[str, Any], shown: Sequence[Measure]) -> list[object]:
+    values = ((one, row[one.name]) for one in shown)
     return [
         row["policy"],
-        row["pending"],
-        row["imbalance_mean"],
-        percent(row["cpu_max_fraction"]),
-        percent(row["memory_max_fraction"]),
-        row["overloaded_node_steps"],
-        row["nodes_used_max"],
+        *(percent(value) if one.share and value is not None else value for one, value in values),
     ]

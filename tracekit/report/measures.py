@@ -1,13 +1,12 @@
-"""What the measures of a replay are called on the page, and which way is better."""
+"""The measures of a replay on the page: who is best, and what tells nobody apart."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Literal
 
 import polars as pl
 
+from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.report.policies import tested
 from tracekit.report.words import number, percent
@@ -18,110 +17,18 @@ SAME = 1e-9
 CLOSE = 0.01
 
 
-@dataclass(frozen=True, kw_only=True)
-class Measure:
-    """A column of ``summary.parquet``.
-
-    Parameters
-    ----------
-    best : {'low', 'high', None}
-        Which end is better; None where neither is.
-    """
-
-    column: str
-    label: str
-    best: Literal["low", "high"] | None
-    meaning: str
-
-    def text(self, value: float | None) -> str:
-        """A value as tables show it."""
-        if value is None:
-            return "\u2013"
-        if self.column.endswith(("_fraction", "_share")):
-            return percent(value, 1)
-        return f"{value:,}" if isinstance(value, int) else number(value)
-
-
-MEASURES = (
-    Measure(
-        column="imbalance_mean",
-        label="Imbalance Z, mean",
-        best="low",
-        meaning="how unevenly a node's CPU and memory are used, over nodes and time",
-    ),
-    Measure(
-        column="cpu_max_fraction",
-        label="CPU, highest",
-        best="low",
-        meaning="the fullest any node ever was",
-    ),
-    Measure(
-        column="memory_max_fraction",
-        label="Memory, highest",
-        best="low",
-        meaning="the fullest any node ever was",
-    ),
-    Measure(
-        column="cpu_spread_mean_fraction",
-        label="CPU spread, mean",
-        best="low",
-        meaning="distance between the most and the least used node",
-    ),
-    Measure(
-        column="memory_spread_mean_fraction",
-        label="Memory spread, mean",
-        best="low",
-        meaning="distance between the most and the least used node",
-    ),
-    Measure(
-        column="utilization_difference_mean_fraction",
-        label="Utilization difference G, mean",
-        best="low",
-        meaning="distance between CPU and memory use of a node",
-    ),
-    Measure(
-        column="debris_mean_fraction",
-        label="Debris D, mean",
-        best="low",
-        meaning="share of CPU and memory that lies idle",
-    ),
-    Measure(
-        column="overloaded_node_steps",
-        label="Overloaded node-steps",
-        best="low",
-        meaning="how often a node needed more than it has",
-    ),
-    Measure(
-        column="qos_share",
-        label="QoS share, mean",
-        best="high",
-        meaning="share of containers on nodes that have enough for all they hold",
-    ),
-    Measure(
-        column="nodes_used_max",
-        label="Nodes used, most",
-        best=None,
-        meaning="nodes that held at least one container; fewer is better to save nodes,"
-        " more is better to spread load",
-    ),
-    Measure(
-        column="pending",
-        label="Never placed",
-        best="low",
-        meaning="containers that no node had room for",
-    ),
-    Measure(
-        column="moves",
-        label="Moves",
-        best=None,
-        meaning="containers that a rebalancer moved; each costs a pause in its service",
-    ),
-)
+def text(measure: Measure, value: float | None) -> str:
+    """A value as tables show it."""
+    if value is None:
+        return "\u2013"
+    if measure.share:
+        return percent(value, 1)
+    return f"{value:,}" if isinstance(value, int) else number(value)
 
 
 def present(summary: pl.DataFrame) -> list[Measure]:
     """The measures that a summary has, in the order of the page."""
-    return [measure for measure in MEASURES if measure.column in summary.columns]
+    return [one for name, one in compared().items() if name in summary.columns]
 
 
 def complete(summary: pl.DataFrame) -> list[str]:
@@ -135,7 +42,7 @@ def complete(summary: pl.DataFrame) -> list[str]:
 
 def values(summary: pl.DataFrame, measure: Measure, policies: Sequence[str]) -> dict[str, float]:
     """A measure's values by policy, without those that are not known."""
-    known = dict(zip(summary["policy"], summary[measure.column], strict=True))
+    known = dict(zip(summary["policy"], summary[measure.name], strict=True))
     return {name: known[name] for name in policies if known.get(name) is not None}
 
 
@@ -145,13 +52,13 @@ def best(summary: pl.DataFrame, measure: Measure) -> list[str]:
     Values that read the same in the table are equal. Policies that left containers waiting
     compete only on how many they left.
     """
-    names = tested(summary) if measure.column == "pending" else complete(summary)
+    names = tested(summary) if measure.name == "pending" else complete(summary)
     found = values(summary, measure, names)
-    shown = {name: measure.text(value) for name, value in found.items()}
-    if measure.best is None or len(set(shown.values())) < 2:
+    shown = {name: text(measure, value) for name, value in found.items()}
+    if measure.better is None or len(set(shown.values())) < 2:
         return []
-    end = min(found.values()) if measure.best == "low" else max(found.values())
-    return [name for name, text in shown.items() if text == measure.text(end)]
+    end = min(found.values()) if measure.better == "low" else max(found.values())
+    return [name for name, value in shown.items() if value == text(measure, end)]
 
 
 def alike(summary: pl.DataFrame) -> list[list[str]]:
@@ -160,9 +67,7 @@ def alike(summary: pl.DataFrame) -> list[list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for row in summary.iter_rows(named=True):
         if row["policy"] in tested(summary):
-            key = tuple(
-                f"{row[m.column]:.9g}" if row[m.column] is not None else "" for m in measures
-            )
+            key = tuple(f"{row[m.name]:.9g}" if row[m.name] is not None else "" for m in measures)
             groups.setdefault(key, []).append(row["policy"])
     return [names for names in groups.values() if len(names) > 1]
 

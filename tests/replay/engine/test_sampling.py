@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pytest
@@ -12,9 +13,10 @@ from hypothesis import strategies as some
 from replay_support import STEP_MS, Row, workload
 
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.engine.measures import StepState, measure
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
+from tracekit.replay.engine.steps import measure
 from tracekit.replay.fast.sampling import CompiledSampler
+from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.usage import History
 from tracekit.replay.workload.workload import Workload
@@ -67,18 +69,15 @@ def test_samplers_do_as_a_loop_does(
         for fractions in np.concatenate(parts):
             used = by_loop(load, running, node, step)
             assert np.array_equal(fractions, used / capacity)
-            expected.append(
-                measure(
-                    StepState(
-                        time_ms=step * STEP_MS,
-                        settled=True,
-                        pending=0,
-                        used=used,
-                        capacity=capacity,
-                        containers=counted.containers,
-                    )
-                )
+            at = np.flatnonzero(running)
+            sampled = Sampled(
+                load=load,
+                stretches=[Stretch(1, at, node[at])],
+                fractions=fractions[None],
+                add_up=partial(np.expand_dims, used, 0),
             )
+            assert np.array_equal(sampled.requested[0], counted.requested)
+            expected.append(measure(sampled, time_ms=step * STEP_MS, settled=True, pending=0))
             step += 1
     for name, column in sampler.measures().items():
         found = [None if np.isnan(value) else value for value in column.tolist()]

@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.engine.measures import StepState, measure
+from tracekit.replay.engine.steps import measure
+from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.runs.bounds import bound_steps, gaps
 from tracekit.replay.workload.workload import Workload
 
@@ -50,12 +51,13 @@ def test_no_placement_is_below_a_bound(load: Workload) -> None:
 def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
     used = load.background[:, 0].T.astype(np.float64)
     np.add.at(used, nodes, load.usage[:, 0].T)
-    count = np.bincount(nodes, minlength=load.nodes)
-    state = StepState(
-        time_ms=0, settled=True, pending=0, used=used,
-        capacity=load.capacity.astype(np.float64), containers=count,
-    )  # fmt: skip
-    return measure(state)
+    sampled = Sampled(
+        load=load,
+        stretches=[Stretch(1, np.arange(load.containers), nodes)],
+        fractions=(used / load.capacity)[None],
+        add_up=lambda: used[None],
+    )
+    return measure(sampled, time_ms=0, settled=True, pending=0)
 
 
 def test_bounds_by_hand() -> None:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
-from tracekit.replay.runs.compare import differences, interval_column, sentences, with_intervals
+from tracekit.replay.measures import part_column
+from tracekit.replay.runs.compare import differences, sentences, with_intervals
 
 REPEATS = 12
 
@@ -96,32 +97,32 @@ def test_the_summary_gets_intervals() -> None:
 
 
 def test_columns_end_in_their_unit() -> None:
-    assert interval_column("cpu_max_fraction", "low") == "cpu_max_low_fraction"
-    assert interval_column("qos_share", "high") == "qos_high_share"
-    assert interval_column("nodes_used_max", "low") == "nodes_used_max_low"
+    assert part_column("cpu_max_fraction", "low") == "cpu_max_low_fraction"
+    assert part_column("qos_share", "high") == "qos_high_share"
+    assert part_column("nodes_used_max", "low") == "nodes_used_max_low"
 
 
 def said(repeats: pl.DataFrame, *ours: str) -> list[str]:
     found = differences(repeats, rng())
-    return sentences(repeats, found, ("imbalance_mean", "nodes_used_max", "moves"), ours=ours)
+    return sentences(repeats, found, ours=ours)
 
 
 def test_better_is_said_only_where_it_is() -> None:
     zed, nodes = said(measured(), "a", "b", "c")
-    assert zed.startswith("imbalance Z: lowest under")
+    assert zed.startswith("Imbalance Z: lowest under")
     assert "12 orders); not told apart from it:" in zed
     assert zed.rpartition(": ")[2] in ("a", "c")
-    assert nodes == "nodes used: lowest under a (5, 12 orders); not told apart from it: b"
+    assert nodes == "Nodes used: lowest under a (5, 12 orders); not told apart from it: b"
     assert said(measured(), "a", "b")[0].endswith("apart from all others")
     assert said(measured(), "a", "b")[1] == (
-        "nodes used: no policy can be told apart from a (5), 12 orders"
+        "Nodes used: no policy can be told apart from a (5), 12 orders"
     )
 
 
 def test_who_left_containers_waiting_is_not_compared() -> None:
     lines = said(measured(waiting=1), "a", "b", "c")
     assert lines[-1] == "left containers waiting, so not compared: c"
-    assert lines[0].startswith("imbalance Z: lowest under a (")
+    assert lines[0].startswith("Imbalance Z: lowest under a (")
     assert lines[0].endswith(", 12 orders), apart from all others")
     assert said(measured(), "a") == []
 

@@ -111,7 +111,7 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     policies = ["--policy", "first_fit", "--policy", "least_allocated"]
     assert run([*arguments, *policies, "--repeat", "8"]) == 0
     shown = " ".join(capsys.readouterr().out.split())
-    assert "nodes used: lowest under first_fit" in shown
+    assert "Nodes used: lowest under first_fit" in shown
     assert ", 8 orders)" in shown
     found = pl.read_parquet(out / "differences.parquet")
     assert found.height == pl.read_parquet(out / "repeats.parquet").width - 3

@@ -11,7 +11,7 @@ import pytest
 from replay_support import workload
 
 from tracekit.errors import TracekitError
-from tracekit.replay.engine.measures import STEP_SCHEMA
+from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.run import Run, choose_policies, replay
 from tracekit.replay.runs.run_folder import write_run
@@ -33,7 +33,7 @@ def run(*names: str, load: Workload = LOAD, seed: int = 0) -> Run:
 def test_production_and_the_bound_are_always_there() -> None:
     made = run("first_fit", "first_fit")
     assert made.summary["policy"].to_list() == ["observed", "first_fit", "bound"]
-    assert made.steps.schema == {"policy": pl.String, **STEP_SCHEMA}
+    assert made.steps.schema == {"policy": pl.String, **step_schema()}
     assert made.steps.height == 3 * len(LOAD.times_ms)
     assert made.placements.height == 2 * LOAD.containers
 

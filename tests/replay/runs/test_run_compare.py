@@ -8,7 +8,7 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.replay.runs.compare import MEASURES
+from tracekit.replay.measures import compared
 from tracekit.replay.runs.run_compare import compare_runs
 from tracekit.replay.runs.thresholds import parse_threshold
 from tracekit.verbs.replay import replay
@@ -39,7 +39,7 @@ def test_a_run_is_the_same_as_itself(runs: dict[str, Path]) -> None:
     changes = found.frames["changes"]
     assert set(changes["verdict"]) == {"same"}
     assert changes["change"].to_list() == [0.0] * changes.height
-    assert set(changes["measure"]) <= set(MEASURES)
+    assert set(changes["measure"]) <= set(compared())
     assert found.about["differs"] == []
 
 

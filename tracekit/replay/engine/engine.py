@@ -32,7 +32,7 @@ class Outcome:
     node, time_ms : int64, shape (containers,)
         Where and when each container was placed last, -1 for never.
     steps : DataFrame
-        One row of measures per sampling step, with the columns of ``STEP_SCHEMA``.
+        One row of measures per sampling step, with the columns of ``step_schema``.
     latencies_s : list of float
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str

@@ -9,8 +9,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.engine.measures import STEP_SCHEMA
 from tracekit.replay.engine.sampling import Counted, PlainSampler, Sampler
+from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.view.usage import History, Reader
 from tracekit.replay.workload.workload import Workload
 
@@ -66,5 +66,5 @@ class Samples:
             "moves": np.array(self._moves, dtype=np.int64),
         }
         columns.update(self.sampler.measures())
-        return pl.DataFrame({name: columns[name] for name in STEP_SCHEMA}, STEP_SCHEMA,
-                            nan_to_null=True)  # fmt: skip
+        schema = step_schema()
+        return pl.DataFrame({name: columns[name] for name in schema}, schema, nan_to_null=True)

@@ -13,7 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.engine.measures import measure_steps
+from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.measures import Positions, Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
@@ -30,6 +31,29 @@ def chunks(steps: range, size: int) -> Iterator[range]:
 def joined(parts: Sequence[dict[str, NDArray[Any]]]) -> dict[str, NDArray[Any]]:
     """Columns of consecutive steps, one after another."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def add_up(load: Workload, containers: Positions, node: Positions, steps: range) -> FloatArray:
+    """Use of each node by its containers and its background, shape (steps, nodes, 2).
+
+    Parameters
+    ----------
+    containers, node : integers, shape (running,)
+        Positions of the containers that run, and the node of each.
+    """
+    columns = containers if load.usage_column is None else load.usage_column[containers]
+    parts, shape = slice(steps.start, steps.stop), (len(steps), load.nodes)
+    where = (node + load.nodes * np.arange(len(steps))[:, None]).ravel()
+    used = [
+        load.background[resource, parts]
+        + np.bincount(
+            where,
+            load.usage[resource, parts].take(columns, axis=1).ravel(),
+            len(steps) * load.nodes,
+        ).reshape(shape)
+        for resource in range(2)
+    ]
+    return np.stack(used, axis=-1)
 
 
 class Counted(NamedTuple):
@@ -58,7 +82,7 @@ class Sampler(Protocol):
         """Running containers and their requests."""
 
     def measures(self) -> dict[str, NDArray[Any]]:
-        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
+        """Measures of all steps sampled, by the names of their columns."""
 
 
 class PlainSampler:
@@ -68,47 +92,37 @@ class PlainSampler:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
         self._request = np.ascontiguousarray(load.request.T)
-        self._waiting: list[tuple[FloatArray, IntArray]] = []
+        self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
         self._measured: list[dict[str, NDArray[Any]]] = []
 
     def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
         """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
         load, at = self._load, np.flatnonzero(running)
-        columns = at if load.usage_column is None else load.usage_column[at]
-        containers = np.bincount(node[at], minlength=load.nodes)
+        where = node[at]
         for some in chunks(steps, max(load.nodes, len(at))):
-            used = self._used(node[at], columns, some)
-            self._waiting.append((used, np.broadcast_to(containers, used.shape[:2])))
-            if sum(len(one) for one, _ in self._waiting) * load.nodes > AT_ONCE:
+            used = add_up(load, at, where, some)
+            fractions = used / self._capacity
+            self._waiting.append((Stretch(len(some), at, where), used, fractions))
+            if sum(one.steps for one, _, _ in self._waiting) * load.nodes > AT_ONCE:
                 self._measure()
-            yield used / self._capacity
+            yield fractions
 
     def measures(self) -> dict[str, NDArray[Any]]:
-        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
+        """Measures of all steps sampled, by the names of their columns."""
         self._measure()
         return joined(self._measured)
 
     def _measure(self) -> None:
         if self._waiting:
-            used, containers = (np.concatenate(parts) for parts in zip(*self._waiting, strict=True))
-            self._measured.append(measure_steps(used, self._capacity, containers))
+            stretches, used, fractions = zip(*self._waiting, strict=True)
+            sampled = Sampled(
+                load=self._load,
+                stretches=stretches,
+                fractions=np.concatenate(fractions),
+                add_up=lambda: np.concatenate(used),
+            )
+            self._measured.append(measure_steps(sampled))
             self._waiting = []
-
-    def _used(self, node: IntArray, columns: IntArray, steps: range) -> FloatArray:
-        """Shape (steps, nodes, 2)."""
-        load, parts = self._load, slice(steps.start, steps.stop)
-        shape = len(steps), load.nodes
-        where = (node + load.nodes * np.arange(len(steps))[:, None]).ravel()
-        used = [
-            load.background[resource, parts]
-            + np.bincount(
-                where,
-                load.usage[resource, parts].take(columns, axis=1).ravel(),
-                len(steps) * load.nodes,
-            ).reshape(shape)
-            for resource in range(2)
-        ]
-        return np.stack(used, axis=-1)
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""

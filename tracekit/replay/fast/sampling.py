@@ -6,6 +6,7 @@ Means over the nodes are left to numpy, which adds pairwise: so every bit is as 
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
@@ -15,8 +16,10 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from tracekit.jit import compiled, compiled_for
-from tracekit.replay.engine.measures import columns
-from tracekit.replay.engine.sampling import Counted, chunks, joined
+from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
+from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.measures import Sampled, Stretch
+from tracekit.replay.measures.qos_share import served_share
 from tracekit.replay.workload.workload import Workload
 
 ShortArray = Int32Array
@@ -59,11 +62,17 @@ class CompiledSampler:
                 some.start,
                 *made,
             )
-            self._measured.append(self._columns(made, containers))
+            sampled = Sampled(
+                load=self._load,
+                stretches=[Stretch(len(some), at, where)],
+                fractions=made.fractions,
+                add_up=functools.partial(add_up, self._load, at, where, some),
+            )
+            self._measured.append(measure_steps(sampled, self._known(made, containers)))
             yield made.fractions
 
     def measures(self) -> dict[str, NDArray[Any]]:
-        """Measures of all steps sampled, by the names of ``engine.measures.columns``."""
+        """Measures of all steps sampled, by the names of their columns."""
         return joined(self._measured)
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
@@ -73,21 +82,23 @@ class CompiledSampler:
         _count(self._load.request, running, node, requested, containers)
         return Counted(requested.T, containers)
 
-    def _columns(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
+    def _known(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
+        """Columns that the compiled pass gives; any other is left to its measure's own file."""
         imbalance, debris, difference = made.of_node.mean(axis=-1)
-        steps = len(imbalance)
-        return columns(
-            placed=np.full(steps, containers.sum()),
-            imbalance=imbalance,
-            spread=made.ends[0] - made.ends[1],
-            high=made.ends[0],
-            debris=debris,
-            difference=difference,
-            overload=made.ends[2] / self._room,
-            overloaded=made.full[0],
-            served=made.full[1],
-            nodes_used=np.full(steps, np.count_nonzero(containers)),
-        )
+        overloaded, served = made.full
+        placed = np.full(len(imbalance), containers.sum())
+        return {
+            "placed": placed,
+            "imbalance": imbalance,
+            "spread_fraction": made.ends[0] - made.ends[1],
+            "max_fraction": made.ends[0],
+            "debris_fraction": debris,
+            "utilization_difference_fraction": difference,
+            "overloaded_nodes": overloaded,
+            "overload_fraction": made.ends[2] / self._room,
+            "qos_share": served_share(served, placed),
+            "nodes_used": np.full(len(imbalance), np.count_nonzero(containers)),
+        }
 
 
 class _Made(NamedTuple):

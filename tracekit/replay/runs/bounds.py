@@ -21,23 +21,10 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.measures import RESOURCES, all_measures, part_column
 from tracekit.replay.runs.node_bound import linear_bound, volume_bounds
 from tracekit.replay.workload.workload import Workload
 
-#: Summary columns for which a gap to the bound is reported.
-GAPS = (
-    "imbalance_mean",
-    "cpu_max_fraction",
-    "memory_max_fraction",
-    "cpu_spread_mean_fraction",
-    "memory_spread_mean_fraction",
-    "debris_mean_fraction",
-    "utilization_difference_mean_fraction",
-    "nodes_used_max",
-)
-
-#: Gaps of what only holds where requests are respected, which production need not do.
-_OF_REQUESTS = frozenset({"nodes_used_max"})
 
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9
@@ -60,7 +47,7 @@ def bound_steps(workload: Workload) -> list[dict[str, Any]]:
 def gaps(
     row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
 ) -> dict[str, float | None]:
-    """Measure less bound, per column of GAPS; None for a policy that left containers waiting.
+    """Measure less bound, where a bound is proven; None for a policy that left containers waiting.
 
     Such a policy carries less load than the bound assumes, so that no gap is defined.
 
@@ -71,16 +58,12 @@ def gaps(
     """
     complete = row["pending_container_steps"] == 0
     return {
-        _gap_name(name): row[name] - bound[name]
-        if complete and (filtered or name not in _OF_REQUESTS)
+        part_column(name, "gap"): row[name] - bound[name]
+        if complete and (filtered or one.bound != "requests")
         else None
-        for name in GAPS
+        for name, one in all_measures().items()
+        if one.bound
     }
-
-
-def _gap_name(column: str) -> str:
-    stem = column.removesuffix("_fraction")
-    return f"{stem}_gap_fraction" if stem != column else f"{stem}_gap"
 
 
 def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> dict[str, Any]:
@@ -98,7 +81,7 @@ def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> d
         "overloaded_nodes": None,
         "nodes_used": nodes,
     }
-    for name, part in zip(("cpu", "memory"), parts, strict=True):
+    for name, part in zip(RESOURCES, parts, strict=True):
         row[f"{name}_max_fraction"] = _down(part.peak)
         row[f"{name}_spread_fraction"] = _down(part.peak - part.mean)
         row[f"{name}_overload_fraction"] = _down(part.mean - 1.0)

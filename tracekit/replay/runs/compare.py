@@ -4,50 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 import polars as pl
 
+from tracekit.replay.measures import Measure, all_measures, compared, part_column
 from tracekit.replay.runs.bootstrap import LEVEL, mean_interval
 from tracekit.units import percent
-
-
-@dataclass(frozen=True, kw_only=True)
-class Measure:
-    """A summary column that policies are compared by.
-
-    Parameters
-    ----------
-    words : str
-        What it is called in a sentence.
-    share : bool
-        Whether it is a fraction, shown in percent.
-    lower_is_better : bool
-    """
-
-    words: str
-    share: bool = False
-    lower_is_better: bool = True
-
-
-#: Columns of the summary that are compared, where a run has them.
-MEASURES = {
-    "imbalance_mean": Measure(words="imbalance Z"),
-    "cpu_max_fraction": Measure(words="highest CPU use", share=True),
-    "memory_max_fraction": Measure(words="highest memory use", share=True),
-    "cpu_spread_mean_fraction": Measure(words="spread of CPU use", share=True),
-    "memory_spread_mean_fraction": Measure(words="spread of memory use", share=True),
-    "debris_mean_fraction": Measure(words="debris", share=True),
-    "utilization_difference_mean_fraction": Measure(words="CPU less memory use", share=True),
-    "overloaded_node_steps": Measure(words="overloaded node-steps"),
-    "cpu_overload_mean_fraction": Measure(words="CPU overload", share=True),
-    "memory_overload_mean_fraction": Measure(words="memory overload", share=True),
-    "qos_share": Measure(words="QoS share", share=True, lower_is_better=False),
-    "nodes_used_max": Measure(words="nodes used"),
-    "pending": Measure(words="containers left waiting"),
-    "moves": Measure(words="moves"),
-}
 
 #: More names than this are counted.
 _NAMED = 4
@@ -85,7 +48,7 @@ def differences(
         that both carried the same load.
     """
     names = repeats["policy"].unique(maintain_order=True).to_list()
-    measures = [name for name in MEASURES if name in repeats.columns]
+    measures = [name for name in compared() if name in repeats.columns]
     pairs = list(itertools.combinations(range(len(names)), 2))
     if not pairs or not measures:
         return pl.DataFrame(schema=_SCHEMA)
@@ -132,7 +95,7 @@ def with_intervals(
     not repeated, as the bound.
     """
     names = repeats["policy"].unique(maintain_order=True).to_list()
-    measures = [name for name in MEASURES if name in repeats.columns]
+    measures = [name for name in compared() if name in repeats.columns]
     cube = _cube(repeats, names, measures)
     interval = mean_interval(cube.reshape(len(cube), -1), rng, level=level)
     shape = (len(names), len(measures))
@@ -143,22 +106,14 @@ def with_intervals(
         ("high", interval.high),
     ):
         for at, measure in enumerate(measures):
-            columns[interval_column(measure, part)] = values.reshape(shape)[:, at]
+            columns[part_column(measure, part)] = values.reshape(shape)[:, at]
     return summary.join(pl.DataFrame(columns), on="policy", how="left", maintain_order="left")
 
 
-def interval_column(measure: str, part: str) -> str:
-    """The summary column of a part of a measure's interval: ``cpu_max_low_fraction``."""
-    for unit in ("_fraction", "_share"):
-        if measure.endswith(unit):
-            return f"{measure.removesuffix(unit)}_{part}{unit}"
-    return f"{measure}_{part}"
+def sentences(repeats: pl.DataFrame, found: pl.DataFrame, *, ours: Sequence[str]) -> list[str]:
+    """Per measure that is spoken of, which policy is best and who cannot be told apart from it.
 
-
-def sentences(
-    repeats: pl.DataFrame, found: pl.DataFrame, measures: Sequence[str], *, ours: Sequence[str]
-) -> list[str]:
-    """Per measure, which policy is best and which of the others cannot be told apart from it.
+    Of a measure of which neither end is better it is said who has the lowest.
 
     Parameters
     ----------
@@ -172,9 +127,9 @@ def sentences(
     once = [name for name in ours if name not in repeated]
     ours = [name for name in ours if name in repeated]
     waiting = repeats.filter(pl.col("pending") > 0)["policy"].unique().to_list()
-    compared = [name for name in ours if name not in waiting]
-    known = [name for name in measures if name in repeats.columns]
-    said = [_sentence(repeats, found, name, compared) for name in known if len(compared) > 1]
+    rivals = [name for name in ours if name not in waiting]
+    spoken = [one for name, one in all_measures().items() if one.spoken and name in repeats.columns]
+    said = [_sentence(repeats, found, one, rivals) for one in spoken if len(rivals) > 1]
     left = [name for name in ours if name in waiting]
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
@@ -189,26 +144,23 @@ def _few(names: Sequence[str]) -> str:
 
 
 def _sentence(
-    repeats: pl.DataFrame, found: pl.DataFrame, measure: str, compared: Sequence[str]
+    repeats: pl.DataFrame, found: pl.DataFrame, measure: Measure, rivals: Sequence[str]
 ) -> str:
-    means = {
-        name: float(repeats.filter(pl.col("policy") == name)[measure].cast(pl.Float64).mean() or 0)  # type: ignore[arg-type]
-        for name in compared
-    }
-    about = MEASURES[measure]
-    pick = min if about.lower_is_better else max
-    best = pick(compared, key=lambda name: means[name])
+    mean = pl.col(measure.name).cast(pl.Float64).mean().fill_null(0.0)
+    means = {name: repeats.filter(policy=name).select(mean).item() for name in rivals}
+    pick = min if measure.first == "low" else max
+    best = pick(rivals, key=lambda name: means[name])
     rows = found.filter(
-        (pl.col("measure") == measure)
+        (pl.col("measure") == measure.name)
         & ((pl.col("policy_a") == best) | (pl.col("policy_b") == best))
         & ~pl.col("separated")
     )
     others = [a if b == best else b for a, b in rows.select("policy_a", "policy_b").rows()]
-    alike = [name for name in compared if name in others]
+    alike = [name for name in rivals if name in others]
     count = repeats["repeat"].n_unique()
-    value = percent(means[best]) if about.share else f"{means[best]:.4g}"
-    what = "lowest" if about.lower_is_better else "highest"
-    if len(alike) == len(compared) - 1:
-        return f"{about.words}: no policy can be told apart from {best} ({value}), {count} orders"
+    value = percent(means[best]) if measure.share else f"{means[best]:.4g}"
+    what = "lowest" if measure.first == "low" else "highest"
+    if len(alike) == len(rivals) - 1:
+        return f"{measure.title}: no policy can be told apart from {best} ({value}), {count} orders"
     tail = f"; not told apart from it: {', '.join(alike)}" if alike else ", apart from all others"
-    return f"{about.words}: {what} under {best} ({value}, {count} orders){tail}"
+    return f"{measure.title}: {what} under {best} ({value}, {count} orders){tail}"

@@ -13,8 +13,9 @@ import polars as pl
 
 from tracekit.crew.crew import OnProgress
 from tracekit.replay.engine.engine import Engine, Outcome
-from tracekit.replay.engine.measures import STEP_SCHEMA, SUMMARY_MEASURES, summarize
+from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
+from tracekit.replay.measures import Finished, all_measures
 from tracekit.replay.policy.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
 from tracekit.replay.workload.arrivals import rearranged
@@ -103,21 +104,31 @@ def replay_one(
         "policy": str(entrant),
         "parameters": spelled_out(entrant),
         "placed": int((outcome.node >= 0).sum()),
-        "pending": int((outcome.node < 0).sum()),
     }
     measured = summarize(outcome.steps)
-    cost = 0 if rebalance is None else measured["moves"] * rebalance.move_downtime_ms
+    of_run = _of_run(
+        Finished(
+            load=load,
+            node=outcome.node,
+            measured=measured,
+            move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
+        )
+    )
     return Replayed(
-        row={**about, **measured, "move_downtime_ms": cost, **_kept_calls(load, outcome)},
+        row={**about, "pending": of_run["pending"], **measured, **of_run},
         steps=labelled(outcome.steps, str(entrant)),
         placements=by_number(outcome.node, outcome.time_ms),
         timing=_timing(str(entrant), outcome),
     )
 
 
-def _kept_calls(load: Workload, outcome: Outcome) -> dict[str, Any]:
-    """The share of calls that stay on a node, where the workload knows who calls whom."""
-    return {} if load.calls is None else {"kept_calls_share": load.calls.kept_share(outcome.node)}
+def _of_run(run: Finished) -> dict[str, Any]:
+    """The measures that are not of steps, as far as the workload knows what they need."""
+    return {
+        name: one.of_run(run)
+        for name, one in all_measures().items()
+        if one.of_run and (not one.needs or getattr(run.load, one.needs) is not None)
+    }
 
 
 def layout() -> dict[str, Any]:
@@ -126,11 +137,11 @@ def layout() -> dict[str, Any]:
     What another version of the code gave may differ, and is not to be mixed with it.
     """
     none = np.empty(0, dtype=np.int64)
-    steps, placements = labelled(pl.DataFrame(schema=STEP_SCHEMA), ""), by_number(none, none)
+    steps, placements = labelled(pl.DataFrame(schema=step_schema()), ""), by_number(none, none)
     return {
         "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
         "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
-        "measures": list(SUMMARY_MEASURES),
+        "measures": list(summed()),
     }
 
 

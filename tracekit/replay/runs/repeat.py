@@ -9,8 +9,9 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.runs.compare import MEASURES, differences, with_intervals
+from tracekit.replay.runs.compare import differences, with_intervals
 from tracekit.replay.runs.one import Replayed
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.run import Run, assembled
@@ -74,7 +75,7 @@ def repeat_replay(
 def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:
     """One row per repeat and policy, with the columns of a summary that are compared."""
     rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
-    columns = [name for name in MEASURES if name in rows.columns]
+    columns = [name for name in compared() if name in rows.columns]
     return rows.select(
         pl.Series("repeat", [plan.repeat for plan, _ in done], dtype=pl.Int64),
         pl.Series("seed", [plan.seed for plan, _ in done], dtype=pl.Int64),

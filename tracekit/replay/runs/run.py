@@ -10,7 +10,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.engine.measures import STEP_SCHEMA, summarize
+from tracekit.replay.engine.steps import step_schema, summarize
+from tracekit.replay.measures import all_measures
 from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
@@ -104,8 +105,8 @@ def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
     """The run that replays of its policies, in their order, make beside the lower bound."""
-    bound = bound_frame(bound_steps(workload), STEP_SCHEMA)
-    bound_row = {**summarize(bound), "pending_container_steps": 0}
+    bound = bound_frame(bound_steps(workload), step_schema())
+    bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     rows = [
         {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered)}
         for policy, one in zip(policies, done, strict=True)
@@ -125,10 +126,18 @@ def assembled(
     )
 
 
+def _unproven(bound: pl.DataFrame) -> dict[str, None]:
+    """The measures of use for which no step has a bound; the sum of nothing would be 0."""
+    return {
+        name: None
+        for name, one in all_measures().items()
+        if one.step and one.step.at and bound[one.step.column].is_null().all()
+    }
+
+
 def _bound_summary(
     workload: Workload, bound_row: dict[str, Any], rows: Sequence[dict[str, Any]]
 ) -> dict[str, Any]:
     about = {"policy": BOUND, "parameters": "", "placed": workload.containers, "pending": 0}
-    unproven = {"overloaded_node_steps": None}
-    row = {**about, **bound_row, **unproven}
+    row = {**about, **bound_row}
     return {name: row.get(name) for name in (rows[0] if rows else row)}

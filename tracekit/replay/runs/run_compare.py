@@ -12,8 +12,8 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
+from tracekit.replay.measures import compared
 from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.runs.compare import MEASURES
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
@@ -56,7 +56,7 @@ class _Kept:
         """Rows of the summary by policy, without the bound; means over orders of arrival."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
-            names = [name for name in MEASURES if name in self.repeats.columns]
+            names = [name for name in compared() if name in self.repeats.columns]
             means = self.repeats.group_by("policy").agg(pl.col(names).mean())
             for mean in means.iter_rows(named=True):
                 rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
@@ -172,7 +172,9 @@ def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame
 
 
 def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
-    return [name for name in MEASURES if one.get(name) is not None and other.get(name) is not None]
+    return [
+        name for name in compared() if one.get(name) is not None and other.get(name) is not None
+    ]
 
 
 def _change(before: _Kept, after: _Kept, policy: str, measure: str) -> dict[str, Any]:
@@ -227,12 +229,18 @@ def _interval(
 
 
 def _verdict(measure: str, change: float, apart: bool | None) -> str:
-    """'better', 'worse', 'same', or 'within chance'; by the numbers alone without an interval."""
+    """'better', 'worse', 'same', or 'within chance'; by the numbers alone without an interval.
+
+    A measure of which neither end is better has 'changed'.
+    """
     if change == 0:
         return "same"
     if apart is False:
         return "within chance"
-    return "better" if (change < 0) == MEASURES[measure].lower_is_better else "worse"
+    better = compared()[measure].better
+    if better is None:
+        return "changed"
+    return "better" if (change < 0) == (better == "low") else "worse"
 
 
 def _outcomes(

@@ -17,8 +17,8 @@ from scipy import stats
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.runs.compare import MEASURES
 from tracekit.replay.runs.one import ReplayTask
 from tracekit.replay.workload.source import WorkloadSource, source_of
 from tracekit.study import Study
@@ -84,7 +84,7 @@ def vary_assumptions(
     changes : sequence of str
         ``NAME=VALUE``, one assumption each; ``CHANGES`` when empty.
     measure : str
-        What policies are ranked by.
+        What policies are ranked by; the lowest is first where neither end is better.
 
     Returns
     -------
@@ -99,10 +99,11 @@ def vary_assumptions(
     TracekitError
         For unknown names or values, and fewer than two policies.
     """
-    if measure not in MEASURES:
-        close = nearest(measure, MEASURES)
+    known = compared()
+    if measure not in known:
+        close = nearest(measure, known)
         raise TracekitError(
-            f"no measure '{measure}'; measures: {', '.join(MEASURES)}",
+            f"no measure '{measure}'; measures: {', '.join(known)}",
             hint=f"did you mean '{close}'?" if close else None,
         )
     names = [str(parse_entrant(text)) for text in policies or POLICIES]
@@ -163,7 +164,7 @@ def _replayed(
 
 def _ranked(rows: list[dict[str, Any]], measure: str) -> pl.DataFrame:
     """Ranks within each change; values that agree to nine digits are equal."""
-    down = not MEASURES[measure].lower_is_better
+    down = compared()[measure].first == "high"
     rank = pl.col("value").round_sig_figs(9).rank("average", descending=down).over("change")
     values = {name: kind for name, kind in _RANKS.items() if name != "rank"}
     return pl.DataFrame(rows, schema=values).with_columns(rank.alias("rank")).select(list(_RANKS))

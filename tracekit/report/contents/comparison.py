@@ -21,6 +21,7 @@ def lead(data: Data) -> str:
         for word, said in (
             ("better", "better"),
             ("worse", "worse"),
+            ("changed", "changed, which is neither"),
             ("within chance", "within chance"),
             ("same", "the same"),
         )

@@ -11,24 +11,16 @@ from typing import Any
 import polars as pl
 from markupsafe import Markup
 
+from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.data import Data
-from tracekit.report.measures import Measure, present
+from tracekit.report.measures import present
 from tracekit.report.palette import color
 from tracekit.report.plot import numbers
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.thin import evenly
 
-#: Columns of steps.parquet that may be drawn over time, and what they are called.
-COURSES = {
-    "imbalance": "Imbalance Z [0..1]",
-    "cpu_max_fraction": "CPU of the fullest node [%]",
-    "memory_max_fraction": "Memory of the fullest node [%]",
-    "overloaded_nodes": "Overloaded nodes [nodes]",
-    "nodes_used": "Nodes used [nodes]",
-    "pending": "Containers waiting [containers]",
-}
 _TIMES, _NODES, _SERVICES = 240, 40, 40
 
 
@@ -51,7 +43,7 @@ def document(data: Data) -> Markup:
             "measures": [_measure(one) for one in measures],
             "values": {name: _values(rows[name], measures) for name in names},
             "differences": _differences(data, names),
-            "courses": COURSES,
+            "courses": _courses(),
             "times_h": _times(data),
             "course": {name: _course(data, name) for name in names},
             "nodes": _counts(data, names, "node", _NODES),
@@ -86,19 +78,18 @@ def _first(data: Data, names: list[str]) -> list[str]:
 
 
 def _measure(measure: Measure) -> dict[str, Any]:
-    share = measure.column.endswith(("_fraction", "_share"))
     return {
-        "column": measure.column,
-        "label": measure.label,
-        "best": measure.best,
+        "column": measure.name,
+        "label": measure.title,
+        "best": measure.better,
         "meaning": measure.meaning,
-        "scale": 100 if share else 1,
-        "unit": "%" if share else "",
+        "scale": 100 if measure.share else 1,
+        "unit": "%" if measure.share else "",
     }
 
 
 def _values(row: dict[str, Any], measures: list[Measure]) -> list[Any]:
-    return numbers([row.get(one.column) for one in measures])
+    return numbers([row.get(one.name) for one in measures])
 
 
 def _differences(data: Data, names: list[str]) -> list[list[Any]]:
@@ -116,6 +107,12 @@ def _steps(data: Data, name: str) -> pl.DataFrame:
     return evenly(steps.filter(pl.col("policy") == name).sort("time_ms"), _TIMES)
 
 
+def _courses() -> dict[str, str]:
+    """Columns of steps.parquet that may be drawn over time, and what their axes say."""
+    steps = [one.step for one in all_measures().values() if one.step and one.step.drawn]
+    return {step.column: step.drawn for step in steps}
+
+
 def _times(data: Data) -> list[Any]:
     names = _names(data)
     return numbers(_steps(data, names[0])["time_ms"] / 3_600_000) if names else []
@@ -123,10 +120,9 @@ def _times(data: Data) -> list[Any]:
 
 def _course(data: Data, name: str) -> dict[str, list[Any]]:
     steps = _steps(data, name)
-    scale = {column: 100 if column.endswith("_fraction") else 1 for column in COURSES}
     return {
-        column: numbers(steps[column].cast(pl.Float64) * scale[column])
-        for column in COURSES
+        column: numbers(steps[column].cast(pl.Float64) * (100 if is_share(column) else 1))
+        for column in _courses()
         if column in steps.columns
     }
 

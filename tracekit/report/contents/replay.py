@@ -9,18 +9,17 @@ from typing import Any
 import polars as pl
 
 from tracekit.parameters import about
+from tracekit.replay.measures import all_measures, part_column
 from tracekit.replay.runs.compare import sentences
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.report.cells import Cell, Column, Table, size_text, table
 from tracekit.report.data import Data
-from tracekit.report.measures import alike, best, close, complete, present
+from tracekit.report.measures import alike, best, close, complete, present, text
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import NBSP, count, listed, percent
 from tracekit.units import MS_PER_MINUTE, duration
 
-#: Measures of which it is said who is best beyond chance.
-_SPOKEN = ("imbalance_mean", "cpu_max_fraction", "nodes_used_max")
 _BEST = "\u2605 best"
 
 
@@ -30,18 +29,18 @@ def comparison(data: Data) -> Table:
     measures = present(summary)
     columns = [
         Column(name="policy", label="Policy", kind="text"),
-        *(Column(name=m.column, label=m.label, kind="number", meaning=m.meaning) for m in measures),
+        *(Column(name=m.name, label=m.title, kind="number", meaning=m.meaning) for m in measures),
     ]
-    winners = {measure.column: best(summary, measure) for measure in measures}
+    winners = {measure.name: best(summary, measure) for measure in measures}
     rows = {row["policy"]: row for row in summary.iter_rows(named=True)}
 
     def cells(name: str) -> list[Cell]:
         shown = [Cell(text=label(name), sort=name)]
         for measure in measures:
-            value = rows[name][measure.column]
-            won = name in winners[measure.column]
+            value = rows[name][measure.name]
+            won = name in winners[measure.name]
             sort = "" if value is None else f"{value:.9g}"
-            shown.append(Cell(text=measure.text(value), sort=sort, mark=_BEST if won else ""))
+            shown.append(Cell(text=text(measure, value), sort=sort, mark=_BEST if won else ""))
         return shown
 
     apart = [name for name in in_order(summary) if name in (OBSERVED, BOUND)]
@@ -55,6 +54,16 @@ def comparison(data: Data) -> Table:
     )
 
 
+def directions(data: Data) -> str:
+    """Which end of the measures is better, and of which neither is."""
+    measures = present(data.replay("summary"))
+    said = ["Lower is better"]
+    for better, what in (("high", "higher is"), (None, "neither way is")):
+        names = [one.title for one in measures if one.better == better]
+        said += [f"for {listed(names)} {what}"] if names else []
+    return f"{'; '.join(said)}."
+
+
 def verdicts(data: Data) -> list[str]:
     """What the comparison says and does not say, in sentences."""
     summary = data.replay("summary")
@@ -66,7 +75,7 @@ def verdicts(data: Data) -> list[str]:
         f"Nothing separates {listed(group)}: every measure came out the same."
         for group in alike(summary)
     ]
-    near = [measure.label for measure in close(summary) if measure.column != "pending"]
+    near = [measure.title for measure in close(summary) if measure.name != "pending"]
     if near and len(complete(summary)) > 1:
         said.append(
             f"These measures tell the policies apart by less than 1{NBSP}%: {listed(near)}."
@@ -99,7 +108,7 @@ def _beyond_chance(data: Data) -> list[str]:
     repeats, found = data.replay("repeats"), data.replay("differences")
     if repeats.is_empty() or found.is_empty():
         return []
-    said = sentences(repeats, found, _SPOKEN, ours=tested(data.replay("summary")))
+    said = sentences(repeats, found, ours=tested(data.replay("summary")))
     return [f"{one[0].upper()}{one[1:]}." for one in said]
 
 
@@ -118,14 +127,20 @@ def _moved(summary: pl.DataFrame) -> list[str]:
 def gap_table(data: Data) -> Table | None:
     """How far each policy stays above the lower bound; None when the run has no bound."""
     summary = data.replay("summary")
-    gaps = [name for name in summary.columns if name.endswith(("_gap", "_gap_fraction"))]
+    measured = {part_column(name, "gap"): one for name, one in all_measures().items()}
+    gaps = [name for name in measured if name in summary.columns]
     names = [name for name in in_order(summary) if name != BOUND]
     if not gaps or BOUND not in summary["policy"].to_list():
         return None
     rows = summary.filter(pl.col("policy").is_in(names)).select("policy", *gaps)
     ordered = pl.DataFrame({"policy": names}).join(rows, on="policy", maintain_order="left")
     named = ordered.with_columns(pl.col("policy").replace({OBSERVED: label(OBSERVED)}))
-    return table(named, "Distance above the lower bound (0: no placement can do better)")
+    made = table(named, "Distance above the lower bound (0: no placement can do better)")
+    columns = [
+        dataclasses.replace(one, label=measured[one.name].title) if one.name in measured else one
+        for one in made.columns
+    ]
+    return dataclasses.replace(made, columns=columns)
 
 
 def assumptions(data: Data) -> Table:

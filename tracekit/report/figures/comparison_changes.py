@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.runs.compare import MEASURES
+from tracekit.replay.measures import all_measures
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -14,7 +14,12 @@ from tracekit.report.words import count
 
 _RESULT = "comparison/changes"
 _MOST = 40
-_COLORS = {"better": "policy-3", "worse": "policy-2", "within chance": "other"}
+_COLORS = {
+    "better": "policy-3",
+    "worse": "policy-2",
+    "changed": "policy-1",
+    "within chance": "other",
+}
 _SCHEMA = {
     "policy": pl.String,
     "measure": pl.String,
@@ -80,7 +85,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 
 def _words(measure: str) -> str:
-    return MEASURES[measure].words if measure in MEASURES else measure
+    known = all_measures()
+    return known[measure].title if measure in known else measure
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -96,7 +102,8 @@ FIGURE = Figure(
     question="What changed, and is it more than chance?",
     how_to_read="Each mark is a measure of a policy; right of zero it grew. Whiskers are 95 %"
     " intervals over orders of arrival, where both runs have several. The colour says whether the"
-    " change is for the better, which for some measures is to the left and for some to the right.",
+    " change is for the better, which for some measures is to the left and for some to the right;"
+    " a measure of which neither way is better has changed.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,

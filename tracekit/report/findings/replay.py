@@ -15,7 +15,7 @@ def _find(data: Data) -> Said | None:
     if summary.is_empty():
         return None
     policies = complete(summary) or tested(summary)
-    measure = next(m for m in present(summary) if m.column == "imbalance_mean")
+    measure = next(m for m in present(summary) if m.name == "imbalance_mean")
     found = values(summary, measure, policies)
     if not found:
         return None
@@ -25,7 +25,7 @@ def _find(data: Data) -> Said | None:
         sentence = f"is the mean imbalance under all {len(found)} policies: nothing separates them."
         return Said(value=number(low), sentence=sentence, page="replay")
     observed = values(summary, measure, [OBSERVED]).get(OBSERVED)
-    bound = bound_of(summary, measure.column)
+    bound = bound_of(summary, measure.name)
     against = f", {_against(low, observed)}" if observed else ""
     least = f"; no placement can be below {number(bound)}" if bound is not None else ""
     return Said(

@@ -12,13 +12,13 @@ def _find(data: Data) -> Said | None:
     summary = data.replay("summary")
     if summary.is_empty() or data.run is None:
         return None
-    measure = next(m for m in present(summary) if m.column == "nodes_used_max")
+    measure = next(m for m in present(summary) if m.name == "nodes_used_max")
     found = values(summary, measure, complete(summary))
     if not found:
         return None
     low = int(min(found.values()))
     names = listed([name for name, value in found.items() if value == low])
-    bound = bound_of(summary, measure.column)
+    bound = bound_of(summary, measure.name)
     least = f"; their requests need at least {bound:.0f}" if bound is not None else ""
     return Said(
         value=f"{low:,}",

@@ -14,7 +14,7 @@ def _find(data: Data) -> Said | None:
     summary = data.replay("summary")
     if summary.is_empty():
         return None
-    measure = next(m for m in present(summary) if m.column == "overloaded_node_steps")
+    measure = next(m for m in present(summary) if m.name == "overloaded_node_steps")
     policies = complete(summary) or tested(summary)
     found = values(summary, measure, [OBSERVED, *policies])
     worst = max(found.values(), default=0)

@@ -14,14 +14,14 @@ def _find(data: Data) -> Said | None:
     summary = data.replay("summary")
     if summary.is_empty():
         return None
-    measure = next(m for m in present(summary) if m.column == "cpu_max_fraction")
+    measure = next(m for m in present(summary) if m.name == "cpu_max_fraction")
     found = values(summary, measure, complete(summary) or tested(summary))
     if not found:
         return None
     low = min(found.values())
     names = listed([name for name, value in found.items() if value - low <= 1e-9])
     observed = values(summary, measure, [OBSERVED]).get(OBSERVED)
-    bound = bound_of(summary, measure.column)
+    bound = bound_of(summary, measure.name)
     against = f"; in production it was {percent(observed, 1)}" if observed is not None else ""
     least = f", and no placement can be below {percent(bound, 1)}" if bound is not None else ""
     return Said(

@@ -1,0 +1,160 @@
+"""Promises that every measure keeps; one that is added is one file, and everywhere."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from docs_support import reference
+from replay_support import workload
+
+from tracekit.cli import run
+from tracekit.replay import measures
+from tracekit.replay.fast.sampling import CompiledSampler
+from tracekit.replay.measures import all_measures, compared, measure_files, part_column
+from tracekit.replay.runs.bounds import bound_steps
+from tracekit.replay.runs.run_compare import compare_runs
+from tracekit.units import SUFFIX_UNITS
+
+MEASURES = all_measures()
+COUNTS = {"nodes", "containers", "moves", "node-steps", "container-steps"}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_says_what_it_is(name: str) -> None:
+    one = MEASURES[name]
+    assert one.title[0].isupper()
+    assert one.meaning
+    assert one.because, f"{name}: why is {one.better or 'neither end'} better?"
+    assert one.better in {"low", "high", None}
+    assert not any("{" in text for text in (one.title, one.meaning, one.because, one.short))
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_its_unit_is_stated_and_agrees_with_its_name(name: str) -> None:
+    unit = MEASURES[name].unit
+    ending = next((unit for end, unit in SUFFIX_UNITS.items() if name.endswith(end)), None)
+    assert unit in {*COUNTS, *SUFFIX_UNITS.values()}
+    assert ending in {unit, None}
+
+
+@pytest.mark.parametrize("name", MEASURES)
+def test_is_taken_in_one_way(name: str) -> None:
+    one = MEASURES[name]
+    assert (one.step is None) != (one.of_run is None)
+    assert one.spoken <= one.compared
+    if one.step:
+        assert one.step.drawn == "" or one.step.drawn.endswith("]"), "an axis states its unit"
+
+
+def test_places_in_the_order_are_taken_once() -> None:
+    orders = [one.order for _, one in measure_files()]
+    assert len(set(orders)) == len(orders)
+
+
+def test_a_gap_is_told_only_where_a_bound_is_proven() -> None:
+    row = bound_steps(workload([(100, 100)] * 2, [(0, 9000, 10, 10)], steps=1, used_share=1.0))[0]
+    for one in MEASURES.values():
+        if one.bound:
+            assert one.step
+            assert row[one.step.column] is not None, one.name
+
+
+def test_the_compiled_pass_gives_columns_of_measures_only() -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 10, 10)], steps=3)
+    sampler, known = CompiledSampler(load), []
+    given = sampler._known
+    sampler._known = lambda *made: known.append(given(*made)) or known[-1]  # type: ignore[func-returns-value, method-assign]
+    list(sampler.sample(np.array([True]), np.array([1]), range(3)))
+    steps = {one.step.column for _, one in measure_files() if one.step}
+    assert set(known[0]) <= {"placed", *steps}
+
+
+FAIRNESS = '''
+"""Jain's fairness index over the nodes."""
+
+from tracekit.replay.measures import Measure, Step
+
+
+def _at(sampled):
+    used = sampled.fractions
+    return used.sum(axis=1) ** 2 / (used.shape[1] * (used**2).sum(axis=1))
+
+
+MEASURE = Measure(
+    title="{resource} fairness",
+    meaning="Jain's index of the use of {resource} over the nodes",
+    unit="0..1",
+    better="high",
+    because="at 1 every node is used alike",
+    order=55,
+    per_resource=True,
+    step=Step(column="fairness", at=_at, drawn="{resource} fairness [0..1]"),
+    spoken=True,
+    short="{resource} fair",
+)
+'''
+
+
+@pytest.fixture
+def fairness(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    folder = tmp_path / "own"
+    folder.mkdir()
+    (folder / "fairness_mean.py").write_text(FAIRNESS)
+    monkeypatch.setattr(measures, "__path__", [*measures.__path__, str(folder)])
+    for cached in (measure_files, all_measures):
+        cached.cache_clear()
+    yield
+    for cached in (measure_files, all_measures):
+        cached.cache_clear()
+
+
+@pytest.mark.usefixtures("fairness")
+def test_a_measure_is_one_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    name = "cpu_fairness_mean"
+    assert name in compared()
+    policies = ["--policy", "first_fit", "--policy", "worst_fit", "--seed", "1"]
+    for out, nodes in (("base", 4), ("new", 5)):
+        load = f"paper000[nodes={nodes},containers=40,target_alloc_fraction=0.4]"
+        told = ["replay", "--workload", load, *policies, "--repeat", "6"]
+        assert run([*told, "--out", str(tmp_path / out)]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "cpu fair: CPU fairness" in shown
+    assert "CPU fairness: highest under worst_fit" in shown
+
+    base = tmp_path / "base"
+    summary = pl.read_parquet(base / "summary.parquet").filter(policy="worst_fit")
+    steps = pl.read_parquet(base / "steps.parquet").filter(policy="worst_fit")
+    assert summary[name][0] == steps.filter("settled")["cpu_fairness"].mean()
+    assert 0 < summary[part_column(name, "low")][0] <= summary[part_column(name, "high")][0] <= 1
+    assert name in pl.read_parquet(base / "repeats.parquet").columns
+    assert name in set(pl.read_parquet(base / "differences.parquet")["measure"])
+
+    compare = ["compare", str(base), str(tmp_path / "new"), "--json"]
+    assert run([*compare, "--fail-if", f"{name} > 0"]) == 1
+    document = json.loads(capsys.readouterr().out)
+    assert name in {row["measure"] for row in document["changes"]}
+    assert document["failed"] == 2
+
+    page = tmp_path / "report.html"
+    assert run(["report", str(base), "--out", str(page)]) == 0
+    text = page.read_text(encoding="utf-8")
+    assert "CPU fairness" in text
+    assert "CPU fairness [0..1]" in text
+
+    assert f"## {name}" in reference()["measures.md"]
+    assert run(["list", "measures", name]) == 0
+    assert "at 1 every node is used alike" in capsys.readouterr().out
+
+
+def test_more_nodes_used_is_neither_better_nor_worse(tmp_path: Path) -> None:
+    for out, nodes in (("base", 4), ("new", 5)):
+        load = f"paper000[nodes={nodes},containers=40,target_alloc_fraction=0.4]"
+        told = ["replay", "--workload", load, "--policy", "worst_fit", "--out", str(tmp_path / out)]
+        assert run(told) == 0
+    changes = compare_runs(tmp_path / "base", tmp_path / "new").frames["changes"]
+    assert changes.filter(measure="nodes_used_max")["verdict"].to_list() == ["changed"]

@@ -1,0 +1,268 @@
+"""Measures of a replay: one file each, whose name is the measure's name in the summary.
+
+A file says all that is known of its measure: how it is taken at a sampling step and over all of
+them, its unit, its words, which end is better and why. The replay, its intervals, comparisons,
+thresholds, the report and the reference read it here. A measure of each resource is one file too:
+``max_fraction.py`` gives ``cpu_max_fraction`` and ``memory_max_fraction``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tracekit import registry
+from tracekit.replay.workload.workload import Workload
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+Positions = NDArray[np.integer[Any]]
+
+#: Resources whose use is known, in the order of arrays, and what they are called in a sentence.
+RESOURCES = {"cpu": "CPU", "memory": "memory"}
+#: What the heads of narrow columns call those with long names.
+_HEADS = {"memory": "mem"}
+
+#: Endings of names that hold a share 0..1, shown in percent.
+_SHARES = ("_fraction", "_share")
+
+
+class Stretch(NamedTuple):
+    """Steps between which no container moved.
+
+    Parameters
+    ----------
+    steps : int
+    containers, nodes : integers, shape (running,)
+        Positions of the containers that ran, and of the node of each.
+    """
+
+    steps: int
+    containers: Positions
+    nodes: Positions
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sampled:
+    """The cluster at some sampling steps: what a measure may look at.
+
+    Parameters
+    ----------
+    stretches : sequence of Stretch
+        Who ran where; their steps add up to those sampled.
+    fractions : float64, shape (steps, nodes, 2)
+        Use over capacity; background counts too.
+    add_up : function() -> float64, shape (steps, nodes, 2)
+        The use itself, in millicores and bytes.
+    """
+
+    load: Workload
+    stretches: Sequence[Stretch]
+    fractions: FloatArray
+    add_up: Callable[[], FloatArray]
+
+    @cached_property
+    def used(self) -> FloatArray:
+        """Millicores and bytes, shape (steps, nodes, 2)."""
+        return self.add_up()
+
+    @cached_property
+    def capacity(self) -> FloatArray:
+        """Millicores and bytes, shape (nodes, 2)."""
+        return self.load.capacity[:, :2].astype(np.float64)
+
+    @cached_property
+    def overloaded(self) -> NDArray[np.bool_]:
+        """Nodes that need more of some resource than they have, shape (steps, nodes)."""
+        return np.asarray((self.fractions > 1.0).any(axis=-1))
+
+    @cached_property
+    def containers(self) -> IntArray:
+        """Containers that run, shape (steps, nodes)."""
+        return self._each(lambda one: np.bincount(one.nodes, minlength=self.load.nodes))
+
+    @cached_property
+    def requested(self) -> IntArray:
+        """Requests of the containers that run, shape (steps, nodes, resources)."""
+        return self._each(self._requested)
+
+    def _requested(self, one: Stretch) -> IntArray:
+        counted = np.zeros(self.load.capacity.shape, dtype=np.int64)
+        np.add.at(counted, one.nodes, self.load.request[one.containers])
+        return counted
+
+    def _each(self, count: Callable[[Stretch], IntArray]) -> IntArray:
+        counted = [(one.steps, count(one)) for one in self.stretches]
+        return np.concatenate([np.broadcast_to(all_, (n, *all_.shape)) for n, all_ in counted])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Finished:
+    """A replay that is over.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each container was placed last, -1 for never.
+    measured : mapping
+        Measures over the steps, by name.
+    move_downtime_ms : int
+        What one move costs.
+    """
+
+    load: Workload
+    node: IntArray
+    measured: Mapping[str, Any]
+    move_downtime_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A measure at one sampling step: a column of ``steps.parquet``.
+
+    Parameters
+    ----------
+    column : str
+        Of a measure of each resource without the resource: ``max_fraction``.
+    at : function(Sampled) -> array, shape (steps,) or (steps, 2), optional
+        Its values, of each resource in the second case; NaN for what is not defined. None for
+        what the engine counts itself.
+    whole : bool
+        Whether it counts.
+    drawn : str
+        What its axis says, with the unit, where it may be drawn over time.
+    """
+
+    column: str
+    at: Callable[[Sampled], NDArray[Any]] | None = None
+    whole: bool = False
+    drawn: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measure:
+    """A column of ``summary.parquet``; ``{resource}`` in a text stands for each resource.
+
+    Parameters
+    ----------
+    title, meaning : str
+        What tables, figures and sentences call it, and what it means.
+    unit : str
+        ``0..1``, or what it counts.
+    better : {'low', 'high', None}
+        Which end is better; None where neither is. ``because`` is the reason.
+    order : int
+        Measures stand in this order; ``file_order`` is that of the columns of files, if another.
+    per_resource : bool
+        Whether it is one of each resource, whose name then stands before the file's.
+    step : Step, optional
+        How it is taken at a step, and ``over_steps`` what is made of the settled steps: ``mean``,
+        ``max``, ``min`` or ``sum``.
+    of_run : function(Finished) -> number or None, optional
+        How it is taken where it is no measure of steps.
+    needs : str
+        What the workload must know, or there is no such column: ``calls``.
+    bound : {'any', 'requests', None}
+        For which placements ``tracekit.replay.runs.bounds`` proves a bound to which the gap is
+        told: of all containers anyhow, or where requests are respected. None: no gap is told.
+    compared : bool
+        Whether policies and runs are compared by it, on the page and with intervals.
+    spoken : bool
+        Whether a sentence says which policy is at its end.
+    short : str
+        Its head in the table a replay prints; empty leaves it out there.
+    name : str
+        Left to the registry.
+    """
+
+    title: str
+    meaning: str
+    unit: str
+    better: Literal["low", "high"] | None
+    because: str
+    order: int
+    file_order: int | None = None
+    per_resource: bool = False
+    step: Step | None = None
+    over_steps: Literal["mean", "max", "min", "sum"] = "mean"
+    of_run: Callable[[Finished], float | None] | None = None
+    needs: str = ""
+    bound: Literal["any", "requests"] | None = None
+    compared: bool = True
+    spoken: bool = False
+    short: str = ""
+    name: str = ""
+
+    @property
+    def share(self) -> bool:
+        """Whether its values are shares, shown in percent."""
+        return is_share(self.name)
+
+    @property
+    def first(self) -> Literal["low", "high"]:
+        """The end that comes first where policies are ranked: the low one if neither is better."""
+        return self.better or "low"
+
+
+@functools.cache
+def measure_files() -> tuple[tuple[str, Measure], ...]:
+    """Every file's name and measure, in the order of columns of files."""
+    found = registry.instances(sys.modules[__name__], Measure).items()
+    return tuple(sorted(found, key=lambda one: one[1].file_order or one[1].order))
+
+
+@functools.cache
+def all_measures() -> dict[str, Measure]:
+    """Every measure by its name, of each resource one, in order."""
+    files = sorted(measure_files(), key=lambda one: one[1].order)
+    return {one.name: one for name, found in files for one in each_resource(name, found)}
+
+
+def compared() -> dict[str, Measure]:
+    """The measures that policies and runs are compared by."""
+    return {name: one for name, one in all_measures().items() if one.compared}
+
+
+def each_resource(name: str, measure: Measure) -> list[Measure]:
+    """A file's measure with its name; one of each resource where it is such."""
+    if not measure.per_resource:
+        return [dataclasses.replace(measure, name=name)]
+    return [_of_resource(name, measure, *resource) for resource in RESOURCES.items()]
+
+
+def _of_resource(name: str, measure: Measure, resource: str, words: str) -> Measure:
+    def said(text: str) -> str:
+        text = text.format(resource=words)
+        return text[:1].upper() + text[1:]
+
+    step = measure.step
+    return dataclasses.replace(
+        measure,
+        name=f"{resource}_{name}",
+        title=said(measure.title),
+        meaning=measure.meaning.format(resource=words),
+        short=measure.short.format(resource=_HEADS.get(resource, resource)),
+        step=step
+        and dataclasses.replace(step, column=f"{resource}_{step.column}", drawn=said(step.drawn)),
+    )
+
+
+def is_share(column: str) -> bool:
+    """Whether a column holds shares, by its name."""
+    return column.endswith(_SHARES)
+
+
+def part_column(name: str, part: str) -> str:
+    """The column of a part of a measure, its unit last: ``cpu_max_low_fraction``."""
+    for unit in _SHARES:
+        if name.endswith(unit):
+            return f"{name.removesuffix(unit)}_{part}{unit}"
+    return f"{name}_{part}"

@@ -1,0 +1,21 @@
+"""Imbalance Z, its mean over nodes and steps."""
+
+from tracekit.metrics.imbalance import imbalance
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Imbalance Z",
+    meaning="how unevenly a node's CPU and memory are used, mean over nodes and time",
+    unit="0..1",
+    better="low",
+    because="on a node used evenly no resource is stranded behind another that is used up",
+    order=10,
+    step=Step(
+        column="imbalance",
+        at=lambda sampled: imbalance(sampled.fractions).mean(axis=-1),
+        drawn="Imbalance Z [0..1]",
+    ),
+    bound="any",
+    spoken=True,
+    short="Z",
+)

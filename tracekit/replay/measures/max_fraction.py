@@ -1,0 +1,23 @@
+"""The fullest that any node ever was."""
+
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Highest {resource} use",
+    meaning="the fullest any node ever was",
+    unit="0..1",
+    better="low",
+    because="the fullest node is the first to slow down what it holds",
+    order=20,
+    file_order=35,  # columns of files have stood behind the spread from the first run on
+    per_resource=True,
+    step=Step(
+        column="max_fraction",
+        at=lambda sampled: sampled.fractions.max(axis=1),
+        drawn="{resource} of the fullest node [%]",
+    ),
+    over_steps="max",
+    bound="any",
+    spoken=True,
+    short="{resource} max",
+)

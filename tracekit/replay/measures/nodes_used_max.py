@@ -1,0 +1,23 @@
+"""The most nodes that held a container at one time."""
+
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Nodes used",
+    meaning="most nodes that held a container at one time; fewer save nodes, more spread the load",
+    unit="nodes",
+    better=None,
+    because="no policy is better for merely using fewer nodes: they save only where nodes can be"
+    " switched off, and the load they hold is denser",
+    order=90,
+    step=Step(
+        column="nodes_used",
+        at=lambda sampled: (sampled.containers > 0).sum(axis=-1),
+        whole=True,
+        drawn="Nodes used [nodes]",
+    ),
+    over_steps="max",
+    bound="requests",
+    spoken=True,
+    short="nodes",
+)

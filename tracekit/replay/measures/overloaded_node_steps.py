@@ -1,0 +1,20 @@
+"""How often a node needed more than it has."""
+
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Overloaded node-steps",
+    meaning="how often a node needed more than it has, of CPU or memory",
+    unit="node-steps",
+    better="low",
+    because="an overloaded node slows down or evicts what it holds",
+    order=60,
+    step=Step(
+        column="overloaded_nodes",
+        at=lambda sampled: sampled.overloaded.sum(axis=-1),
+        whole=True,
+        drawn="Overloaded nodes [nodes]",
+    ),
+    over_steps="sum",
+    short="over",
+)

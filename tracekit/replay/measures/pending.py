@@ -1,0 +1,14 @@
+"""Containers that never found a node."""
+
+from tracekit.replay.measures import Measure
+
+MEASURE = Measure(
+    title="Never placed",
+    meaning="containers that no node had room for",
+    unit="containers",
+    better="low",
+    because="a container that is never placed does no work",
+    order=100,
+    short="pending",
+    of_run=lambda run: int((run.node < 0).sum()),
+)

@@ -1,0 +1,16 @@
+"""Spread over the nodes, its mean over the steps."""
+
+from tracekit.metrics.spread import spread
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Spread of {resource} use",
+    meaning="distance between the most and the least used node, mean over time",
+    unit="0..1",
+    better="low",
+    because="load that is spread leaves every node the same room for a peak",
+    order=30,
+    per_resource=True,
+    step=Step(column="spread_fraction", at=lambda sampled: spread(sampled.fractions)),
+    bound="any",
+)

@@ -1,0 +1,20 @@
+"""Utilization difference G, its mean over nodes and steps."""
+
+from tracekit.metrics.utilization_difference import utilization_difference
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Utilization difference G",
+    meaning="distance between CPU and memory use of a node, mean over nodes and time",
+    unit="0..1",
+    better="low",
+    because="where one resource runs ahead, what is left of the other cannot be used",
+    order=50,
+    step=Step(
+        column="utilization_difference_fraction",
+        at=lambda sampled: utilization_difference(
+            sampled.fractions[..., 0], sampled.fractions[..., 1]
+        ),
+    ),
+    bound="any",
+)
