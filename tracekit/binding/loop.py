@@ -20,7 +20,7 @@ from tracekit.binding.model import InterferenceModel
 from tracekit.binding.seating import request_vcpus
 from tracekit.binding.truth import Truth
 from tracekit.replay.engine.steps import measure
-from tracekit.replay.measures import Sampled, Stretch
+from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.room import Room

@@ -16,8 +16,8 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.sampling import PlainSampler, Sampler
 from tracekit.replay.engine.steps import measure
 from tracekit.replay.fast.sampling import CompiledSampler
-from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.view.usage import History
 from tracekit.replay.workload.workload import Workload
 

@@ -11,8 +11,8 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.replay.engine.steps import measure
-from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.runs.bounds import bound_steps, gaps
+from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 BOUNDED = (

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.measures import Positions, Sampled, Stretch
+from tracekit.replay.view.sampled import Positions, Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.

@@ -9,7 +9,8 @@ from typing import Any
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.replay.measures import RESOURCES, Sampled, each_resource, measure_files
+from tracekit.replay.measures import RESOURCES, each_resource, measure_files
+from tracekit.replay.view.sampled import Sampled
 
 _COUNTED: dict[str, type[pl.DataType]] = {
     "time_ms": pl.Int64,

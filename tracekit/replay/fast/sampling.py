@@ -18,8 +18,8 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int
 from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.measures import Sampled, Stretch
 from tracekit.replay.measures.qos_share import served_share
+from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 ShortArray = Int32Array

@@ -5,7 +5,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.replay.measures import Measure, Sampled, Step
+from tracekit.replay.measures import Measure, Step
+from tracekit.replay.view.sampled import Sampled
 
 
 def served_share(served: NDArray[np.int64], placed: NDArray[np.int64]) -> NDArray[Any]:
