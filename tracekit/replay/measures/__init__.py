@@ -15,14 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tracekit import registry
+from tracekit.arrays import IntArray
 from tracekit.replay.view.sampled import Sampled
 from tracekit.replay.workload.workload import Workload
-
-IntArray = NDArray[np.int64]
 
 #: Resources whose use is known, in the order of arrays, and what they are called in a sentence.
 RESOURCES = {"cpu": "CPU", "memory": "memory"}

@@ -1,15 +1,13 @@
 """The share of containers that are served, its mean over the steps."""
 
-from typing import Any
-
 import numpy as np
-from numpy.typing import NDArray
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.measures import Measure, Step
 from tracekit.replay.view.sampled import Sampled
 
 
-def served_share(served: NDArray[np.int64], placed: NDArray[np.int64]) -> NDArray[Any]:
+def served_share(served: IntArray, placed: IntArray) -> FloatArray:
     """Containers served over those that run, NaN where none runs; shape (steps,) each.
 
     What the sources call QoS is met by a container that gets what it needs (002, section 3); on a
@@ -19,7 +17,7 @@ def served_share(served: NDArray[np.int64], placed: NDArray[np.int64]) -> NDArra
     return np.asarray(np.divide(served, placed, out=nobody, where=placed > 0))
 
 
-def _at(sampled: Sampled) -> NDArray[Any]:
+def _at(sampled: Sampled) -> FloatArray:
     counts = sampled.containers
     return served_share((counts * ~sampled.overloaded).sum(axis=-1), counts.sum(axis=-1))
 

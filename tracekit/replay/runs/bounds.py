@@ -25,7 +25,6 @@ from tracekit.replay.measures import RESOURCES, all_measures, part_column
 from tracekit.replay.runs.node_bound import linear_bound, volume_bounds
 from tracekit.replay.workload.workload import Workload
 
-
 # Bounds are floats: what proves nothing through rounding is given away.
 _ROUNDING = 1e-9
 

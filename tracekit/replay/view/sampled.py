@@ -10,10 +10,9 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.workload import Workload
 
-FloatArray = NDArray[np.float64]
-IntArray = NDArray[np.int64]
 Positions = NDArray[np.integer[Any]]
 
 
@@ -62,7 +61,7 @@ class Sampled:
         return self.load.capacity[:, :2].astype(np.float64)
 
     @cached_property
-    def overloaded(self) -> NDArray[np.bool_]:
+    def overloaded(self) -> BoolArray:
         """Nodes that need more of some resource than they have, shape (steps, nodes)."""
         return np.asarray((self.fractions > 1.0).any(axis=-1))
 
