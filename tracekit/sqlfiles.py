@@ -83,6 +83,12 @@ def _name(path: Path) -> str:
     return f"{path.parent.name}/{path.stem}"
 
 
+def default_of(query: str, param: str) -> float:
+    """The default of a query's parameter that is a number, where others need the same."""
+    params = get_query(query).params
+    return float(next(one.default or "nan" for one in params if one.name == param))
+
+
 def get_query(name: str) -> SqlFile:
     """The query of that name, or the SQL file at that path; raises TracekitError if neither is."""
     queries = all_queries()

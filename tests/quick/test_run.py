@@ -43,8 +43,8 @@ def taken(monkeypatch: pytest.MonkeyPatch) -> list[str]:
         ("calls/service_edges", {}, {"calls/service_edges"}),
         ("calls/hot_services", {}, {"calls/service_edges"}),
         ("usage/zone_summary", {}, {"usage/node_profile"}),
-        ("services/placement", {}, {"usage/node_profile", "usage/container_profile"}),
-        ("usage/node_blocks", {}, {"usage/node_blocks"}),
+        ("services/placement", {}, {"usage/node_profile"}),
+        ("usage/node_blocks", {}, set()),
         ("calls/rpc_types", {}, set()),
     ],
 )

@@ -12,6 +12,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import Binding
+from tracekit.sizes import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.vcpu.pressure import Aggregation, Bound, pressure
 from tracekit.vcpu.profile import service_profile
 
@@ -27,9 +28,6 @@ SCHEMA = {
     "cpu_ss": pl.Float64,
     "load": pl.Float64,
 }
-
-#: Of a container and a node in CTM21 (the patent's hosts; the study of the trace: at most 4 cores).
-CONTAINER_VCPUS, NODE_VCPUS = 4.0, 104.0
 
 
 def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) -> pl.DataFrame:
@@ -123,7 +121,7 @@ def proxy_rows(
         pl.col("container").alias("instance"),
         pl.col("node").alias("host"),
         node.alias("socket"),
-        pl.lit(CONTAINER_VCPUS).alias("vcpus"),
+        pl.lit(CONTAINER_CPU_CORES).alias("vcpus"),
         pl.col("window_start_ms").alias("window_ms"),
         pl.col("cpu_mean").alias("cpu"),
         pl.lit(None, dtype=pl.Float64).alias("cpu_sc"),
@@ -133,10 +131,10 @@ def proxy_rows(
 
 
 def _pressed(agg: Aggregation) -> pl.Expr:
-    busy = pl.col("neighbour_cpu_sum") * CONTAINER_VCPUS
+    busy = pl.col("neighbour_cpu_sum") * CONTAINER_CPU_CORES
     return {
         "mean": pl.col("neighbour_cpu_mean"),
-        "occupancy": busy / (NODE_VCPUS - CONTAINER_VCPUS),
+        "occupancy": busy / (NODE_CPU_CORES - CONTAINER_CPU_CORES),
         "sum": busy,
     }[agg]
 

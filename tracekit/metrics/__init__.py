@@ -1,4 +1,4 @@
-"""Metrics that SQL alone does not give: one file each, a documented numpy function inside."""
+"""Metrics of arrays: one file each, a documented numpy function inside; what SQL gives agrees."""
 
 from __future__ import annotations
 
@@ -9,6 +9,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit import registry
+
+#: A series whose variance is no more than this is constant: the rest is rounding.
+CONSTANT_VARIANCE = 1e-18
+#: Correlations nearer to 0 than this are zone B, and weak.
+ZONE_LIMIT = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.metrics import Metric
+from tracekit.metrics import CONSTANT_VARIANCE, Metric
 from tracekit.metrics.effective_samples import MIN_BLOCKS
 
 #: Correlations are kept this far from 1, where Fisher's scale has no end.
@@ -69,7 +69,7 @@ def _left_out(
     var_first, var_second, both = (
         _others(total) / left - mean for total, mean in zip(sums, means, strict=True)
     )
-    varies = (var_first > 1e-18) & (var_second > 1e-18)
+    varies = (var_first > CONSTANT_VARIANCE) & (var_second > CONSTANT_VARIANCE)
     root = np.sqrt(np.where(varies, var_first * var_second, 1.0))
     r = np.where(varies, both / root, np.nan)
     return np.asarray(np.arctanh(np.clip(r, -1 + _EDGE, 1 - _EDGE)))

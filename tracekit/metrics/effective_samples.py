@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics import Metric
+from tracekit.metrics import CONSTANT_VARIANCE, Metric
 
 #: Fewer blocks than this say nothing about how block means vary.
 MIN_BLOCKS = 4
@@ -44,7 +44,7 @@ def effective_samples(
     freedom = np.maximum(blocks - 1, 1)
     # the variance of a weighted mean of blocks that are independent of each other
     of_mean = (share**2 * off**2).sum(axis=-1) * blocks / freedom
-    usable = np.asarray((blocks >= MIN_BLOCKS) & (variance > 1e-18) & (of_mean > 0))
+    usable = np.asarray((blocks >= MIN_BLOCKS) & (variance > CONSTANT_VARIANCE) & (of_mean > 0))
     found = np.divide(variance, of_mean, out=np.full(usable.shape, np.nan), where=usable)
     return np.asarray(np.clip(found, 1.0, np.maximum(whole[..., 0], 1.0)))
 

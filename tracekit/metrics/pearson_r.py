@@ -6,10 +6,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics import Metric
-
-#: Below this much variation per sample a series counts as constant.
-CONSTANT_VARIANCE = 1e-18
+from tracekit.metrics import CONSTANT_VARIANCE, Metric
 
 
 def pearson_r(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) -> FloatArray:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tracekit.metrics import Metric
+from tracekit.metrics import ZONE_LIMIT, Metric
 
 
 def strength(r: ArrayLike) -> NDArray[np.str_]:
@@ -23,7 +23,7 @@ def strength(r: ArrayLike) -> NDArray[np.str_]:
     """
     values = np.asarray(r, dtype=np.float64)
     size = np.abs(values)
-    cases = [np.isnan(values), size > 0.8, size > 0.5, size >= 0.3]
+    cases = [np.isnan(values), size > 0.8, size > 0.5, size >= ZONE_LIMIT]
     return np.select(cases, ["undefined", "strong", "moderate", "low"], "weak_or_none")
 
 

@@ -5,10 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tracekit.metrics import Metric
-
-LOW_R = -0.3
-HIGH_R = 0.3
+from tracekit.metrics import ZONE_LIMIT, Metric
 
 
 def zone(r: ArrayLike) -> NDArray[np.str_]:
@@ -24,7 +21,7 @@ def zone(r: ArrayLike) -> NDArray[np.str_]:
     array of str, shape (...)
     """
     values = np.asarray(r, dtype=np.float64)
-    cases = [np.isnan(values), values < LOW_R, values < HIGH_R]
+    cases = [np.isnan(values), values < -ZONE_LIMIT, values < ZONE_LIMIT]
     return np.select(cases, ["U", "A", "B"], "C")
 
 

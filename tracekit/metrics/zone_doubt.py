@@ -7,8 +7,7 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics import Metric
-from tracekit.metrics.zone import HIGH_R, LOW_R
+from tracekit.metrics import ZONE_LIMIT, Metric
 
 
 def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:
@@ -35,10 +34,12 @@ def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray
     spread = np.maximum(np.asarray(error, dtype=np.float64), 1e-12)
     degrees = np.maximum(np.asarray(freedom, dtype=np.float64), 1)
     below_low, below_high = (
-        stdtr(degrees, (np.arctanh(edge) - z) / spread) for edge in (LOW_R, HIGH_R)
+        stdtr(degrees, (np.arctanh(edge) - z) / spread) for edge in (-ZONE_LIMIT, ZONE_LIMIT)
     )
     inside = np.select(
-        [value < LOW_R, value < HIGH_R], [below_low, below_high - below_low], 1 - below_high
+        [value < -ZONE_LIMIT, value < ZONE_LIMIT],
+        [below_low, below_high - below_low],
+        1 - below_high,
     )
     doubt = np.clip(1 - inside, 0.0, 1.0)
     return np.asarray(np.where(np.isnan(value) | np.isnan(spread), np.nan, doubt))

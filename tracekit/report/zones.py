@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from tracekit.sqlfiles import get_query
+from tracekit.sqlfiles import default_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,17 +19,12 @@ class Zone:
 
 def limit() -> float:
     """The correlation that separates the zones, as the query has it."""
-    return float(_default("zone_limit"))
+    return default_of("usage/node_profile", "zone_limit")
 
 
 def min_samples() -> int:
     """How many samples a node needs to get a zone, as the query has it."""
-    return int(_default("min_samples"))
-
-
-def _default(name: str) -> str:
-    params = get_query("usage/node_profile").params
-    return next(param.default or "" for param in params if param.name == name)
+    return int(default_of("usage/node_profile", "min_samples"))
 
 
 def all_zones() -> dict[str, Zone]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from tracekit.metrics import CONSTANT_VARIANCE
 from tracekit.metrics.strength import strength
 from tracekit.metrics.zone import zone
 from tracekit.quick.forms import Quick, Sorted
 from tracekit.quick.forms._named import by_node
+from tracekit.sqlfiles import default_of
 
-_MIN_SAMPLES = 10
-#: A series whose variance is rounding noise is constant.
-_CONSTANT = 1e-18
+_QUERY = "usage/node_profile"
 _CPU, _MEMORY = pl.col("cpu_fraction"), pl.col("memory_fraction")
 
 
@@ -54,8 +54,8 @@ def _moments(values: pl.Expr, name: str) -> list[pl.Expr]:
 
 def _correlated(moments: pl.DataFrame) -> pl.DataFrame:
     cpu, memory = pl.col("cpu_std"), pl.col("memory_std")
-    long = pl.col("samples") >= _MIN_SAMPLES
-    varies = (cpu**2 > _CONSTANT) & (memory**2 > _CONSTANT)
+    long = pl.col("samples") >= default_of(_QUERY, "min_samples")
+    varies = (cpu**2 > CONSTANT_VARIANCE) & (memory**2 > CONSTANT_VARIANCE)
     r = (pl.col("cov") / (cpu * memory)).clip(-1, 1)
     found = moments.with_columns(pl.when(long & varies).then(r).alias("pearson_r"))
     values = found["pearson_r"].fill_null(np.nan).to_numpy()
@@ -65,4 +65,4 @@ def _correlated(moments: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-QUICK = Quick(query="usage/node_profile", table="node_usage", function=node_profile)
+QUICK = Quick(query=_QUERY, table="node_usage", function=node_profile)

@@ -14,8 +14,13 @@ from typing import Annotated, Literal
 from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
-
-GIB = 2**30
+from tracekit.sizes import (
+    CONTAINER_CPU_CORES,
+    CONTAINER_MEMORY_BYTES,
+    NODE_CPU_CORES,
+    NODE_MEMORY_BYTES,
+)
+from tracekit.units import BYTES_PER_GIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,14 +29,14 @@ class Assumptions:
 
     node_cpu_cores: Annotated[
         float, About("CPU of a node: two sockets of 52 vCPU.", minimum=1e-3)
-    ] = 104.0
-    node_memory_bytes: Annotated[int, About("Memory of a node.", minimum=1)] = 384 * GIB
+    ] = NODE_CPU_CORES
+    node_memory_bytes: Annotated[int, About("Memory of a node.", minimum=1)] = NODE_MEMORY_BYTES
     request_cpu_cores: Annotated[
         float, About("CPU request of a container; its usage fraction is of this.", minimum=1e-3)
-    ] = 4.0
+    ] = CONTAINER_CPU_CORES
     request_memory_bytes: Annotated[
         int, About("Memory request of a container; its usage fraction is of this.", minimum=1)
-    ] = 4 * GIB
+    ] = CONTAINER_MEMORY_BYTES
     limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = 1.5
     background: Annotated[
         Literal["keep", "none"],
@@ -64,11 +69,11 @@ class Assumptions:
         int, About("Network of a node, kbit/s, where it is modelled.", minimum=1)
     ] = 10_000_000
     node_disk_bytes: Annotated[int, About("Disk of a node, where it is modelled.", minimum=1)] = (
-        3600 * GIB
+        3600 * BYTES_PER_GIB
     )
     request_disk_bytes: Annotated[
         int, About("Disk request of a container, where it is modelled.", minimum=0)
-    ] = 20 * GIB
+    ] = 20 * BYTES_PER_GIB
     kbit_per_call: Annotated[
         float, About("Network of a call, both ways, where it is modelled.", minimum=0)
     ] = 80.0

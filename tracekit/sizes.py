@@ -1,0 +1,10 @@
+"""Sizes that the trace of 2021 does not state: as its sources give them, or read here."""
+
+from __future__ import annotations
+
+from tracekit.units import BYTES_PER_GIB
+
+#: A node: two sockets of 52 vCPU (the hosts of the patent); its memory is read here.
+NODE_CPU_CORES, NODE_MEMORY_BYTES = 104.0, 384 * BYTES_PER_GIB
+#: A container: at most 4 cores (the study of the trace); its memory is read here.
+CONTAINER_CPU_CORES, CONTAINER_MEMORY_BYTES = 4.0, 4 * BYTES_PER_GIB
