@@ -12,7 +12,7 @@ import pytest
 
 import tracekit
 from tracekit.cli import run as command_line
-from tracekit.verbs.run import RunSummary
+from tracekit.verbs._whole import RunSummary
 
 #: A few, so that the tests are quick; the command below takes all.
 POLICIES = ("first_fit", "least_allocated", "target_load_packing")

@@ -1,7 +1,8 @@
 """The command line: one file per subcommand; ``main`` is the only error boundary.
 
-A subcommand is a function named ``command``. Its docstring is its help and holds an example; its
-body is a library call and the printing of what came back.
+A subcommand is the verb of its name: what it asks for stands in the verb's signature. Its file
+here holds a function ``command``, whose docstring is the help, with an example, and whose body
+prints what comes back.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ from typing import Annotated
 
 import typer
 
-from tracekit import registry, verbs
+from tracekit import registry
 from tracekit._version import VERSION
+from tracekit.cli._asked import subcommand
 from tracekit.cli._edge import answered
 from tracekit.cli._leaving import Leaving
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
 from tracekit.cli._streams import ReaderGoneError, open_standard_files
 from tracekit.errors import TracekitError
-from tracekit.loading import nothing_collected
 
 _THIS = sys.modules[__name__]
 
@@ -46,11 +47,13 @@ def build_app(only: str | None = None) -> typer.Typer:
         if only not in {None, module_name(name)}:
             continue
         module = importlib.import_module(f"{__name__}.{name}")
-        command = _interruptible(module.command)
+        command = _interruptible(subcommand(module.command, name.rstrip("_")))
         app.command(name=module_name(name), short_help=_in_short(command))(command)
     return app
 
 
+#: New objects after which garbage is looked for; Python's own 700 is for small programs.
+_COLLECTED_EVERY = 50_000
 #: What stands beside a name in the list of commands, on a terminal of 80 columns.
 _SHORT = 56
 
@@ -76,7 +79,6 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def wrapped(*args: object, **options: object) -> None:
         try:
-            _load(module_name(command.__module__.rpartition(".")[2]))
             command(*args, **options)
         except BrokenPipeError:
             raise ReaderGoneError from None
@@ -84,20 +86,8 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
             raise SystemExit(end.exit_code) from None
         except KeyboardInterrupt:
             raise InterruptedByUserError from None
-        finally:
-            # libraries complain when what they made is still there at the end of the process
-            gc.unfreeze()
 
     return wrapped
-
-
-def _load(subcommand: str) -> None:
-    """Import the verb that a subcommand calls, and what that needs."""
-    name = subcommand.replace("-", "_")
-    if name in registry.module_names(verbs):
-        with nothing_collected():
-            importlib.import_module(f"{verbs.__name__}.{name}")
-            gc.freeze()
 
 
 class InterruptedByUserError(TracekitError):
@@ -153,6 +143,8 @@ def main() -> None:
     """Run the command line; turn every expected problem into one line and an exit code."""
     leaving = Leaving()
     open_standard_files()
+    # loading libraries makes no garbage, yet Python looks for it: a quarter of the time it takes
+    gc.set_threshold(_COLLECTED_EVERY)
     with ended_by_signals() as ending:
         code = run(sys.argv[1:])
         leaving.with_code(code if ending.exit_code is None else ending.exit_code)

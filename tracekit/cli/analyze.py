@@ -3,22 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tracekit.cli._options import EngineOption, JsonOption, SeedOption, StoreArgument
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 
 JSON_ROWS = 1000
 
 
 def command(
-    store: StoreArgument,
-    out: Annotated[Path | None, typer.Option(help="Write every result there, as Parquet.")] = None,
-    seed: SeedOption = 0,
-    engine: EngineOption = None,
-    json: JsonOption = False,
+    asked: Asked, store: Path, out: Path | None, seed: int, json: JsonOption = False
 ) -> None:
     """Run all analytics of a store: zones, cohorts, causes, demand and sizes, with intervals.
 
@@ -27,11 +20,9 @@ def command(
 
     Example: tracekit analyze mystore --out analysis
     """
-    import tracekit
     from tracekit.analysis.summary import summary, verdicts
 
-    with progress() as shown:
-        analysis = tracekit.analyze(store, out, seed=seed, engine=engine, progress=shown)
+    analysis = asked()
     if json:
         small = {n: f.to_dicts() for n, f in analysis.frames.items() if f.height <= JSON_ROWS}
         missing = {name: list(tables) for name, tables in analysis.missing.items()}

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tracekit.cli._options import JsonOption, SeedOption
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 
 if TYPE_CHECKING:
     import polars as pl
@@ -16,43 +14,7 @@ if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
 
 
-def command(
-    store: Annotated[
-        Path | None, typer.Argument(metavar="STORE", help="The store whose trace is replayed.")
-    ] = None,
-    fit: Annotated[Path, typer.Option(help="What tracekit fit --out wrote.")] = ...,  # type: ignore[assignment]
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="NAME|POLICY+BIND",
-            help="interference, lowest_free, least_allocated, random_free, or any placement"
-            " policy +lowest_free, +random_free, +least_interference; may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write all there, as Parquet.")] = None,
-    truth: Annotated[
-        Path | None, typer.Option(help="Measure by a made-up trace's truth/binding.parquet.")
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(metavar="NAME[:PATH]|PATH", help="Replay this instead of a store."),
-    ] = None,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set an assumption; may be repeated."),
-    ] = None,
-    topology: Annotated[
-        Path | None, typer.Option(help="How nodes are built; as for tracekit fit.")
-    ] = None,
-    sockets: Annotated[int, typer.Option(min=1, help="Sockets of a host.")] = 2,
-    threads: Annotated[int, typer.Option(min=1, help="vCPUs of a core.")] = 2,
-    fixed_use: Annotated[
-        bool, typer.Option("--fixed-use", help="Use does not rise with interference.")
-    ] = False,
-    repeats: Annotated[int, typer.Option("--repeat", min=1, help="Orders of arrival.")] = 1,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     """Choose host, socket and vCPUs for every container, and say what neighbours cost.
 
     The first policy is compared with each of the others, with intervals
@@ -60,27 +22,9 @@ def command(
 
     Example: tracekit bind mystore --fit fit --repeat 10 --out bound
     """
-    import tracekit
     from tracekit.binding.folder import document
-    from tracekit.binding.run import USUAL
 
-    with progress() as shown:
-        run = tracekit.bind(
-            store,
-            policy or USUAL,
-            fit=fit,
-            out=out,
-            workload=workload,
-            truth=truth,
-            assume=assume or [],
-            topology=topology,
-            sockets=sockets,
-            threads_per_core=threads,
-            respond=not fixed_use,
-            seed=seed,
-            repeats=repeats,
-            progress=shown,
-        )
+    run = asked()
     if json:
         print_json(document(run))
         return

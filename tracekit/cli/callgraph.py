@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracekit.cli._options import EngineOption, JsonOption, StoreArgument
+from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
 
 if TYPE_CHECKING:
@@ -18,21 +18,13 @@ _ID_SHOWN = 12
 
 
 def command(
-    store: StoreArgument,
-    mode: Annotated[
-        str, typer.Option(help="naive takes rpc ids by their word, repair mends.")
-    ] = "repair",
-    out: Annotated[Path | None, typer.Option(help="Write calls, traces, ledger there.")] = None,
-    drop: Annotated[
-        bool,
-        typer.Option("--no-move", help="Leave out every call that contradicts its parent."),
-    ] = False,
+    asked: Asked,
+    store: Path,
+    out: Path | None,
     export: Annotated[
         Path | None, typer.Option(help="Write the sizing study's simulation set there instead.")
     ] = None,
     chains: Annotated[int, typer.Option(help="Call chains to export.", min=1)] = 330,
-    jobs: Annotated[int | None, typer.Option(help="Processes; one per core.", min=1)] = None,
-    engine: EngineOption = None,
     json: JsonOption = False,
 ) -> None:
     """Rebuild the call graph of every trace, from rpc ids and twice-recorded calls.
@@ -41,15 +33,10 @@ def command(
 
     Example: tracekit callgraph mystore --out graphs
     """
-    import tracekit
-
     if export is not None:
         _export(store, export, chains, as_json=json)
         return
-    with progress() as shown:
-        result = tracekit.callgraph(
-            store, out, mode=mode, move=not drop, jobs=jobs, engine=engine, progress=shown
-        )
+    result = asked()
     if json:
         print_json(_document(store, result))
     else:

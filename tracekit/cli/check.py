@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from tracekit.cli._options import JsonOption, StoreArgument
+from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_table
 
 
 def command(
-    store: StoreArgument,
+    asked: Asked,
+    store: Path,
+    verify: bool,
     strict: Annotated[
         bool, typer.Option("--strict", help="Exit with 1 when there is any defect.")
-    ] = False,
-    verify: Annotated[
-        bool, typer.Option("--verify", help="Read every stored file; exit with 1 if one changed.")
     ] = False,
     json: JsonOption = False,
 ) -> None:
@@ -27,13 +27,12 @@ def command(
 
     Example: tracekit check mystore --strict
     """
-    import tracekit
     from tracekit.errors import CheckFailedError
 
+    document = asked()
     if verify:
-        _verify(store, tracekit.check(store, verify=True), json=json)
+        _verify(store, document, json=json)
         return
-    document = tracekit.check(store)
     ledger = document["ledger"]
     if json:
         print_json({"schema": "tracekit/check/1", **document})

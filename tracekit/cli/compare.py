@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tracekit.cli._options import JsonOption
+from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 
 if TYPE_CHECKING:
@@ -15,18 +14,7 @@ if TYPE_CHECKING:
 
 
 def command(
-    base: Annotated[Path, typer.Argument(metavar="BASE", help="The run to compare with.")],
-    new: Annotated[Path, typer.Argument(metavar="NEW", help="The run in question.")],
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="'MEASURE > 1.05 * base'",
-            help="Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
-        ),
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="Write a study folder there, for the report.")
-    ] = None,
+    asked: Asked,
     all_measures: Annotated[bool, typer.Option("--all", help="Show what is the same too.")] = False,
     json: JsonOption = False,
 ) -> None:
@@ -37,10 +25,9 @@ def command(
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
-    import tracekit
     from tracekit.errors import CheckFailedError
 
-    found = tracekit.compare(base, new, fail_if=fail_if or (), out=out)
+    found = asked()
     thresholds = found.frames["thresholds"]
     failed = thresholds.filter("failed")
     if json:

@@ -3,50 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
-from tracekit.cli._options import EngineOption, JsonOption, SeedOption, StoreArgument
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 
 if TYPE_CHECKING:
     from tracekit.fit.run import Fit
 
 
-def command(
-    store: StoreArgument,
-    binding: Annotated[
-        Path | None,
-        typer.Option(help="Rows of instance_id, node_ip, cpu_list, cpu_util (CSV, Parquet)."),
-    ] = None,
-    topology: Annotated[
-        Path | None,
-        typer.Option(help="Rows of node_ip, cpu_num_total, socket_num; or 'lscpu -p' output."),
-    ] = None,
-    agg: Annotated[
-        Literal["mean", "occupancy", "sum"], typer.Option(help="How neighbours add up.")
-    ] = "mean",
-    nonneg: Annotated[bool, typer.Option("--nonneg", help="No negative coefficient.")] = False,
-    loss: Annotated[
-        Literal["squared", "huber"], typer.Option(help="huber: outliers pull less.")
-    ] = "squared",
-    ridge: Annotated[float, typer.Option(help="Penalty on coefficients, in rows.", min=0)] = 0.0,
-    load: Annotated[bool, typer.Option("--load", help="Call rate as a further regressor.")] = False,
-    resolved: Annotated[
-        bool, typer.Option("--resolved", help="A row per time instead of averages.")
-    ] = False,
-    compare: Annotated[
-        str | None,
-        typer.Option(
-            metavar="all|NAME,...", help="Models to compare; or a file PATH.py of your own."
-        ),
-    ] = None,
-    out: Annotated[Path | None, typer.Option(help="Write all there, as Parquet.")] = None,
-    seed: SeedOption = 0,
-    engine: EngineOption = None,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, store: Path, out: Path | None, json: JsonOption = False) -> None:
     """Fit what neighbours cost: cpu = b0 + k1*cpu_sc + k2*cpu_ss, service by service.
 
     cpu_sc is the CPU of those on the same cores, cpu_ss that of the others
@@ -55,26 +21,9 @@ def command(
 
     Example: tracekit fit mystore --binding binding.csv --topology hosts.csv
     """
-    import tracekit
     from tracekit.fit.folder import document
 
-    with progress() as shown:
-        found = tracekit.fit(
-            store,
-            out,
-            binding=binding,
-            topology=topology,
-            agg=agg,
-            nonneg=nonneg,
-            loss=loss,
-            ridge=ridge,
-            load=load,
-            resolved=resolved,
-            compare=compare,
-            seed=seed,
-            engine=engine,
-            progress=shown,
-        )
+    found = asked()
     if json:
         services = found.fitted.services.to_dicts()
         print_json({**document(found), "store": str(store), "services": services})

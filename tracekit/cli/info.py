@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from tracekit.cli._options import JsonOption, StoreArgument
+from pathlib import Path
+
+from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_table
 
 
-def command(store: StoreArgument, json: JsonOption = False) -> None:
+def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     """Say what is in a store: tables, rows, times, steps, entities, sources.
 
     Example: tracekit info mystore --json
     """
-    import tracekit
     from tracekit.units import duration
 
-    document = tracekit.info(store)
+    document = asked()
     if json:
         print_json({"schema": "tracekit/info/1", **document})
         return

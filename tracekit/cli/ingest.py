@@ -3,44 +3,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from tracekit.cli._options import EngineOption, JsonOption, size_bytes
-from tracekit.cli._output import print_json, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_table
 from tracekit.cli._streams import visible
-from tracekit.files.places import place
 
 
-def command(
-    source: Annotated[
-        Path,
-        typer.Argument(
-            parser=place, metavar="SRC", help="A trace file or folder; an s3:// URL of one."
-        ),
-    ],
-    store: Annotated[
-        Path,
-        typer.Argument(
-            parser=place,
-            metavar="STORE",
-            help="The store's folder or s3:// URL; made if it is not there.",
-        ),
-    ],
-    release: Annotated[str, typer.Option(help="The trace release: auto, ctm21, ...")] = "auto",
-    jobs: Annotated[
-        int | None,
-        typer.Option(help="Files to work at at once; one per core if not given.", min=1),
-    ] = None,
-    memory_limit: Annotated[str, typer.Option(help="Memory for everything together.")] = "1GiB",
-    max_rejects: Annotated[
-        float | None,
-        typer.Option(help="Refuse a file with a larger share of broken rows, e.g. 0.01."),
-    ] = None,
-    engine: EngineOption = None,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     """Take trace files into a store; run again to add files or to resume.
 
     Archives, CSV and Parquet are told apart by content. Broken rows go to the
@@ -48,19 +17,7 @@ def command(
 
     Example: tracekit ingest traces/ mystore --max-rejects 0.01
     """
-    import tracekit
-
-    with progress() as shown:
-        summary = tracekit.ingest(
-            source,
-            store,
-            release=release,
-            jobs=jobs,
-            memory_limit_bytes=size_bytes(memory_limit),
-            max_rejects_fraction=max_rejects,
-            engine=engine,
-            progress=shown,
-        )
+    summary = asked()
     if json:
         print_json({"schema": "tracekit/ingest/1", **_document(summary)})
         return

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tracekit.cli._options import JsonOption
+from tracekit.cli._asked import JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_table
 
 

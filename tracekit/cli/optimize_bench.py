@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tracekit.cli._options import JsonOption, SeedOption
-from tracekit.cli._output import print_json, print_paragraph, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_paragraph, print_table
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -16,41 +14,12 @@ if TYPE_CHECKING:
 _SHOWN = "{:.3g}"
 
 
-def command(
-    out: Annotated[Path | None, typer.Option(help="Write a study folder there.")] = None,
-    search: Annotated[
-        list[str] | None, typer.Option(help="A search; repeatable. Without it, all.")
-    ] = None,
-    function: Annotated[
-        list[str] | None, typer.Option(help="A test function; repeatable. Without it, all.")
-    ] = None,
-    runs: Annotated[int, typer.Option(help="Independent runs of each.", min=1)] = 10,
-    dimensions: Annotated[int, typer.Option(help="Dimensions.", min=1)] = 30,
-    population: Annotated[int, typer.Option(help="Candidates of each search.")] = 30,
-    iterations: Annotated[int, typer.Option(help="Iterations of each run.", min=1)] = 200,
-    jobs: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 1,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     """Compare population searches on test functions, also shifted and rotated.
 
     Example: tracekit optimize-bench --out searches
     """
-    import tracekit
-    from tracekit.replay.optimize.function_study import FunctionStudy
-
-    study = FunctionStudy(
-        dimensions=dimensions, runs=runs, population=population, iterations=iterations, seed=seed
-    )
-    with progress() as shown:
-        found = tracekit.optimize_bench(
-            out,
-            study=study,
-            searches=search or (),
-            functions=function or (),
-            jobs=jobs,
-            progress=shown,
-        )
+    found = asked()
     if json:
         print_json(
             {

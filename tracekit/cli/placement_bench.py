@@ -3,36 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING
 
-import typer
-
-from tracekit.cli._options import JsonOption, SeedOption
-from tracekit.cli._output import print_json, print_paragraph, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_paragraph, print_table
 
 if TYPE_CHECKING:
     from tracekit.study import Study
 
 
-def command(
-    out: Annotated[Path | None, typer.Option(help="Write a study folder there.")] = None,
-    policy: Annotated[
-        list[str] | None, typer.Option(help="A policy; repeatable. Without it, all.")
-    ] = None,
-    sets: Annotated[int, typer.Option(help="Data sets drawn.", min=1)] = 20,
-    containers: Annotated[int, typer.Option(help="Containers of each.", min=1)] = 1800,
-    target: Annotated[
-        float, typer.Option(help="Requests over capacity, expected.", min=0.01, max=1)
-    ] = 0.75,
-    batches: Annotated[int, typer.Option(help="Batches solved to the optimum.", min=1)] = 12,
-    jobs: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 1,
-    room: Annotated[
-        Literal["scored", "all"],
-        typer.Option(help="Room must be found in what a policy scores by, or in all resources."),
-    ] = "scored",
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
     """Place 1,800 containers on 31 nodes by every policy, many times over.
 
     Beside it: how close searches, greedy and local search come to the best
@@ -40,21 +20,7 @@ def command(
 
     Example: tracekit placement-bench --out placements
     """
-    import tracekit
-    from tracekit.replay.studies.placement_study import PlacementStudy
-    from tracekit.replay.studies.solver_study import SolverStudy
-
-    with progress() as shown:
-        found = tracekit.placement_bench(
-            out,
-            study=PlacementStudy(
-                sets=sets, containers=containers, target_alloc_fraction=target, room=room, seed=seed
-            ),
-            solvers=SolverStudy(batches=batches, seed=seed),
-            policies=policy or (),
-            jobs=jobs,
-            progress=shown,
-        )
+    found = asked()
     if json:
         names = ("summary", "claims", "ranges", "use", "quality")
         print_json(

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from pathlib import Path
 
-from tracekit.cli._options import EngineOption, JsonOption, StoreArgument
+from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
 
 
-def command(store: StoreArgument, engine: EngineOption = None, json: JsonOption = False) -> None:
+def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     """Say how much there is, how fast one pass over it goes, and whether one machine does.
 
     Example: tracekit plan mystore --engine spark://127.0.0.1:7077
     """
-    import tracekit
-
-    plan = tracekit.plan(store, engine=engine)
+    plan = asked()
     if json:
         print_json({"schema": "tracekit/plan/1", "store": str(store), **dataclasses.asdict(plan)})
         return

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from tracekit.cli._options import EngineOption, StoreArgument, key_values
+from tracekit.cli._asked import Asked
 from tracekit.cli._output import print_frame, write_frame
 
 
@@ -22,12 +22,8 @@ class Format(StrEnum):
 
 
 def command(
-    store: StoreArgument,
-    name: Annotated[str, typer.Argument(help="A query, e.g. usage/zone_summary, or a .sql file.")],
-    param: Annotated[
-        list[str] | None, typer.Option("--param", "-p", help="A parameter, as name=value.")
-    ] = None,
-    engine: EngineOption = None,
+    asked: Asked,
+    name: str,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead.")] = None,
 ) -> None:
@@ -37,9 +33,7 @@ def command(
 
     Example: tracekit query mystore usage/node_profile -p min_samples=20
     """
-    import tracekit
-
-    frame = tracekit.query(store, name, key_values(param, option="-p"), engine=engine)
+    frame = asked()
     if out is not None:
         write_frame(frame, out, output_format.value)
         print(f"{frame.height:,} rows written to {out}")

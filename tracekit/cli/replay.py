@@ -4,65 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from tracekit.cli._options import EngineOption
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.units import percent
 
 if TYPE_CHECKING:
     from tracekit.replay.measures import Measure
 
 
-def command(
-    store: Annotated[
-        Path | None, typer.Argument(metavar="STORE", help="The store whose trace is replayed.")
-    ] = None,
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="all|common|NAME[param=value,...]",
-            help="A policy, or POLICY+REBALANCER; may be repeated.",
-        ),
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder to write.")] = ...,  # type: ignore[assignment]
-    seed: Annotated[int, typer.Option(min=0, help="Same seed, same bytes.")] = 0,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set an assumption; may be repeated."),
-    ] = None,
-    workload: Annotated[
-        str | None,
-        typer.Option(
-            metavar="NAME[:PATH]|PATH",
-            help="Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
-            " folder in tracekit's own schema.",
-        ),
-    ] = None,
-    rebalance: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME[...]", help="Replay each policy with this behind it too."),
-    ] = None,
-    gangs: Annotated[
-        bool, typer.Option("--gang", help="Admit a service's containers all or none.")
-    ] = False,
-    repeats: Annotated[
-        int,
-        typer.Option("--repeat", "--seeds", min=1, help="Orders of arrival, each its own seed."),
-    ] = 1,
-    repeat_policy: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="common|NAME[...]",
-            help="Only these meet all orders, the others one; may be repeated.",
-        ),
-    ] = None,
-    jobs: Annotated[int, typer.Option(min=1, help="Policies to replay side by side.")] = 1,
-    engine: EngineOption = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON document.")] = False,
-) -> None:
+def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
     Without --policy every policy is replayed with its defaults. With --repeat 20 every policy
@@ -74,27 +26,11 @@ def command(
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    import tracekit
     from tracekit.replay.measures import all_measures
     from tracekit.replay.runs.run_folder import manifest_of
 
-    with progress() as shown:
-        run = tracekit.replay(
-            store,
-            policy or ["all"],
-            out=out,
-            seed=seed,
-            assume=assume or [],
-            workload=workload,
-            rebalance=rebalance or [],
-            gangs=gangs,
-            repeats=repeats,
-            repeat_policies=repeat_policy or [],
-            jobs=jobs,
-            engine=engine,
-            progress=shown,
-        )
-    if as_json:
+    run = asked()
+    if json:
         frames = {} if run.differences is None else {"differences": run.differences.to_dicts()}
         print_json({**manifest_of(run), "summary": run.summary.to_dicts(), **frames})
         return

@@ -2,26 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import Annotated
-
-import typer
-
-from tracekit.cli._options import JsonOption
-from tracekit.cli._output import print_json, print_sentence, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence
 
 
-def command(
-    source: Annotated[
-        Path,
-        typer.Argument(metavar="STORE|RUN|STUDY", help="A store, or a folder of replay or bench."),
-    ],
-    out: Annotated[Path, typer.Option("--out", metavar="FILE.html", help="The file to write.")],
-    study: Annotated[
-        list[Path] | None, typer.Option(help="A study folder to show as well; repeatable.")
-    ] = None,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, json: JsonOption = False) -> None:
     """Write one self-contained HTML file that works offline.
 
     A store gives its quality, zones and utilization; a run folder gives the
@@ -30,11 +15,9 @@ def command(
 
     Example: tracekit report mystore --out report.html
     """
-    import tracekit
     from tracekit.units import size
 
-    with progress() as shown:
-        summary = tracekit.report(source, out, studies=study or (), progress=shown)
+    summary = asked()
     if json:
         print_json(
             {

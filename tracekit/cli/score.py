@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from tracekit.cli._options import SeedOption
+from tracekit.cli._asked import Asked
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.errors import CheckFailedError
 
@@ -21,21 +21,14 @@ _NODES_SHOWN = 10
 
 
 def command(
-    case: Annotated[
-        str,
-        typer.Argument(
-            metavar="CASE.json|STORE|WORKLOAD", help="Recorded cases, or what is to be replayed."
-        ),
-    ],
-    policy: Annotated[
-        str | None,
-        typer.Option(metavar="NAME[param=value,...]", help="Instead of the policy of the file."),
-    ] = None,
+    asked: Asked,
+    case: str,
+    policy: str | None,
     container: Annotated[
         str | None,
         typer.Option(metavar="ID", help="Explain this container's decision in a replay."),
     ] = None,
-    seed: SeedOption = 0,
+    seed: Annotated[int, typer.Option(help="Seed of every random choice.", min=0)] = 0,
     check: Annotated[
         bool, typer.Option("--check", help="Compare with what is expected; 1 when it differs.")
     ] = False,
@@ -48,12 +41,10 @@ def command(
 
     Example: tracekit score case.json --policy 'least_allocated[resources=cpu:1+memory:2]'
     """
-    import tracekit
-
     if container is not None:
         _explain(case, policy, container, seed, as_json=as_json)
         return
-    scored = tracekit.score(case, policy)
+    scored = asked()
     if as_json:
         print_json([one.document() for one in scored])
     else:

@@ -3,53 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
-import typer
-
-from tracekit.cli._options import JsonOption, SeedOption
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.units import percent
 
 
-def command(
-    store: Annotated[
-        Path,
-        typer.Argument(
-            help="A store, or a folder of tracekit callgraph --export.", show_default=False
-        ),
-    ],
-    policy: Annotated[
-        list[str] | None,
-        typer.Option(metavar="all|NAME[param=value,...]", help="May be repeated."),
-    ] = None,
-    out: Annotated[Path, typer.Option(metavar="RUN", help="The run folder to write.")] = ...,  # type: ignore[assignment]
-    model: Annotated[
-        Path | None,
-        typer.Option(metavar="FILE", help="A trained network, RUN/models/seed-0.npz: train none."),
-    ] = None,
-    epochs: Annotated[
-        int | None, typer.Option(min=1, help="Epochs of training.", show_default="1000")
-    ] = None,
-    seeds: Annotated[
-        int, typer.Option(min=1, help="Splits and trainings; several give intervals.")
-    ] = 1,
-    seed: SeedOption = 0,
-    chains: Annotated[int, typer.Option(min=2, help="Call chains taken from a store.")] = 330,
-    assume: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="Set what the study leaves open; may be repeated."),
-    ] = None,
-    sensitivity: Annotated[
-        int | None,
-        typer.Option(
-            metavar="EPOCHS",
-            min=1,
-            help="Train anew for so many epochs with alpha0, K weight, reward form, ... changed.",
-        ),
-    ] = None,
-    as_json: JsonOption = False,
-) -> None:
+def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
     """Size containers cycle by cycle: the double-DQN agent beside what practice uses.
 
     Policies are compared on call chains the agent has not seen. Training needs the extra rl;
@@ -57,25 +18,11 @@ def command(
 
     Example: tracekit size mystore --policy all --out sized --seeds 3
     """
-    import tracekit
     from tracekit.sizing.inputs import left_out
     from tracekit.sizing.run_folder import manifest_of
     from tracekit.sizing.verdict import sentences
 
-    with progress() as shown:
-        study = tracekit.size(
-            store,
-            policy or ["all"],
-            out=out,
-            model=model,
-            epochs=epochs,
-            seeds=seeds,
-            seed=seed,
-            chains=chains,
-            assume=assume or [],
-            sensitivity_epochs=sensitivity,
-            progress=shown,
-        )
+    study = asked()
     if as_json:
         print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
         return

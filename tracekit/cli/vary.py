@@ -2,52 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
-from tracekit.cli._options import JsonOption, SeedOption, StoreArgument
-from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table, progress
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 
 if TYPE_CHECKING:
     import polars as pl
 
 
-def command(
-    store: StoreArgument,
-    policy: Annotated[
-        list[str] | None, typer.Option(help="A policy; repeatable. Without it, six.")
-    ] = None,
-    change: Annotated[
-        list[str] | None,
-        typer.Option(metavar="NAME=VALUE", help="An assumption to change; repeatable."),
-    ] = None,
-    measure: Annotated[str, typer.Option(help="What policies are ranked by.")] = "imbalance_mean",
-    out: Annotated[
-        Path | None, typer.Option(help="Write a study folder there, for the report.")
-    ] = None,
-    jobs: Annotated[int, typer.Option(help="Processes side by side.", min=1)] = 1,
-    seed: SeedOption = 0,
-    json: JsonOption = False,
-) -> None:
+def command(asked: Asked, measure: str, json: JsonOption = False) -> None:
     """Replay policies under changed assumptions, and see whether their order holds.
 
     Example: tracekit vary mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """
-    import tracekit
-
-    with progress() as shown:
-        found = tracekit.vary(
-            store,
-            policies=policy or (),
-            changes=change or (),
-            measure=measure,
-            seed=seed,
-            jobs=jobs,
-            out=out,
-            progress=shown,
-        )
+    found = asked()
     changes = found.frames["changes"]
     if json:
         print_json(

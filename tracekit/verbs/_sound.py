@@ -60,7 +60,7 @@ def sound(verb: Callable[P, R]) -> Callable[P, R]:
 
 
 def _damage(given: Iterable[Any]) -> TracekitError | None:
-    from tracekit.verbs._damage import first_damage  # noqa: PLC0415 - only after a failure
+    from tracekit.verbs._damage import first_damage
 
     return first_damage(_folders(given))
 

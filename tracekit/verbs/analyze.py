@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit import analysis
 from tracekit.progress import SILENT, Progress
-from tracekit.store import open_store
+from tracekit.verbs._options import Engine, Option, Seed, Store
+
+if TYPE_CHECKING:
+    from tracekit.analysis import Analysis
 
 
 def analyze(
-    store: str | Path,
-    out: str | Path | None = None,
+    store: Store,
+    out: Annotated[str | Path | None, Option("Write every result there, as Parquet.")] = None,
     *,
-    seed: int = 0,
-    engine: str | None = None,
+    seed: Seed = 0,
+    engine: Engine = None,
     progress: Progress = SILENT,
-) -> analysis.Analysis:
+) -> Analysis:
     """All analytics of a store, by name; see ``tracekit.analysis.run.analyze``."""
+    from tracekit import analysis
+    from tracekit.store import open_store
+
     folder = None if out is None else Path(out)
     return analysis.analyze(open_store(store), folder, seed=seed, engine=engine, progress=progress)

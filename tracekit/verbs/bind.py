@@ -4,36 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
-from tracekit.binding.hosts import room_of, room_of_file
-from tracekit.binding.model import model_of_fit, model_of_truth
-from tracekit.binding.run import USUAL, VcpuRun, replay_vcpus
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.source import source_of
+from tracekit.verbs._options import Assumed, Frames, Option, ReplayedStore, Seed
+
+if TYPE_CHECKING:
+    from tracekit.binding.run import VcpuRun
 
 
 def bind(
-    store: Path | str | None,
-    policies: Sequence[str] = USUAL,
+    store: ReplayedStore,
+    policies: Annotated[
+        Sequence[str],
+        Option(
+            "interference, lowest_free, least_allocated, random_free, or any placement policy"
+            " +lowest_free, +random_free, +least_interference; may be repeated.",
+            names="--policy",
+            metavar="NAME|POLICY+BIND",
+        ),
+    ] = (),
     *,
-    fit: Path | str,
-    out: Path | str | None = None,
-    workload: Path | str | None = None,
-    truth: Path | str | None = None,
-    assume: Sequence[str] = (),
-    topology: Path | str | None = None,
-    sockets: int = 2,
-    threads_per_core: int = 2,
-    respond: bool = True,
-    seed: int = 0,
-    repeats: int = 1,
+    fit: Annotated[Path | str, Option("What tracekit fit --out wrote.")],
+    out: Frames = None,
+    truth: Annotated[
+        Path | str | None, Option("Measure by a made-up trace's truth/binding.parquet.")
+    ] = None,
+    workload: Annotated[
+        Path | str | None,
+        Option("Replay this instead of a store.", metavar="NAME[:PATH]|PATH", takes=str),
+    ] = None,
+    assume: Assumed = (),
+    topology: Annotated[
+        Path | str | None, Option("How nodes are built; as for tracekit fit.")
+    ] = None,
+    sockets: Annotated[int, Option("Sockets of a host.", minimum=1)] = 2,
+    threads_per_core: Annotated[int, Option("vCPUs of a core.", minimum=1, names="--threads")] = 2,
+    respond: Annotated[
+        bool, Option("Use does not rise with interference.", names="--fixed-use", off=True)
+    ] = True,
+    repeats: Annotated[int, Option("Orders of arrival.", minimum=1, names="--repeat")] = 1,
+    seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> VcpuRun:
     """Replay a store's trace, or another workload, down to the vCPU.
 
     Parameters
     ----------
+    policies : sequence of str
+        ``tracekit.binding.run.USUAL`` when empty.
     fit : path
         What ``tracekit fit --out`` wrote: policies decide by it.
     topology : path, optional
@@ -48,6 +67,12 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
+    from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
+    from tracekit.binding.hosts import room_of, room_of_file
+    from tracekit.binding.model import model_of_fit, model_of_truth
+    from tracekit.binding.run import USUAL, replay_vcpus
+    from tracekit.replay.workload.source import source_of
+
     if out is not None:
         VCPU_FOLDER.check_free(Path(out))
     progress.stage("read")
@@ -63,7 +88,7 @@ def bind(
         room,
         model_of_fit(Path(fit), services),
         services,
-        policies,
+        policies or USUAL,
         seed=seed,
         repeats=repeats,
         respond=respond,

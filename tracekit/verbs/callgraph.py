@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.callgraph import run
 from tracekit.progress import SILENT, Progress
-from tracekit.spark import crew_of
-from tracekit.store import open_store
+from tracekit.verbs._options import Engine, Option, Store
+
+if TYPE_CHECKING:
+    from tracekit.callgraph.run import CallGraphs
 
 
 def callgraph(
-    store: str | Path,
-    out: str | Path | None = None,
+    store: Store,
+    out: Annotated[str | Path | None, Option("Write calls, traces, ledger there.")] = None,
     *,
-    mode: str = "repair",
-    move: bool = True,
-    jobs: int | None = None,
-    engine: str | None = None,
+    mode: Annotated[str, Option("naive takes rpc ids by their word, repair mends.")] = "repair",
+    move: Annotated[
+        bool,
+        Option("Leave out every call that contradicts its parent.", names="--no-move", off=True),
+    ] = True,
+    jobs: Annotated[int | None, Option("Processes; one per core.", minimum=1)] = None,
+    engine: Engine = None,
     progress: Progress = SILENT,
-) -> run.CallGraphs:
+) -> CallGraphs:
     """Rebuild the call graphs of a store; see ``tracekit.callgraph.run.callgraph``."""
+    from tracekit.callgraph import run
+    from tracekit.spark import crew_of
+    from tracekit.store import open_store
+
     return run.callgraph(
         open_store(store),
         None if out is None else Path(out),

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Annotated, Any
 
-from tracekit.query import run
-from tracekit.query.describe import describe
-from tracekit.store import Store, open_store
-from tracekit.store.checksums import damaged_parts, damaged_quality, unfinished
-from tracekit.store.quality import QUALITY
+from tracekit.verbs._options import Option, Store
+
+if TYPE_CHECKING:
+    from tracekit.store import Store as Opened
 
 
-def check(store: str | Path, *, verify: bool = False) -> dict[str, Any]:
+def check(
+    store: Store,
+    *,
+    verify: Annotated[
+        bool, Option("Read every stored file; exit with 1 if one changed.", names="--verify")
+    ] = False,
+) -> dict[str, Any]:
     """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``.
 
     Parameters
@@ -22,6 +26,10 @@ def check(store: str | Path, *, verify: bool = False) -> dict[str, Any]:
         "without_checksums": [source file, ...], "damaged": [{path, source_file, found}, ...],
         "unfinished": whether the last ingest was cut short}``
     """
+    from tracekit.query import run
+    from tracekit.query.describe import describe
+    from tracekit.store import open_store
+
     opened = open_store(store)
     if verify:
         return _verified(opened)
@@ -33,7 +41,10 @@ def check(store: str | Path, *, verify: bool = False) -> dict[str, Any]:
     return {"tables": tables, "ledger": ledger}
 
 
-def _verified(store: Store) -> dict[str, Any]:
+def _verified(store: Opened) -> dict[str, Any]:
+    from tracekit.store.checksums import damaged_parts, damaged_quality, unfinished
+    from tracekit.store.quality import QUALITY
+
     sources = store.manifest.sources
     damaged = [*damaged_parts(store.path, sources), *damaged_quality(store)]
     return {

@@ -4,21 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.replay.runs.run_compare import compare_runs
-from tracekit.study import Study
-from tracekit.verbs._study import made
+from tracekit.verbs._options import Argument, Option
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
 
 
 def compare(
-    base: str | Path,
-    new: str | Path,
+    base: Annotated[str | Path, Argument("The run to compare with.", metavar="BASE")],
+    new: Annotated[str | Path, Argument("The run in question.", metavar="NEW")],
     *,
-    fail_if: Sequence[str] = (),
-    out: str | Path | None = None,
+    fail_if: Annotated[
+        Sequence[str],
+        Option(
+            "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
+            metavar="'MEASURE > 1.05 * base'",
+        ),
+    ] = (),
+    out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
 ) -> Study:
     """What changed from one run folder to another; see ``tracekit.replay.runs.run_compare``.
 
     The study is written to ``out`` if given, for the report.
     """
+    from tracekit.replay.runs.run_compare import compare_runs
+    from tracekit.verbs._study import made
+
     return made(lambda _: compare_runs(Path(base), Path(new), fail_if=fail_if), out)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
-from tracekit.query.describe import describe
-from tracekit.store import open_store
+from tracekit.verbs._options import Store
 
 
-def info(store: str | Path) -> dict[str, Any]:
+def info(store: Store) -> dict[str, Any]:
     """What is in a store; see ``tracekit.query.describe.describe``."""
+    from tracekit.query.describe import describe
+    from tracekit.store import open_store
+
     return describe(open_store(store))

@@ -3,28 +3,62 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.crew.crew import Crew
-from tracekit.ingest import IngestSummary, write
+from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
+from tracekit.verbs._options import Argument, Engine, Option, size_bytes
+
+if TYPE_CHECKING:
+    from tracekit.ingest import IngestSummary
 
 
 def ingest(
-    source: str | Path,
-    store: str | Path,
+    source: Annotated[
+        str | Path,
+        Argument("A trace file or folder; an s3:// URL of one.", metavar="SRC", read=place),
+    ],
+    store: Annotated[
+        str | Path,
+        Argument(
+            "The store's folder or s3:// URL; made if it is not there.", metavar="STORE", read=place
+        ),
+    ],
     *,
-    release: str = "auto",
-    jobs: int | None = None,
-    memory_limit_bytes: int = 2**30,
-    max_rejects_fraction: float | None = None,
-    engine: str | None = None,
+    release: Annotated[str, Option("The trace release: auto, ctm21, ...")] = "auto",
+    jobs: Annotated[
+        int | None, Option("Files to work at at once; one per core if not given.", minimum=1)
+    ] = None,
+    memory_limit_bytes: Annotated[
+        int,
+        Option(
+            "Memory for everything together.",
+            names="--memory-limit",
+            takes=str,
+            read=size_bytes,
+            default="1GiB",
+        ),
+    ] = 2**30,
+    max_rejects_fraction: Annotated[
+        float | None,
+        Option(
+            "Refuse a file with a larger share of broken rows, e.g. 0.01.", names="--max-rejects"
+        ),
+    ] = None,
+    engine: Engine = None,
     progress: Progress = SILENT,
 ) -> IngestSummary:
     """Take trace files into a store; see ``tracekit.ingest.write.ingest``.
 
     With a Spark ``engine`` the files are read and sorted by its executors, one file a task.
     """
-    crew = _crew(engine, jobs)
+    from tracekit.ingest import write
+
+    crew = None
+    if engine is not None:
+        from tracekit.spark import crew_of  # most ingests begin without it
+
+        crew = crew_of(engine, jobs)
     try:
         return write.ingest(
             source,
@@ -39,12 +73,3 @@ def ingest(
     finally:
         if crew is not None:
             crew.close()
-
-
-def _crew(engine: str | None, jobs: int | None) -> Crew | None:
-    """The executors of a Spark engine; None for work on this machine."""
-    if engine is None:
-        return None
-    from tracekit.spark import crew_of  # noqa: PLC0415 - most ingests begin without it
-
-    return crew_of(engine, jobs)

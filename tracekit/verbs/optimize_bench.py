@@ -3,24 +3,40 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
-from tracekit.study import Study
-from tracekit.verbs._study import made
+from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
 
 
 def optimize_bench(
-    out: str | Path | None = None,
+    out: StudyFolder = None,
     *,
-    study: FunctionStudy | None = None,
-    searches: Sequence[str] = (),
-    functions: Sequence[str] = (),
-    jobs: int = 1,
+    searches: Annotated[
+        Sequence[str], Option("A search; repeatable. Without it, all.", names="--search")
+    ] = (),
+    functions: Annotated[
+        Sequence[str],
+        Option("A test function; repeatable. Without it, all.", names="--function"),
+    ] = (),
+    runs: Annotated[int, Option("Independent runs of each.", minimum=1)] = 10,
+    dimensions: Annotated[int, Option("Dimensions.", minimum=1)] = 30,
+    population: Annotated[int, Option("Candidates of each search.")] = 30,
+    iterations: Annotated[int, Option("Iterations of each run.", minimum=1)] = 200,
+    jobs: SideBySide = 1,
+    seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
     """Population searches on test functions; see ``tracekit.replay.optimize.function_study``."""
+    from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
+    from tracekit.verbs._study import made
+
+    study = FunctionStudy(
+        dimensions=dimensions, runs=runs, population=population, iterations=iterations, seed=seed
+    )
     return made(
         lambda crew: study_functions(
             study, searches=searches, functions=functions, crew=crew, progress=progress

@@ -4,23 +4,35 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Literal
 
-from tracekit.crew.crew import Crew
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.studies.placement_study import PlacementStudy, study_placement
-from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
-from tracekit.study import Study
-from tracekit.verbs._study import made
+from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
+
+if TYPE_CHECKING:
+    from tracekit.crew.crew import Crew
+    from tracekit.study import Study
 
 
 def placement_bench(
-    out: str | Path | None = None,
+    out: StudyFolder = None,
     *,
-    study: PlacementStudy | None = None,
-    solvers: SolverStudy | None = None,
-    policies: Sequence[str] = (),
-    jobs: int = 1,
+    policies: Annotated[
+        Sequence[str], Option("A policy; repeatable. Without it, all.", names="--policy")
+    ] = (),
+    sets: Annotated[int, Option("Data sets drawn.", minimum=1)] = 20,
+    containers: Annotated[int, Option("Containers of each.", minimum=1)] = 1800,
+    target_alloc_fraction: Annotated[
+        float,
+        Option("Requests over capacity, expected.", minimum=0.01, maximum=1, names="--target"),
+    ] = 0.75,
+    batches: Annotated[int, Option("Batches solved to the optimum.", minimum=1)] = 12,
+    jobs: SideBySide = 1,
+    room: Annotated[
+        Literal["scored", "all"],
+        Option("Room must be found in what a policy scores by, or in all resources."),
+    ] = "scored",
+    seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
     """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement_study``.
@@ -30,6 +42,18 @@ def placement_bench(
     Study
         The frames of ``study_placement`` and, as ``quality``, that of ``study_solvers``.
     """
+    from tracekit.replay.studies.placement_study import PlacementStudy, study_placement
+    from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
+    from tracekit.verbs._study import made
+
+    study = PlacementStudy(
+        sets=sets,
+        containers=containers,
+        target_alloc_fraction=target_alloc_fraction,
+        room=room,
+        seed=seed,
+    )
+    solvers = SolverStudy(batches=batches, seed=seed)
 
     def both(crew: Crew) -> Study:
         placed = study_placement(study, policies=policies, crew=crew, progress=progress)

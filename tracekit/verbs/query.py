@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
+from tracekit.verbs._options import Argument, Engine, Option, Store, key_values
 
-from tracekit.query import run
-from tracekit.quick.run import run_quick
-from tracekit.store import open_store
+if TYPE_CHECKING:
+    import polars as pl
 
 
 def query(
-    store: str | Path,
-    name: str,
-    params: Mapping[str, str | float | bool] | None = None,
+    store: Store,
+    name: Annotated[str, Argument("A query, e.g. usage/zone_summary, or a .sql file.")],
+    params: Annotated[
+        Mapping[str, str | float | bool] | None,
+        Option(
+            "A parameter, as name=value.",
+            names="--param -p",
+            takes=list[str] | None,
+            read=key_values,
+        ),
+    ] = None,
     *,
-    engine: str | None = None,
+    engine: Engine = None,
 ) -> pl.DataFrame:
     """The rows of one query on a store; see ``tracekit.query.run``.
 
     Here, queries on large tables of calls and usage are answered by their quick forms; see
     ``tracekit.quick.run``.
     """
+    from tracekit.query import run
+    from tracekit.quick.run import run_quick
+    from tracekit.store import open_store
+
     opened = open_store(store)
     return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)

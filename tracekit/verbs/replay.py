@@ -2,45 +2,60 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.crew.crew import Crew, Workers
-from tracekit.errors import TracekitError
-from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
-from tracekit.replay.policy.nearness import PARAMETER
-from tracekit.replay.policy.parse import policies_of
-from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
-from tracekit.replay.runs.kept import Kept, kept_folder
-from tracekit.replay.runs.repeat import repeat_replay
-from tracekit.replay.runs.replayer import Replayer
-from tracekit.replay.runs.run import Run, choose_policies
-from tracekit.replay.runs.run import replay as replay_once
-from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
-from tracekit.replay.workload.feasible import check_feasible
-from tracekit.replay.workload.shared import shared
-from tracekit.replay.workload.source import Source, source_of
-from tracekit.replay.workload.workload import Workload
-from tracekit.spark import crew_of
+from tracekit.verbs._options import Assumed, Engine, Option, ReplayedStore, RunFolder
+
+if TYPE_CHECKING:
+    from tracekit.replay.runs.run import Run
 
 
 def replay(
-    store: Path | str | None,
-    policies: Sequence[str] = ("all",),
+    store: ReplayedStore,
+    policies: Annotated[
+        Sequence[str],
+        Option(
+            "A policy, or POLICY+REBALANCER; may be repeated.",
+            names="--policy",
+            metavar="all|common|NAME[param=value,...]",
+        ),
+    ] = ("all",),
     *,
-    out: Path | str,
-    seed: int = 0,
-    assume: Sequence[str] = (),
-    workload: Path | str | None = None,
-    rebalance: Sequence[str] = (),
-    gangs: bool = False,
-    repeats: int = 1,
-    repeat_policies: Sequence[str] = (),
-    jobs: int = 1,
-    engine: str | None = None,
+    out: RunFolder,
+    seed: Annotated[int, Option("Same seed, same bytes.", minimum=0)] = 0,
+    assume: Assumed = (),
+    workload: Annotated[
+        Path | str | None,
+        Option(
+            "Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
+            " folder in tracekit's own schema.",
+            metavar="NAME[:PATH]|PATH",
+            takes=str,
+        ),
+    ] = None,
+    rebalance: Annotated[
+        Sequence[str], Option("Replay each policy with this behind it too.", metavar="NAME[...]")
+    ] = (),
+    gangs: Annotated[
+        bool, Option("Admit a service's containers all or none.", names="--gang")
+    ] = False,
+    repeats: Annotated[
+        int,
+        Option("Orders of arrival, each its own seed.", minimum=1, names="--repeat --seeds"),
+    ] = 1,
+    repeat_policies: Annotated[
+        Sequence[str],
+        Option(
+            "Only these meet all orders, the others one; may be repeated.",
+            names="--repeat-policy",
+            metavar="common|NAME[...]",
+        ),
+    ] = (),
+    jobs: Annotated[int, Option("Policies to replay side by side.", minimum=1)] = 1,
+    engine: Engine = None,
     progress: Progress = SILENT,
 ) -> Run:
     """Replay a store's trace, or another workload, and write the run folder ``out``.
@@ -72,7 +87,11 @@ def replay(
         When neither or both are given, a name or value is not known, or ``out`` is something else
         than a run folder.
     """
-    crew = _crew(jobs, engine)
+    from tracekit.crew.crew import Workers
+    from tracekit.spark import crew_of
+    from tracekit.verbs._replaying import replay_by
+
+    crew = crew_of(engine) or (Workers(jobs) if jobs > 1 else None)
     try:
         return replay_by(
             crew,
@@ -91,80 +110,3 @@ def replay(
     finally:
         if crew is not None:
             crew.close()
-
-
-def replay_by(
-    crew: Crew | None,
-    store: Path | str | None,
-    policies: Sequence[str],
-    *,
-    out: Path | str,
-    seed: int = 0,
-    assume: Sequence[str] = (),
-    workload: Path | str | None = None,
-    rebalance: Sequence[str] = (),
-    gangs: bool = False,
-    repeats: int = 1,
-    repeat_policies: Sequence[str] = (),
-    progress: Progress = SILENT,
-) -> Run:
-    """As ``replay``, by a crew that is there already, or by this process."""
-    RUN_FOLDER.check_free(Path(out))
-    calls = any(PARAMETER in text for text in policies)
-    source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
-    load = source.load()
-    check_feasible(load)
-    behind = [parse_rebalancer(text) for text in rebalance]
-    chosen = choose_policies(policies, load, behind)
-    repeated = _repeated(repeat_policies, chosen, load, behind)
-    kept = Kept(Path(out), load)
-    with contextlib.ExitStack() as opened:
-        if isinstance(crew, Workers):
-            source = opened.enter_context(shared(load, kept_folder(Path(out)) / "workload"))
-            # gone before the shared one is there: one of them may fit where two do not
-            del load
-            load = source.load()
-        replayer = Replayer(kept=kept, crew=crew, source=source)
-        run = (
-            replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
-            if repeats == 1
-            else repeat_replay(
-                load,
-                chosen,
-                seed=seed,
-                repeats=repeats,
-                repeated=repeated,
-                replayer=replayer,
-                progress=progress,
-            )
-        )
-    write_run(run, Path(out), store=None if store is None else place(store))
-    kept.forget()
-    return run
-
-
-def _repeated(
-    names: Sequence[str],
-    chosen: Sequence[Entrant],
-    load: Workload,
-    rebalance: Sequence[RebalancePolicy],
-) -> Sequence[Entrant]:
-    """Those of the chosen that meet every order of arrival; production among them."""
-    if not names:
-        return chosen
-    wanted = choose_policies(names, load, rebalance)
-    strange = [text for text in names if policies_of(text) == [text] and not _in(text, chosen)]
-    if strange:
-        raise TracekitError(
-            f"'{strange[0]}' is to meet every order of arrival, but is not replayed at all",
-            hint=f"policies of this run: {', '.join(str(one) for one in chosen)}",
-        )
-    return [one for one in chosen if one in wanted]
-
-
-def _in(text: str, chosen: Sequence[Entrant]) -> bool:
-    return parse_entrant(text) in chosen
-
-
-def _crew(jobs: int, engine: str | None) -> Crew | None:
-    return crew_of(engine) or (Workers(jobs) if jobs > 1 else None)

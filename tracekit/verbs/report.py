@@ -4,18 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.report import ReportSummary, render
+from tracekit.verbs._options import Argument, Option
+
+if TYPE_CHECKING:
+    from tracekit.report import ReportSummary
 
 
 def report(
-    source: str | Path,
-    out: str | Path,
+    source: Annotated[
+        str | Path,
+        Argument("A store, or a folder of replay or bench.", metavar="STORE|RUN|STUDY"),
+    ],
+    out: Annotated[str | Path, Option("The file to write.", metavar="FILE.html")],
     *,
-    studies: Sequence[str | Path] = (),
+    studies: Annotated[
+        Sequence[str | Path],
+        Option("A study folder to show as well; repeatable.", names="--study"),
+    ] = (),
     progress: Progress = SILENT,
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
+    from tracekit.report import render
+
     shown = [Path(one) for one in studies]
     return render(Path(source), Path(out), studies=shown, progress=progress)

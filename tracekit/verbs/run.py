@@ -2,62 +2,52 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
-from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
-from dataclasses import dataclass
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
-import polars as pl
-
-from tracekit.crew.crew import Alone, Crew, Workers
-from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress, Task
-from tracekit.replay.runs.bootstrap import FEWEST
-from tracekit.synth import write as synthesize
+from tracekit.progress import SILENT, Progress
+from tracekit.verbs._options import Argument, Option, Seed, size_bytes
 
 if TYPE_CHECKING:
-    from tracekit.store import Store
-    from tracekit.verbs._stages import Stage
-
-SYNTH = "synth:"
-#: What a run writes.
-_STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RunSummary:
-    """What a whole run left behind.
-
-    Parameters
-    ----------
-    findings : tuple of str
-        The numbers that matter most, in words.
-    skipped : tuple of str
-        Stages that the trace has no data for, each with the reason.
-    """
-
-    out: Path
-    store: Path
-    replay: Path | None
-    report: Path
-    defects: int
-    findings: tuple[str, ...]
-    skipped: tuple[str, ...]
+    from tracekit.verbs._whole import RunSummary
 
 
 def run(
-    source: str | Path,
-    out: str | Path,
+    source: Annotated[
+        str | Path, Argument("A folder of trace files, or synth:small.", metavar="SRC", takes=str)
+    ],
+    out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
     *,
-    policies: Sequence[str] = ("all",),
-    repeats: int = FEWEST,
-    seed: int = 0,
-    jobs: int | None = None,
-    memory_limit_bytes: int = 2**30,
+    policies: Annotated[
+        Sequence[str],
+        Option(
+            "A policy; may be repeated.",
+            names="--policy",
+            metavar="all|common|NAME[param=value,...]",
+        ),
+    ] = ("all",),
+    repeats: Annotated[
+        int | None,
+        Option(
+            "Orders of arrival of named policies, and of the common ones; as many as an interval"
+            " needs.",
+            minimum=1,
+            names="--repeat",
+        ),
+    ] = None,
+    seed: Seed = 0,
+    jobs: Annotated[int | None, Option("Processes side by side; one per core.", minimum=1)] = None,
+    memory_limit_bytes: Annotated[
+        int,
+        Option(
+            "Memory for sorting rows.",
+            names="--memory-limit",
+            takes=str,
+            read=size_bytes,
+            default="1GiB",
+        ),
+    ] = 2**30,
     progress: Progress = SILENT,
 ) -> RunSummary:
     """Take a trace from its files to a report; run again to go on after an interruption.
@@ -78,137 +68,16 @@ def run(
     TracekitError
         As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
-    out = Path(out)
-    _check_out(out)
-    with _crew(jobs or os.cpu_count() or 1) as crew:
-        traces = _synthesize(str(source), out, seed, crew, progress)
-        from tracekit.ingest import ingest  # noqa: PLC0415 - the crew is not kept waiting
-        from tracekit.store import open_store  # noqa: PLC0415 - the crew is not kept waiting
+    from tracekit.replay.runs.bootstrap import FEWEST
+    from tracekit.verbs._whole import run_all
 
-        progress.stage("ingest")
-        ingest(
-            traces,
-            out / "store",
-            jobs=jobs,
-            memory_limit_bytes=memory_limit_bytes,
-            crew=crew,
-            progress=progress,
-        )
-        store = open_store(out / "store")
-        skipped = _nothing_to_replay(store)
-        alone = crew.size == 1
-        with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
-            from tracekit.report.render import render  # noqa: PLC0415 - loaded while others work
-
-            if not skipped:
-                from tracekit.verbs.replay import replay_by  # noqa: PLC0415 - the same
-
-                progress.stage("replay" if alone else "replay, side by side with these")
-                replay_by(
-                    None if alone else crew,
-                    store.path,
-                    policies,
-                    out=out / "replay",
-                    seed=seed,
-                    repeats=repeats,
-                    repeat_policies=["common"] if list(policies) == ["all"] else [],
-                    progress=progress,
-                )
-    progress.stage("report")
-    shown = store.path if skipped else out / "replay"
-    report = render(shown, out / "report.html", progress=progress)
-    return RunSummary(
-        out=out,
-        store=store.path,
-        replay=None if skipped else out / "replay",
-        report=report.path,
-        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
-        .select(pl.len())
-        .collect()
-        .item(),
-        findings=report.findings,
-        skipped=tuple(skipped),
+    return run_all(
+        source,
+        out,
+        policies=policies,
+        repeats=FEWEST if repeats is None else repeats,
+        seed=seed,
+        jobs=jobs,
+        memory_limit_bytes=memory_limit_bytes,
+        progress=progress,
     )
-
-
-@contextlib.contextmanager
-def _crew(jobs: int) -> Iterator[Crew]:
-    """Processes of this machine; stopped at once if anything goes wrong."""
-    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
-    try:
-        yield crew
-    finally:
-        crew.close()
-
-
-def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
-    """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
-    from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage  # noqa: PLC0415 - as above
-
-    stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
-    if any(entry.rows for entry in store.manifest.parts("call")):
-        stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
-    if store.manifest.parts("container_usage"):
-        stages.append(FitStage(store.path, traces, out / "fit", out / "bound"))
-    return stages
-
-
-@contextlib.contextmanager
-def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[None]:
-    """The stages begun before, and done after, what is done within."""
-    running = []
-    with progress.task("other stages", len(stages), "stages") as task:
-        for stage in stages:
-            progress.stage(stage.name)
-            future = crew.submit(stage, lambda *_: None)
-            if future.done():
-                # alone: a stage that failed ends the run here, not after the replays
-                future.result()
-            future.add_done_callback(partial(_tell, task, stage.name))
-            running.append(future)
-        yield
-        for future in running:
-            future.result()
-
-
-def _tell(task: Task, name: str, done: Future[None]) -> None:
-    """What failed is told by what it raises."""
-    if not done.cancelled() and done.exception() is None:
-        task.advance(1, name)
-
-
-def _check_out(out: Path) -> None:
-    """A folder of something else is not written into; what a killed run left is a run's own."""
-    if out.is_file():
-        raise TracekitError(f"{out} is a file, expected a folder for the results")
-    others = (
-        sorted(path.name for path in out.iterdir() if not _ours(path.name)) if out.exists() else []
-    )
-    if others:
-        raise TracekitError(
-            f"{out} holds other files than a run's: {others[0]}",
-            hint="name a new folder: --out DIR",
-        )
-
-
-def _ours(name: str) -> bool:
-    """Whether a stage writes under this name, or puts its unfinished work under it."""
-    return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
-
-
-def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
-    """The folder of trace files; made now when the source is ``synth:<preset>``."""
-    if not source.startswith(SYNTH):
-        return Path(source)
-    progress.stage("synthesize")
-    preset = source.removeprefix(SYNTH)
-    # 0: these processes, or fewer where the preset is small or the memory bears no more
-    jobs = 1 if crew.size == 1 else 0
-    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
-    return out / "trace"
-
-
-def _nothing_to_replay(store: Store) -> list[str]:
-    if store.manifest.parts("container_usage"):
-        return []
-    return ["replay: the trace has no container table (MSResource)"]

@@ -5,29 +5,45 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
-from tracekit.callgraph.export import CHAINS
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.sizing.inputs import choose, read_model, read_settings
-from tracekit.sizing.read import load_set
-from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
-from tracekit.sizing.sensitivity import sensitivity
-from tracekit.sizing.study import Study, run_study, with_epochs
+from tracekit.verbs._options import Argument, Option, RunFolder, Seed
+
+if TYPE_CHECKING:
+    from tracekit.sizing.study import Study
 
 
 def size(
-    store: Path | str,
-    policies: Sequence[str] = ("all",),
+    store: Annotated[Path | str, Argument("A store, or a folder of tracekit callgraph --export.")],
+    policies: Annotated[
+        Sequence[str],
+        Option("May be repeated.", names="--policy", metavar="all|NAME[param=value,...]"),
+    ] = ("all",),
     *,
-    out: Path | str,
-    model: Path | str | None = None,
-    epochs: int | None = None,
-    seeds: int = 1,
-    seed: int = 0,
-    chains: int = CHAINS,
-    assume: Sequence[str] = (),
-    sensitivity_epochs: int | None = None,
+    out: RunFolder,
+    model: Annotated[
+        Path | str | None,
+        Option("A trained network, RUN/models/seed-0.npz: train none.", metavar="FILE"),
+    ] = None,
+    epochs: Annotated[int | None, Option("Epochs of training.", minimum=1, shown="1000")] = None,
+    seeds: Annotated[int, Option("Splits and trainings; several give intervals.", minimum=1)] = 1,
+    seed: Seed = 0,
+    chains: Annotated[int, Option("Call chains taken from a store.", minimum=2)] = 330,
+    assume: Annotated[
+        Sequence[str],
+        Option("Set what the study leaves open; may be repeated.", metavar="NAME=VALUE"),
+    ] = (),
+    sensitivity_epochs: Annotated[
+        int | None,
+        Option(
+            "Train anew for so many epochs with alpha0, K weight, reward form, ... changed.",
+            minimum=1,
+            names="--sensitivity",
+            metavar="EPOCHS",
+        ),
+    ] = None,
     progress: Progress = SILENT,
 ) -> Study:
     """Compare sizing policies on a store's call chains and write the run folder ``out``.
@@ -54,6 +70,12 @@ def size(
 
     Raises TracekitError for a name, value, model or folder that will not do.
     """
+    from tracekit.sizing.inputs import choose, read_model, read_settings
+    from tracekit.sizing.read import load_set
+    from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
+    from tracekit.sizing.sensitivity import sensitivity
+    from tracekit.sizing.study import run_study, with_epochs
+
     out = Path(out)
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)

@@ -4,26 +4,36 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.studies.vary import vary_assumptions
-from tracekit.study import Study
-from tracekit.verbs._study import made
+from tracekit.verbs._options import Option, Seed, SideBySide, Store
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
 
 
 def vary(
-    store: str | Path,
+    store: Store,
     *,
-    policies: Sequence[str] = (),
-    changes: Sequence[str] = (),
-    measure: str = "imbalance_mean",
-    seed: int = 0,
-    jobs: int = 1,
-    out: str | Path | None = None,
+    policies: Annotated[
+        Sequence[str], Option("A policy; repeatable. Without it, six.", names="--policy")
+    ] = (),
+    changes: Annotated[
+        Sequence[str],
+        Option("An assumption to change; repeatable.", names="--change", metavar="NAME=VALUE"),
+    ] = (),
+    measure: Annotated[str, Option("What policies are ranked by.")] = "imbalance_mean",
+    out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
+    jobs: SideBySide = 1,
+    seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
     """Policies under changed assumptions; see ``tracekit.replay.studies.vary``."""
+    from tracekit.replay.studies.vary import vary_assumptions
+    from tracekit.verbs._study import made
+
     return made(
         lambda crew: vary_assumptions(
             place(store),

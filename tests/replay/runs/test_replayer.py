@@ -20,7 +20,7 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.kept import Kept
 from tracekit.replay.runs.one import Replayed, layout, replay_one
-from tracekit.verbs import replay as verb
+from tracekit.verbs import _replaying as verb
 from tracekit.verbs.replay import replay
 
 POLICIES = ["first_fit", "least_allocated[tie=reservoir]", "random"]

@@ -1,0 +1,108 @@
+"""What the command line asks for: a verb's parameters say it in their annotations.
+
+``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
+from this; see ``tracekit.cli._asked``. Nothing heavy is imported here or by a verb's file, so that
+``--help`` answers at once: a verb imports what it needs once it is called.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
+
+from tracekit.errors import TracekitError
+from tracekit.files.places import place
+from tracekit.parameters import About
+
+
+@dataclass(frozen=True)
+class Option(About):
+    """A parameter as an option of the command line.
+
+    Parameters
+    ----------
+    names : str
+        Its flags, with blanks between; ``--`` and the parameter's name when empty.
+    metavar : str, optional
+        What stands for its value in the help.
+    read : callable, optional
+        Makes the value from the text that was typed.
+    takes : type, optional
+        What is typed where that is another type than text: ``read`` is given it whole.
+    default : object
+        What holds on the command line when nothing is typed, before ``read``; the verb's own
+        default when None.
+    shown : str, optional
+        The default as the help says it, where None stands for it.
+    off : bool
+        Whether the option is a flag that makes the value False.
+    """
+
+    names: str = ""
+    metavar: str | None = None
+    read: Callable[[Any], Any] | None = None
+    takes: Any = None
+    default: Any = None
+    shown: str | None = None
+    off: bool = False
+
+
+@dataclass(frozen=True)
+class Argument(Option):
+    """A parameter that is told by where it stands."""
+
+
+_UNITS = {"": 1, "b": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
+
+
+def size_bytes(text: str) -> int:
+    """A size such as ``1GB``, ``512MiB`` or ``800M`` in bytes; raises TracekitError for another."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kmgt]?)(i?)b?\s*", text.lower())
+    if not found:
+        raise TracekitError(
+            f"'{text}' is not a size", hint="write a number and a unit, for example 1GB or 512MiB"
+        )
+    number, unit, binary = found.groups()
+    power = " kmgt".index(unit) if unit else 0
+    return int(float(number) * (1024**power if binary else _UNITS[unit]))
+
+
+def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
+    """``name=value`` pairs as a dictionary; raises TracekitError for one without '='."""
+    parsed = {}
+    for pair in pairs:
+        name, equals, value = pair.partition("=")
+        if not equals or not name.strip():
+            raise TracekitError(
+                f"-p {pair}: expected name=value", hint="for example -p min_samples=20"
+            )
+        parsed[name.strip()] = value.strip()
+    return parsed
+
+
+def names_in(text: str) -> list[str]:
+    """Names with commas between."""
+    return [name.strip() for name in text.split(",")] if text else []
+
+
+Store = Annotated[
+    Path | str, Argument("The store's folder or s3:// URL.", metavar="STORE", read=place)
+]
+ReplayedStore = Annotated[
+    Path | str | None, Argument("The store whose trace is replayed.", metavar="STORE")
+]
+Seed = Annotated[int, Option("Seed of every random choice.", minimum=0)]
+Engine = Annotated[
+    str | None,
+    Option("For example spark:local[2], spark://HOST:7077.", metavar="duckdb|spark:MASTER"),
+]
+Frames = Annotated[Path | str | None, Option("Write all there, as Parquet.")]
+StudyFolder = Annotated[Path | str | None, Option("Write a study folder there.")]
+RunFolder = Annotated[Path | str, Option("The run folder to write.", metavar="RUN")]
+Assumed = Annotated[
+    Sequence[str], Option("Set an assumption; may be repeated.", metavar="NAME=VALUE")
+]
+SideBySide = Annotated[int, Option("Processes side by side.", minimum=1)]

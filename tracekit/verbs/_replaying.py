@@ -1,0 +1,99 @@
+"""A replay from its words to its folder: workload, policies, run, run folder."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracekit.crew.crew import Crew, Workers
+from tracekit.errors import TracekitError
+from tracekit.files.places import place
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.nearness import PARAMETER
+from tracekit.replay.policy.parse import policies_of
+from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
+from tracekit.replay.runs.kept import Kept, kept_folder
+from tracekit.replay.runs.repeat import repeat_replay
+from tracekit.replay.runs.replayer import Replayer
+from tracekit.replay.runs.run import Run, choose_policies
+from tracekit.replay.runs.run import replay as replay_once
+from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
+from tracekit.replay.workload.feasible import check_feasible
+from tracekit.replay.workload.shared import shared
+from tracekit.replay.workload.source import Source, source_of
+from tracekit.replay.workload.workload import Workload
+
+
+def replay_by(
+    crew: Crew | None,
+    store: Path | str | None,
+    policies: Sequence[str],
+    *,
+    out: Path | str,
+    seed: int = 0,
+    assume: Sequence[str] = (),
+    workload: Path | str | None = None,
+    rebalance: Sequence[str] = (),
+    gangs: bool = False,
+    repeats: int = 1,
+    repeat_policies: Sequence[str] = (),
+    progress: Progress = SILENT,
+) -> Run:
+    """As ``replay``, by a crew that is there already, or by this process."""
+    RUN_FOLDER.check_free(Path(out))
+    calls = any(PARAMETER in text for text in policies)
+    source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
+    load = source.load()
+    check_feasible(load)
+    behind = [parse_rebalancer(text) for text in rebalance]
+    chosen = choose_policies(policies, load, behind)
+    repeated = _repeated(repeat_policies, chosen, load, behind)
+    kept = Kept(Path(out), load)
+    with contextlib.ExitStack() as opened:
+        if isinstance(crew, Workers):
+            source = opened.enter_context(shared(load, kept_folder(Path(out)) / "workload"))
+            # gone before the shared one is there: one of them may fit where two do not
+            del load
+            load = source.load()
+        replayer = Replayer(kept=kept, crew=crew, source=source)
+        run = (
+            replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
+            if repeats == 1
+            else repeat_replay(
+                load,
+                chosen,
+                seed=seed,
+                repeats=repeats,
+                repeated=repeated,
+                replayer=replayer,
+                progress=progress,
+            )
+        )
+    write_run(run, Path(out), store=None if store is None else place(store))
+    kept.forget()
+    return run
+
+
+def _repeated(
+    names: Sequence[str],
+    chosen: Sequence[Entrant],
+    load: Workload,
+    rebalance: Sequence[RebalancePolicy],
+) -> Sequence[Entrant]:
+    """Those of the chosen that meet every order of arrival; production among them."""
+    if not names:
+        return chosen
+    wanted = choose_policies(names, load, rebalance)
+    strange = [text for text in names if policies_of(text) == [text] and not _in(text, chosen)]
+    if strange:
+        raise TracekitError(
+            f"'{strange[0]}' is to meet every order of arrival, but is not replayed at all",
+            hint=f"policies of this run: {', '.join(str(one) for one in chosen)}",
+        )
+    return [one for one in chosen if one in wanted]
+
+
+def _in(text: str, chosen: Sequence[Entrant]) -> bool:
+    return parse_entrant(text) in chosen

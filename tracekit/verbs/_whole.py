@@ -1,0 +1,196 @@
+"""Everything in one call: ingest, check, analyse, replay, report."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Iterator, Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import polars as pl
+
+from tracekit.crew.crew import Alone, Crew, Workers
+from tracekit.errors import TracekitError
+from tracekit.progress import Progress, Task
+from tracekit.synth import write as synthesize
+
+if TYPE_CHECKING:
+    from tracekit.store import Store
+    from tracekit.verbs._stages import Stage
+
+SYNTH = "synth:"
+#: What a run writes.
+_STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
+
+
+@dataclass(frozen=True, kw_only=True)
+class RunSummary:
+    """What a whole run left behind.
+
+    Parameters
+    ----------
+    findings : tuple of str
+        The numbers that matter most, in words.
+    skipped : tuple of str
+        Stages that the trace has no data for, each with the reason.
+    """
+
+    out: Path
+    store: Path
+    replay: Path | None
+    report: Path
+    defects: int
+    findings: tuple[str, ...]
+    skipped: tuple[str, ...]
+
+
+def run_all(
+    source: str | Path,
+    out: str | Path,
+    *,
+    policies: Sequence[str],
+    repeats: int,
+    seed: int,
+    jobs: int | None,
+    memory_limit_bytes: int,
+    progress: Progress,
+) -> RunSummary:
+    """See ``tracekit.verbs.run.run``."""
+    out = Path(out)
+    _check_out(out)
+    with _crew(jobs or os.cpu_count() or 1) as crew:
+        traces = _synthesize(str(source), out, seed, crew, progress)
+        from tracekit.ingest import ingest  # the crew is not kept waiting
+        from tracekit.store import open_store  # the crew is not kept waiting
+
+        progress.stage("ingest")
+        ingest(
+            traces,
+            out / "store",
+            jobs=jobs,
+            memory_limit_bytes=memory_limit_bytes,
+            crew=crew,
+            progress=progress,
+        )
+        store = open_store(out / "store")
+        skipped = _nothing_to_replay(store)
+        alone = crew.size == 1
+        with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
+            from tracekit.report.render import render  # loaded while others work
+
+            if not skipped:
+                from tracekit.verbs._replaying import replay_by  # the same
+
+                progress.stage("replay" if alone else "replay, side by side with these")
+                replay_by(
+                    None if alone else crew,
+                    store.path,
+                    policies,
+                    out=out / "replay",
+                    seed=seed,
+                    repeats=repeats,
+                    repeat_policies=["common"] if list(policies) == ["all"] else [],
+                    progress=progress,
+                )
+    progress.stage("report")
+    shown = store.path if skipped else out / "replay"
+    report = render(shown, out / "report.html", progress=progress)
+    return RunSummary(
+        out=out,
+        store=store.path,
+        replay=None if skipped else out / "replay",
+        report=report.path,
+        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
+        .select(pl.len())
+        .collect()
+        .item(),
+        findings=report.findings,
+        skipped=tuple(skipped),
+    )
+
+
+@contextlib.contextmanager
+def _crew(jobs: int) -> Iterator[Crew]:
+    """Processes of this machine; stopped at once if anything goes wrong."""
+    crew: Crew = Workers(jobs) if jobs > 1 else Alone()
+    try:
+        yield crew
+    finally:
+        crew.close()
+
+
+def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -> list[Stage]:
+    """What there is to do but replays; ``alone`` when there are none, and the cores are free."""
+    from tracekit.verbs._stages import AnalyzeStage, CallStage, FitStage  # as above
+
+    stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
+    if any(entry.rows for entry in store.manifest.parts("call")):
+        stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
+    if store.manifest.parts("container_usage"):
+        stages.append(FitStage(store.path, traces, out / "fit", out / "bound"))
+    return stages
+
+
+@contextlib.contextmanager
+def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[None]:
+    """The stages begun before, and done after, what is done within."""
+    running = []
+    with progress.task("other stages", len(stages), "stages") as task:
+        for stage in stages:
+            progress.stage(stage.name)
+            future = crew.submit(stage, lambda *_: None)
+            if future.done():
+                # alone: a stage that failed ends the run here, not after the replays
+                future.result()
+            future.add_done_callback(partial(_tell, task, stage.name))
+            running.append(future)
+        yield
+        for future in running:
+            future.result()
+
+
+def _tell(task: Task, name: str, done: Future[None]) -> None:
+    """What failed is told by what it raises."""
+    if not done.cancelled() and done.exception() is None:
+        task.advance(1, name)
+
+
+def _check_out(out: Path) -> None:
+    """A folder of something else is not written into; what a killed run left is a run's own."""
+    if out.is_file():
+        raise TracekitError(f"{out} is a file, expected a folder for the results")
+    others = (
+        sorted(path.name for path in out.iterdir() if not _ours(path.name)) if out.exists() else []
+    )
+    if others:
+        raise TracekitError(
+            f"{out} holds other files than a run's: {others[0]}",
+            hint="name a new folder: --out DIR",
+        )
+
+
+def _ours(name: str) -> bool:
+    """Whether a stage writes under this name, or puts its unfinished work under it."""
+    return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
+
+
+def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
+    """The folder of trace files; made now when the source is ``synth:<preset>``."""
+    if not source.startswith(SYNTH):
+        return Path(source)
+    progress.stage("synthesize")
+    preset = source.removeprefix(SYNTH)
+    # 0: these processes, or fewer where the preset is small or the memory bears no more
+    jobs = 1 if crew.size == 1 else 0
+    synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
+    return out / "trace"
+
+
+def _nothing_to_replay(store: Store) -> list[str]:
+    if store.manifest.parts("container_usage"):
+        return []
+    return ["replay: the trace has no container table (MSResource)"]
