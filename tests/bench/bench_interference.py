@@ -22,8 +22,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from plain_vcpus import plain_pressure
 from vcpu_support import plain_best
 
-from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
+from tracekit.binding.vcpu_state import VcpuState
 from tracekit.fit.run import Options, fit_rows
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import Room, make_room
@@ -118,26 +118,26 @@ def bench_placement(size: Size, rng: np.random.Generator, *, delta: bool) -> Non
     )
     count = min(size.containers, 20 * size.hosts)
     service = rng.integers(0, size.services, count)
-    floor = Floor(room, model, service, np.full(count, 4))
-    floor.least_interference(0, delta=delta)
+    state = VcpuState(room, model, service, np.full(count, 4))
+    state.least_interference(0, delta=delta)
     checks = set(rng.choice(count, size.checked, replace=False).tolist())
     fast, plain, same = 0.0, 0.0, 0
     for instance in range(count):
         began = time.thread_time()
-        found = floor.least_interference(instance, delta=delta)
+        found = state.least_interference(instance, delta=delta)
         fast += time.thread_time() - began
         if found is None:
             continue
         if instance in checks:
             began = time.thread_time()
-            score, host = plain_best(floor, instance, delta=delta, hosts=20)
+            score, host = plain_best(state, instance, delta=delta, hosts=20)
             plain += (time.thread_time() - began) * size.hosts / 20
             chosen = int(room.socket_host[found[0]])
-            own, _ = plain_best(floor, instance, delta=delta, only=chosen)
+            own, _ = plain_best(state, instance, delta=delta, only=chosen)
             same += own <= score + 1e-9
             del host
         began = time.thread_time()
-        floor.seat(instance, *found)
+        state.bind(instance, *found)
         fast += time.thread_time() - began
     decided = count / fast
     print(

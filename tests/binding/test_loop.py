@@ -136,11 +136,11 @@ def test_use_rises_with_interference_up_to_twice_the_request() -> None:
                    np.random.default_rng(0), respond=respond).run()
         for respond in (True, False)
     ]  # fmt: skip
-    felt = [0.3 * 0.6, 0.2 * 0.5]
-    assert outcomes[0].inflation == pytest.approx(felt)
+    inflation = [0.3 * 0.6, 0.2 * 0.5]
+    assert outcomes[0].inflation == pytest.approx(inflation)
     peak = [outcome.steps[0]["cpu_max_fraction"] for outcome in outcomes]
-    assert peak[0] - peak[1] == pytest.approx(2 * sum(felt) / 4, abs=1e-6)
-    assert outcomes[0].steps[0]["inflation_vcpus"] == pytest.approx(2 * sum(felt))
+    assert peak[0] - peak[1] == pytest.approx(2 * sum(inflation) / 4, abs=1e-6)
+    assert outcomes[0].steps[0]["inflation_vcpus"] == pytest.approx(2 * sum(inflation))
     high = risen(np.array([3990.0]), np.array([0.5]), np.array([2]))
     assert high.tolist() == [10.0]
 

@@ -10,8 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 
 import numpy as np
 
-from tracekit.binding.floor import STEP
 from tracekit.binding.model import InterferenceModel
+from tracekit.binding.vcpu_state import STEP
 from tracekit.vcpu.pressure import Aggregation
 from tracekit.vcpu.topology import Topology
 

@@ -10,7 +10,7 @@ import numpy as np
 from hypothesis import strategies as some
 from plain_vcpus import plain_candidates
 
-from tracekit.binding.floor import Floor
+from tracekit.binding.vcpu_state import VcpuState
 from tracekit.vcpu.pressure import Bound
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, from_map, linux_numbering
@@ -54,7 +54,7 @@ def bound_hosts(draw: some.DrawFn) -> list[tuple[Topology, list[list[int]]]]:
     return hosts
 
 
-def seated(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
+def placed_on_hosts(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
     """The hosts as one room."""
     names = [f"h{at}" for at in range(len(hosts))]
     room = make_room(names, {f"h{at}": topology for at, (topology, _) in enumerate(hosts)})
@@ -68,25 +68,25 @@ def seated(hosts: list[tuple[Topology, list[list[int]]]]) -> tuple[Room, Bound]:
 
 
 def plain_best(
-    floor: Floor, instance: int, *, delta: bool, hosts: int = 0, only: int | None = None
+    state: VcpuState, instance: int, *, delta: bool, hosts: int = 0, only: int | None = None
 ) -> tuple[float, int]:
     """The lowest score by plain enumeration, and its host, of the first hosts or of one alone."""
     found = [(float("inf"), -1)]
-    seats = floor.seats
+    occupancy = state.occupancy
     for host in range(hosts) if only is None else [only]:
-        start, end = floor.room.offset[host : host + 2].tolist()
+        start, end = state.room.offset[host : host + 2].tolist()
         placed: dict[str, list[int]] = {}
-        for vcpu, holder in enumerate(seats.holder[start:end].tolist()):
-            if holder >= 0:
-                placed.setdefault(str(holder), []).append(vcpu)
-        services = {name: int(seats.service[int(name)]) for name in placed}
+        for vcpu, owner in enumerate(occupancy.owner[start:end].tolist()):
+            if owner >= 0:
+                placed.setdefault(str(owner), []).append(vcpu)
+        services = {name: int(occupancy.service[int(name)]) for name in placed}
         candidates = plain_candidates(
             linux_numbering(end - start, 2),
             placed,
             services,
-            floor.model,
+            state.model,
             4,
-            int(seats.service[instance]),
+            int(occupancy.service[instance]),
             delta=delta,
         )
         found += [(score, host) for score, _, _ in candidates]

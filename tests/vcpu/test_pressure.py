@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from plain_vcpus import neighbours, plain_pressure
-from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, seated
+from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, placed_on_hosts
 
 from tracekit.vcpu.pressure import Aggregation, pressure
 from tracekit.vcpu.profile import service_profile
@@ -21,7 +21,7 @@ def test_golden_neighbours_and_pressure() -> None:
     topology = linux_numbering(given_["N"], given_["S"])
     placed = {name: vcpus for name, (_, vcpus) in given_["placed"].items()}
     cpu = {name: given_["cpu_svc"][service] for name, (service, _) in given_["placed"].items()}
-    room, bound = seated([(topology, list(placed.values()))])
+    room, bound = placed_on_hosts([(topology, list(placed.values()))])
     core, socket = pressure(room, bound, np.array(list(cpu.values())))
     for at, (name, expected) in enumerate(wanted.items()):
         assert neighbours(topology, placed, name) == (expected["sc"], expected["ss"])
@@ -49,7 +49,7 @@ def test_golden_profile() -> None:
 def test_one_pass_equals_plain_enumeration(
     hosts: list[tuple[Topology, list[list[int]]]], agg: Aggregation, seed: int
 ) -> None:
-    room, bound = seated(hosts)
+    room, bound = placed_on_hosts(hosts)
     cpu = np.random.default_rng(seed).uniform(0, 1.5, bound.instances)
     core, socket = pressure(room, bound, cpu, agg)
     at = 0
@@ -64,7 +64,7 @@ def test_one_pass_equals_plain_enumeration(
 
 
 def test_who_has_no_neighbours_is_not_pressed() -> None:
-    room, bound = seated([(TOPOLOGIES["usual"], [[0, 8], [4, 12]])])
+    room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0, 8], [4, 12]])])
     for agg in EVERY:
         core, socket = pressure(room, bound, np.array([0.5, 0.7]), agg)
         assert core.tolist() == [0, 0]
@@ -72,7 +72,7 @@ def test_who_has_no_neighbours_is_not_pressed() -> None:
 
 
 def test_half_empty_neighbourhoods_press_less_by_occupancy() -> None:
-    room, bound = seated([(TOPOLOGIES["usual"], [[0, 1], [8], [2]])])
+    room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0, 1], [8], [2]])])
     cpu = np.array([0.2, 0.6, 0.4])
     assert pressure(room, bound, cpu, "mean")[0][0] == pytest.approx(0.6)
     assert pressure(room, bound, cpu, "occupancy")[0][0] == pytest.approx(0.3)
@@ -81,6 +81,6 @@ def test_half_empty_neighbourhoods_press_less_by_occupancy() -> None:
 
 
 def test_an_instance_without_vcpus_neither_presses_nor_is_pressed() -> None:
-    room, bound = seated([(TOPOLOGIES["usual"], [[0], [], [8]])])
+    room, bound = placed_on_hosts([(TOPOLOGIES["usual"], [[0], [], [8]])])
     core, _ = pressure(room, bound, np.array([0.5, 0.9, 0.1]))
     assert core.tolist() == pytest.approx([0.1, 0.0, 0.5])

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import IntArray
-from tracekit.binding.floor import Floor
+from tracekit.binding.vcpu_state import VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
 
@@ -20,7 +20,7 @@ class Chooser(Protocol):
     """Decides where a container goes."""
 
     def choose(
-        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+        self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
         """Host, socket and places; socket -1 without places; None if there is no room now."""
 
@@ -45,21 +45,21 @@ class Interference:
 
     def choose(
         self,
-        floor: Floor,
+        state: VcpuState,
         instance: int,
         size: int,
         rng: np.random.Generator,  # noqa: ARG002
     ) -> tuple[int, int, IntArray] | None:
         """The lowest score; ties by host, socket and first vCPU."""
         if size == 0:
-            return _unbound(floor, instance, anti_affinity=self.anti_affinity)
-        found = floor.least_interference(
+            return _unbound(state, instance, anti_affinity=self.anti_affinity)
+        found = state.least_interference(
             instance, delta=self.choice == "delta", step=self.step, apart=self.anti_affinity
         )
         if found is None:
             return None
         socket, places = found
-        return int(floor.seats.host[socket]), socket, places
+        return int(state.occupancy.host[socket]), socket, places
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,19 +86,19 @@ class HostThenBind:
     ] = True
 
     def choose(
-        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+        self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
         """The first of the best hosts."""
         if size == 0:
-            return _unbound(floor, instance, anti_affinity=self.anti_affinity)
-        room = floor.hosts_with_room(size)
+            return _unbound(state, instance, anti_affinity=self.anti_affinity)
+        room = state.hosts_with_room(size)
         if self.anti_affinity:
-            room &= floor.hosts_without(instance)
+            room &= state.hosts_without(instance)
         if not room.any():
             return None
-        free = np.where(room, floor.free_vcpus(), -1) if self.host == "least_allocated" else room
+        free = np.where(room, state.free_vcpus(), -1) if self.host == "least_allocated" else room
         host = int(np.argmax(free))
-        found = bind_on(floor, instance, size, host, self.bind, rng)
+        found = bind_on(state, instance, size, host, self.bind, rng)
         return None if found is None else (host, *found)
 
 
@@ -111,37 +111,37 @@ class Following:
     bind: Bind
 
     def choose(
-        self, floor: Floor, instance: int, size: int, rng: np.random.Generator
+        self, state: VcpuState, instance: int, size: int, rng: np.random.Generator
     ) -> tuple[int, int, IntArray] | None:
         """The host of the replay; where no socket of it has room, the container stays unbound."""
         host = int(self.host[instance])
         if host < 0:
             return None
-        found = bind_on(floor, instance, size, host, self.bind, rng) if size else None
+        found = bind_on(state, instance, size, host, self.bind, rng) if size else None
         return (host, *found) if found else (host, -1, np.empty(0, dtype=np.int64))
 
 
 def bind_on(
-    floor: Floor, instance: int, size: int, host: int, bind: Bind, rng: np.random.Generator
+    state: VcpuState, instance: int, size: int, host: int, bind: Bind, rng: np.random.Generator
 ) -> tuple[int, IntArray] | None:
     """A socket of the host and free places on it; None where no socket has so many."""
     if bind == "least_interference":
-        return floor.best_on(instance, host)
-    sockets = floor.sockets_of(host)
-    sockets = sockets[floor.seats.free[sockets] >= size]
+        return state.best_on(instance, host)
+    sockets = state.sockets_of(host)
+    sockets = sockets[state.occupancy.free[sockets] >= size]
     if not len(sockets):
         return None
     if bind == "lowest_free":
-        return int(sockets[0]), floor.free_places(int(sockets[0]))[:size]
+        return int(sockets[0]), state.free_places(int(sockets[0]))[:size]
     socket = int(sockets[rng.integers(len(sockets))])
-    return socket, np.sort(rng.permutation(floor.free_places(socket))[:size])
+    return socket, np.sort(rng.permutation(state.free_places(socket))[:size])
 
 
 def _unbound(
-    floor: Floor, instance: int, *, anti_affinity: bool
+    state: VcpuState, instance: int, *, anti_affinity: bool
 ) -> tuple[int, int, IntArray] | None:
     """A request of no vCPU is bound to none: the first host that may have it."""
-    room = floor.hosts_without(instance) if anti_affinity else np.ones(1, dtype=np.bool_)
+    room = state.hosts_without(instance) if anti_affinity else np.ones(1, dtype=np.bool_)
     if not room.any():
         return None
     return int(np.argmax(room)), -1, np.empty(0, dtype=np.int64)

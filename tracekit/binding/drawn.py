@@ -1,4 +1,4 @@
-"""One socket under every policy, to be drawn: who sits on which core, and what it costs them."""
+"""One socket under every policy, to be drawn: who is bound to which core, and what it costs."""
 
 from __future__ import annotations
 

@@ -15,10 +15,10 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser
-from tracekit.binding.floor import Floor
+from tracekit.binding.empty import request_vcpus
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.seating import request_vcpus
 from tracekit.binding.truth import Truth
+from tracekit.binding.vcpu_state import VcpuState
 from tracekit.replay.engine.steps import measure
 from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
@@ -94,8 +94,8 @@ class VcpuReplay:
         self._load, self._chooser, self._rng = workload, chooser, rng
         self._respond, self._clock = respond, clock
         self._size = request_vcpus(workload.request, workload.resources)
-        self.floor = Floor(room, model, service, self._size)
-        self._truth = None if truth is None else Truth(self.floor, truth)
+        self.state = VcpuState(room, model, service, self._size)
+        self._truth = None if truth is None else Truth(self.state, truth)
         self._start = workload.arrival_ms if start_ms is None else start_ms
         self._order = np.argsort(self._start, kind="stable")
         self._leaving = np.argsort(workload.departure_ms, kind="stable")
@@ -158,7 +158,7 @@ class VcpuReplay:
             if self._running[index]:
                 freed = True
                 self._running[index] = False
-                self.floor.leave(index)
+                self.state.unbind(index)
         gone = self._load.departure_ms <= now
         self._waiting = [index for index in self._waiting if not gone[index]]
         if freed and self._waiting:
@@ -169,14 +169,14 @@ class VcpuReplay:
         refused: set[tuple[int, int]] = set()
         waiting, self._waiting = self._waiting, []
         for index in waiting:
-            kind = int(self.floor.seats.service[index]), int(self._size[index])
+            kind = int(self.state.occupancy.service[index]), int(self._size[index])
             if kind in refused or not self._place(index, now):
                 refused.add(kind)
                 self._waiting.append(index)
 
     def _place(self, index: int, now: int) -> bool:
         began = self._clock()
-        found = self._chooser.choose(self.floor, index, int(self._size[index]), self._rng)
+        found = self._chooser.choose(self.state, index, int(self._size[index]), self._rng)
         self._decision_s += self._clock() - began
         self._decisions += 1
         if found is None:
@@ -185,22 +185,22 @@ class VcpuReplay:
         self._node[index], self._placed_ms[index] = host, now
         self._running[index] = True
         if socket >= 0:
-            self.floor.seat(index, socket, places)
+            self.state.bind(index, socket, places)
             self._socket[index] = socket
-            self._vcpus[index] = self.floor.vcpus_of(index)
+            self._vcpus[index] = self.state.vcpus_of(index)
         return True
 
     def _sample(self, step: int, now: int) -> dict[str, Any]:
         load, at = self._load, np.flatnonzero(self._running)
-        every = self.floor.felt if self._truth is None else self._truth.felt()
-        felt, size = every[at], self._size[at]
-        self._sum[at] += felt
+        every = self.state.inflation if self._truth is None else self._truth.inflation()
+        inflation, size = every[at], self._size[at]
+        self._sum[at] += inflation
         self._steps_run[at] += 1
         node = self._node[at]
         cpu, memory = load.use_at(step)[:, at]
         cpu = cpu.astype(np.float64)
         if self._respond:
-            cpu = cpu + risen(cpu, felt, size)
+            cpu = cpu + risen(cpu, inflation, size)
         amounts = (cpu, memory)
         used = [
             load.background[resource, step] + np.bincount(node, amount, load.nodes)
@@ -216,13 +216,13 @@ class VcpuReplay:
         settled = bool(now >= load.settled_ms)
         return {
             **measure(sampled, time_ms=now, settled=settled, pending=len(self._waiting)),
-            "inflation_mean_fraction": float(felt.mean()) if len(at) else None,
-            "inflation_vcpus": float((size * felt).sum()),
+            "inflation_mean_fraction": float(inflation.mean()) if len(at) else None,
+            "inflation_vcpus": float((size * inflation).sum()),
             "bound": int((self._socket[at] >= 0).sum()),
         }
 
 
-def risen(cpu_milli: FloatArray, felt: FloatArray, size: IntArray) -> FloatArray:
+def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:
     """Millicores that interference adds; use and rise together stay below ``MOST_CPU``."""
     room = np.maximum(MOST_CPU * size * MILLI_PER_CORE - cpu_milli, 0.0)
-    return np.minimum(felt * size * MILLI_PER_CORE, room)
+    return np.minimum(inflation * size * MILLI_PER_CORE, room)

@@ -1,15 +1,15 @@
-"""The floor of a cluster: its seats, and the ways to find free ones."""
+"""The vCPUs of a cluster: who is bound where, and the ways to find free ones."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.binding.empty import make_occupancy
 from tracekit.binding.known import Kept
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.seating import make_seats
-from tracekit.binding.seats import MEAN, OCCUPANCY, SUM, leave, seat
-from tracekit.binding.vacancy import best_window, decide
+from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, bind, unbind
+from tracekit.binding.window_scan import best_window, decide
 from tracekit.jit import Direct
 from tracekit.vcpu.room import Room
 
@@ -19,8 +19,8 @@ STEP = 2
 AGGREGATIONS = {"mean": MEAN, "occupancy": OCCUPANCY, "sum": SUM}
 
 
-class Floor:
-    """Who is bound where, and what each feels.
+class VcpuState:
+    """Who is bound where, and what each loses by it.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Floor:
         self, room: Room, model: InterferenceModel, service: IntArray, size: IntArray
     ) -> None:
         self.room, self.model = room, model
-        self.seats = make_seats(room, model, service, size)
+        self.occupancy = make_occupancy(room, model, service, size)
         self.socket = np.full(len(service), -1, dtype=np.int64)
         self._wanted = size
         self._agg = AGGREGATIONS[model.agg]
@@ -40,7 +40,7 @@ class Floor:
         widest = int(room.socket_vcpus.max(initial=0))
         self._work = np.empty(max(widest, 1), dtype=np.int64), np.zeros(1, dtype=np.int64)
         self._kept = Kept(len(room.socket_vcpus))
-        self._decide, self._seat, self._leave = Direct(decide), Direct(seat), Direct(leave)
+        self._decide, self._bind, self._unbind = Direct(decide), Direct(bind), Direct(unbind)
 
     @property
     def changes(self) -> int:
@@ -48,23 +48,25 @@ class Floor:
         return self._change
 
     @property
-    def felt(self) -> FloatArray:
+    def inflation(self) -> FloatArray:
         """Score of every instance now, a fraction of its own vCPUs, shape (instances,)."""
-        return self.seats.felt
+        return self.occupancy.inflation
 
     def hosts_with_room(self, size: int) -> BoolArray:
         """Hosts of which some socket has so many free vCPUs, shape (hosts,)."""
         found = np.zeros(len(self.room.hosts), dtype=np.bool_)
-        found[self.seats.host[self.seats.free >= size]] = True
+        found[self.occupancy.host[self.occupancy.free >= size]] = True
         return found
 
     def hosts_without(self, instance: int) -> BoolArray:
         """Hosts that run nothing of the instance's service, shape (hosts,)."""
-        return np.asarray(self.seats.on_host[:, self.seats.service[instance]] == 0)
+        return np.asarray(self.occupancy.on_host[:, self.occupancy.service[instance]] == 0)
 
     def free_vcpus(self) -> IntArray:
         """Free vCPUs of each host, shape (hosts,)."""
-        return np.bincount(self.seats.host, self.seats.free, len(self.room.hosts)).astype(np.int64)
+        return np.bincount(self.occupancy.host, self.occupancy.free, len(self.room.hosts)).astype(
+            np.int64
+        )
 
     def least_interference(
         self, instance: int, *, delta: bool = False, step: int = STEP, apart: bool = True
@@ -76,11 +78,11 @@ class Floor:
         apart : bool
             Whether hosts that run the instance's service are left out.
         """
-        seats, request = self.seats, int(self._wanted[instance])
-        service = int(seats.service[instance])
+        occupancy, request = self.occupancy, int(self._wanted[instance])
+        service = int(occupancy.service[instance])
         row = self._kept.row((service, request, delta, step))
         socket, start = self._decide(
-            seats, self._agg, delta, step, service, request, apart, row.known, row.scores,
+            occupancy, self._agg, delta, step, service, request, apart, row.known, row.scores,
             row.starts, *self._work,
         )  # fmt: skip
         row.known = self._change
@@ -90,11 +92,18 @@ class Floor:
 
     def best_on(self, instance: int, host: int) -> tuple[int, IntArray] | None:
         """As ``least_interference``, of one host's sockets."""
-        seats, request = self.seats, int(self._wanted[instance])
+        occupancy, request = self.occupancy, int(self._wanted[instance])
         found = []
         for socket in self.sockets_of(host).tolist():
             score, start = best_window(
-                seats, self._agg, False, STEP, socket, seats.service[instance], request, *self._work
+                occupancy,
+                self._agg,
+                False,
+                STEP,
+                socket,
+                occupancy.service[instance],
+                request,
+                *self._work,
             )
             if start >= 0:
                 found.append((score, socket, start))
@@ -105,26 +114,26 @@ class Floor:
 
     def free_places(self, socket: int) -> IntArray:
         """Free places of a socket, ascending."""
-        seats = self.seats
-        ids = seats.ids[seats.first[socket] : seats.first[socket + 1]]
-        return np.asarray(ids[seats.holder[ids] < 0])
+        occupancy = self.occupancy
+        ids = occupancy.ids[occupancy.first[socket] : occupancy.first[socket + 1]]
+        return np.asarray(ids[occupancy.owner[ids] < 0])
 
     def sockets_of(self, host: int) -> IntArray:
         """The sockets of a host, ascending."""
-        return np.flatnonzero(self.seats.host == host)
+        return np.flatnonzero(self.occupancy.host == host)
 
-    def seat(self, instance: int, socket: int, places: IntArray) -> None:
+    def bind(self, instance: int, socket: int, places: IntArray) -> None:
         """Bind an instance."""
         self._change += 1
         self.socket[instance] = socket
-        self._seat(self.seats, self._agg, instance, socket, places, self._change)
+        self._bind(self.occupancy, self._agg, instance, socket, places, self._change)
 
-    def leave(self, instance: int) -> None:
+    def unbind(self, instance: int) -> None:
         """Take an instance off its vCPUs, if it has any."""
         socket = int(self.socket[instance])
         if socket >= 0:
             self._change += 1
-            self._leave(self.seats, self._agg, instance, socket, self._change)
+            self._unbind(self.occupancy, self._agg, instance, socket, self._change)
             self.socket[instance] = -1
 
     def vcpus_of(self, instance: int) -> list[int]:
@@ -132,6 +141,6 @@ class Floor:
         socket = int(self.socket[instance])
         if socket < 0:
             return []
-        places = self.seats.places[instance, : self.seats.size[instance]]
-        ids: list[int] = (places - self.room.offset[self.seats.host[socket]]).tolist()
+        places = self.occupancy.places[instance, : self.occupancy.size[instance]]
+        ids: list[int] = (places - self.room.offset[self.occupancy.host[socket]]).tolist()
         return ids

@@ -1,4 +1,4 @@
-"""Empty seats for the hosts of a room, and how many of them a container wants."""
+"""Empty occupancy for the hosts of a room, and how many of them a container wants."""
 
 from __future__ import annotations
 
@@ -8,12 +8,14 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.seats import Seats
+from tracekit.binding.occupancy import Occupancy
 from tracekit.vcpu.room import Room
 
 
-def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: IntArray) -> Seats:
-    """Empty seats for the hosts of a room."""
+def make_occupancy(
+    room: Room, model: InterferenceModel, service: IntArray, size: IntArray
+) -> Occupancy:
+    """No instance on any host of a room."""
     sockets, instances = len(room.socket_vcpus), len(service)
     there = np.flatnonzero(room.socket >= 0)
     order = np.argsort(room.socket[there], kind="stable")
@@ -26,22 +28,22 @@ def make_seats(room: Room, model: InterferenceModel, service: IntArray, size: In
     def floats(*shape: int) -> FloatArray:
         return np.zeros(shape, dtype=np.float64)
 
-    return Seats(
+    return Occupancy(
         mates=np.ascontiguousarray(room.mates),
         first=np.concatenate([[0], np.cumsum(room.socket_vcpus)]).astype(np.int64),
         ids=there[order].astype(np.int64),
         host=room.socket_host.copy(),
-        holder=np.full(room.places, -1, dtype=np.int64),
+        owner=np.full(room.places, -1, dtype=np.int64),
         free=room.socket_vcpus.copy(),
-        seated=ints(sockets),
-        sitting=ints(sockets, most),
+        instances=ints(sockets),
+        bound=ints(sockets, most),
         slot=ints(instances),
         size=ints(instances),
         service=service.astype(np.int64),
         places=ints(instances, max(int(fitting.max(initial=1)), 1)),
         core=floats(instances),
         core_weight=floats(instances),
-        felt=floats(instances),
+        inflation=floats(instances),
         total=floats(sockets),
         weight=floats(sockets),
         now=floats(sockets),

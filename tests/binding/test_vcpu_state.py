@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 from plain_vcpus import plain_candidates, score_instance, score_socket
 from vcpu_support import GOLDEN, topologies
 
-from tracekit.binding.floor import Floor
 from tracekit.binding.model import InterferenceModel
+from tracekit.binding.vcpu_state import VcpuState
 from tracekit.vcpu.pressure import Aggregation, Bound, pressure
 from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
@@ -42,27 +42,27 @@ class Plain:
 
 def drawn(
     hosts: list[Topology], agg: Aggregation, seed: int
-) -> tuple[Floor, Plain, np.random.Generator]:
+) -> tuple[VcpuState, Plain, np.random.Generator]:
     """Hosts in use, reached by seating some containers and letting some of them go."""
     rng = np.random.default_rng(seed)
     names = [f"h{at}" for at in range(len(hosts))]
     room = make_room(names, dict(zip(names, hosts, strict=True)))
     count = 30
     service, size = rng.integers(0, SERVICES, count), rng.integers(1, 5, count)
-    floor = Floor(room, model(rng, agg), service, size)
+    state = VcpuState(room, model(rng, agg), service, size)
     plain = Plain(hosts, [{} for _ in hosts], [{} for _ in hosts])
     for instance in range(20):
         socket = int(rng.integers(len(room.socket_vcpus)))
-        free = rng.permutation(floor.free_places(socket))[: size[instance]]
+        free = rng.permutation(state.free_places(socket))[: size[instance]]
         if len(free) == size[instance]:
-            floor.seat(instance, socket, np.sort(free))
+            state.bind(instance, socket, np.sort(free))
         if rng.random() < 0.3:
-            floor.leave(int(rng.integers(instance + 1)))
-    for instance in np.flatnonzero(floor.socket >= 0).tolist():
-        host = int(room.socket_host[floor.socket[instance]])
-        plain.placed[host][str(instance)] = floor.vcpus_of(instance)
+            state.unbind(int(rng.integers(instance + 1)))
+    for instance in np.flatnonzero(state.socket >= 0).tolist():
+        host = int(room.socket_host[state.socket[instance]])
+        plain.placed[host][str(instance)] = state.vcpus_of(instance)
         plain.services[host][str(instance)] = int(service[instance])
-    return floor, plain, rng
+    return state, plain, rng
 
 
 hosts = some.lists(topologies, min_size=1, max_size=3)
@@ -74,19 +74,19 @@ aggregations = some.sampled_from(EVERY)
 def test_what_everybody_feels_equals_the_definition(
     given_hosts: list[Topology], agg: Aggregation, seed: int
 ) -> None:
-    floor, plain, _ = drawn(given_hosts, agg, seed)
+    state, plain, _ = drawn(given_hosts, agg, seed)
     for host, topology in enumerate(plain.hosts):
         for name in plain.placed[host]:
             wanted = score_instance(
-                topology, plain.placed[host], plain.services[host], floor.model, name
+                topology, plain.placed[host], plain.services[host], state.model, name
             )
-            assert floor.felt[int(name)] == pytest.approx(wanted, abs=1e-9)
-    for socket, host in enumerate(floor.room.socket_host.tolist()):
-        number = int(plain.hosts[host].sockets[socket - floor.sockets_of(host)[0]])
+            assert state.inflation[int(name)] == pytest.approx(wanted, abs=1e-9)
+    for socket, host in enumerate(state.room.socket_host.tolist()):
+        number = int(plain.hosts[host].sockets[socket - state.sockets_of(host)[0]])
         wanted = score_socket(
-            plain.hosts[host], plain.placed[host], plain.services[host], floor.model, number
+            plain.hosts[host], plain.placed[host], plain.services[host], state.model, number
         )
-        assert floor.seats.now[socket] == pytest.approx(wanted, abs=1e-9)
+        assert state.occupancy.now[socket] == pytest.approx(wanted, abs=1e-9)
 
 
 @settings(max_examples=200)
@@ -94,9 +94,9 @@ def test_what_everybody_feels_equals_the_definition(
 def test_the_search_equals_plain_enumeration(
     given_hosts: list[Topology], agg: Aggregation, delta: bool, step: int, seed: int
 ) -> None:
-    floor, plain, rng = drawn(given_hosts, agg, seed)
+    state, plain, rng = drawn(given_hosts, agg, seed)
     instance = 20 + int(rng.integers(10))
-    request, service = int(floor._wanted[instance]), int(floor.seats.service[instance])
+    request, service = int(state._wanted[instance]), int(state.occupancy.service[instance])
     found: list[tuple[float, int, int, Any]] = [
         (score, host, socket, window)
         for host, topology in enumerate(plain.hosts)
@@ -104,21 +104,21 @@ def test_the_search_equals_plain_enumeration(
             topology,
             plain.placed[host],
             plain.services[host],
-            floor.model,
+            state.model,
             request,
             service,
             delta=delta,
             step=step,
         )
     ]
-    chosen = floor.least_interference(instance, delta=delta, step=step)
+    chosen = state.least_interference(instance, delta=delta, step=step)
     if not found:
         assert chosen is None
         return
     assert chosen is not None
     socket, places = chosen
-    host = int(floor.room.socket_host[socket])
-    window = tuple((places - floor.room.offset[host]).tolist())
+    host = int(state.room.socket_host[socket])
+    window = tuple((places - state.room.offset[host]).tolist())
     scores = {(h, w): score for score, h, _, w in found}
     least = min(found, key=lambda one: one[0])
     assert scores[host, window] == pytest.approx(least[0], abs=1e-9)
@@ -132,22 +132,22 @@ def test_the_search_equals_plain_enumeration(
 def test_what_is_kept_of_sockets_stays_true(
     given_hosts: list[Topology], agg: Aggregation, seed: int
 ) -> None:
-    floor, _, rng = drawn(given_hosts, agg, seed)
+    state, _, rng = drawn(given_hosts, agg, seed)
     for instance in range(20, 30):
-        kept = floor.least_interference(instance)
-        fresh = Floor(floor.room, floor.model, floor.seats.service, floor._wanted)
-        for other in np.flatnonzero(floor.socket >= 0).tolist():
-            socket = int(floor.socket[other])
-            places = floor.seats.places[other, : floor.seats.size[other]].copy()
-            fresh.seat(other, socket, places)
+        kept = state.least_interference(instance)
+        fresh = VcpuState(state.room, state.model, state.occupancy.service, state._wanted)
+        for other in np.flatnonzero(state.socket >= 0).tolist():
+            socket = int(state.socket[other])
+            places = state.occupancy.places[other, : state.occupancy.size[other]].copy()
+            fresh.bind(other, socket, places)
         anew = fresh.least_interference(instance)
         assert (kept is None) == (anew is None)
         if kept is not None and anew is not None:
             assert kept[0] == anew[0]
             assert kept[1].tolist() == anew[1].tolist()
-            floor.seat(instance, *kept)
+            state.bind(instance, *kept)
         if rng.random() < 0.5:
-            floor.leave(int(rng.integers(20)))
+            state.unbind(int(rng.integers(20)))
 
 
 def test_the_floor_and_the_one_pass_agree() -> None:
@@ -157,16 +157,16 @@ def test_the_floor_and_the_one_pass_agree() -> None:
     count = 600
     service, size = rng.integers(0, SERVICES, count), rng.integers(1, 9, count)
     for agg in EVERY:
-        floor = Floor(room, model(rng, agg), service, size)
+        state = VcpuState(room, model(rng, agg), service, size)
         for instance in range(count):
-            found = floor.least_interference(instance, apart=False)
+            found = state.least_interference(instance, apart=False)
             assert found is not None
-            floor.seat(instance, *found)
-        place = np.flatnonzero(floor.seats.holder >= 0)
-        bound = Bound(floor.seats.holder[place], place, count)
-        core, socket = pressure(room, bound, floor.model.cpu[service], floor.model.agg)
-        felt = floor.model.k1[service] * core + floor.model.k2[service] * socket
-        assert floor.felt == pytest.approx(felt, abs=1e-9)
+            state.bind(instance, *found)
+        place = np.flatnonzero(state.occupancy.owner >= 0)
+        bound = Bound(state.occupancy.owner[place], place, count)
+        core, socket = pressure(room, bound, state.model.cpu[service], state.model.agg)
+        inflation = state.model.k1[service] * core + state.model.k2[service] * socket
+        assert state.inflation == pytest.approx(inflation, abs=1e-9)
 
 
 def test_golden_socket_score() -> None:
@@ -179,9 +179,9 @@ def test_golden_socket_score() -> None:
     placed = case["input"]["placed"].values()
     service = np.array([names.index(name) for name, _ in placed])
     room = make_room(["h"], {"h": linux_numbering(16, 2)})
-    floor = Floor(room, known, service, np.array([len(vcpus) for _, vcpus in placed]))
+    state = VcpuState(room, known, service, np.array([len(vcpus) for _, vcpus in placed]))
     for instance, (_, vcpus) in enumerate(placed):
-        floor.seat(instance, 0, np.array(vcpus))
-    assert floor.seats.now[0] == pytest.approx(case["expected"]["score_socket"], abs=1e-9)
+        state.bind(instance, 0, np.array(vcpus))
+    assert state.occupancy.now[0] == pytest.approx(case["expected"]["score_socket"], abs=1e-9)
     wanted = [one["score"] for one in case["expected"]["per_instance"].values()]
-    assert floor.felt == pytest.approx(wanted, abs=1e-9)
+    assert state.inflation == pytest.approx(wanted, abs=1e-9)

@@ -1,0 +1,196 @@
+"""Occupancy: which instance has which vCPU, and what each instance loses by the others."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from tracekit.arrays import FloatArray, Int32Array, IntArray
+from tracekit.jit import compiled
+
+MEAN, OCCUPANCY, SUM = 0, 1, 2
+_NOTHING = 1e-12
+_NOBODY = 0.5
+
+
+class Occupancy(NamedTuple):
+    """The state, by place (vCPU of the room), socket, host and instance.
+
+    Parameters
+    ----------
+    mates : int64, shape (places, threads - 1)
+    first, ids : int64
+        Places of socket s, ascending: ``ids[first[s] : first[s + 1]]``.
+    host : int64, shape (sockets,)
+    owner : int64, shape (places,)
+        Instance on each place, -1 for none.
+    free, instances : int64, shape (sockets,)
+        Free vCPUs, and number of instances.
+    bound : int64, shape (sockets, most)
+        The instances of a socket.
+    slot, size, service : int64, shape (instances,)
+        Where an instance stands in ``bound``, its vCPUs, its service.
+    places : int64, shape (instances, widest)
+    core, core_weight, inflation : float64, shape (instances,)
+        What presses from its cores, with its weight; the instance's score.
+    total, weight, now : float64, shape (sockets,)
+        Sum of vCPUs times profiles, of vCPUs, and the socket's score.
+    touched : int64, shape (sockets,)
+        Number of the last change.
+    on_host : int32, shape (hosts, services)
+    cpu, k1, k2 : float64, shape (services,)
+    mark, met : int64, shape (places,)
+    hits : int64, shape (most,)
+    apart, together : float64, shape (most,)
+        Room to work in.
+    """
+
+    mates: IntArray
+    first: IntArray
+    ids: IntArray
+    host: IntArray
+    owner: IntArray
+    free: IntArray
+    instances: IntArray
+    bound: IntArray
+    slot: IntArray
+    size: IntArray
+    service: IntArray
+    places: IntArray
+    core: FloatArray
+    core_weight: FloatArray
+    inflation: FloatArray
+    total: FloatArray
+    weight: FloatArray
+    now: FloatArray
+    touched: IntArray
+    on_host: Int32Array
+    cpu: FloatArray
+    k1: FloatArray
+    k2: FloatArray
+    mark: IntArray
+    met: IntArray
+    hits: IntArray
+    apart: FloatArray
+    together: FloatArray
+
+
+@compiled
+def inflation_of(
+    agg: int,
+    k1: float,
+    k2: float,
+    core: float,
+    core_weight: float,
+    total: float,
+    weight: float,
+    size: float,
+    cpu: float,
+    vcpus: float,
+) -> float:
+    """The score of an instance from the sums of its socket; its own part of them is taken out."""
+    rest = total - size * cpu - core
+    if abs(rest) < _NOTHING:
+        rest = 0.0
+    left = (vcpus if agg == OCCUPANCY else weight) - size - core_weight
+    if left < _NOBODY:
+        rest = 0.0
+    elif agg != SUM:
+        rest /= left
+    if agg != SUM:
+        core = core / core_weight if core_weight > _NOBODY else 0.0
+    return k1 * core + k2 * rest
+
+
+@compiled
+def _beside(taken: Occupancy, agg: int, instance: int) -> None:
+    """Note what presses on an instance from its own cores."""
+    core, weight = 0.0, 0.0
+    taken.hits[:] = 0
+    for at in range(taken.size[instance]):
+        place = taken.places[instance, at]
+        for thread in range(taken.mates.shape[1]):
+            mate = taken.mates[place, thread]
+            if mate < 0 or taken.owner[mate] == instance or taken.met[mate] == -1:
+                continue
+            taken.met[mate] = -1
+            other = taken.owner[mate]
+            if agg == OCCUPANCY:
+                weight += 1
+                if other >= 0:
+                    core += taken.cpu[taken.service[other]]
+            elif other >= 0 and taken.hits[taken.slot[other]] == 0:
+                taken.hits[taken.slot[other]] = 1
+                core += taken.size[other] * taken.cpu[taken.service[other]]
+                weight += taken.size[other]
+    for at in range(taken.size[instance]):
+        place = taken.places[instance, at]
+        for thread in range(taken.mates.shape[1]):
+            if taken.mates[place, thread] >= 0:
+                taken.met[taken.mates[place, thread]] = 0
+    taken.core[instance], taken.core_weight[instance] = core, weight
+
+
+@compiled
+def refresh(taken: Occupancy, agg: int, socket: int) -> None:
+    """Sum a socket up anew."""
+    total, weight = 0.0, 0.0
+    for at in range(taken.instances[socket]):
+        instance = taken.bound[socket, at]
+        total += taken.size[instance] * taken.cpu[taken.service[instance]]
+        weight += taken.size[instance]
+        _beside(taken, agg, instance)
+    vcpus = taken.first[socket + 1] - taken.first[socket]
+    now = 0.0
+    for at in range(taken.instances[socket]):
+        instance = taken.bound[socket, at]
+        service = taken.service[instance]
+        taken.inflation[instance] = inflation_of(
+            agg,
+            taken.k1[service],
+            taken.k2[service],
+            taken.core[instance],
+            taken.core_weight[instance],
+            total,
+            weight,
+            taken.size[instance],
+            taken.cpu[service],
+            vcpus,
+        )
+        now += taken.size[instance] * taken.inflation[instance] / vcpus
+    taken.total[socket], taken.weight[socket], taken.now[socket] = total, weight, now
+
+
+@compiled
+def bind(
+    taken: Occupancy, agg: int, instance: int, socket: int, places: IntArray, change: int
+) -> None:
+    """Bind an instance to places of a socket."""
+    taken.size[instance] = len(places)
+    for at in range(len(places)):
+        taken.places[instance, at] = places[at]
+        taken.owner[places[at]] = instance
+    taken.free[socket] -= len(places)
+    taken.slot[instance] = taken.instances[socket]
+    taken.bound[socket, taken.instances[socket]] = instance
+    taken.instances[socket] += 1
+    taken.on_host[taken.host[socket], taken.service[instance]] += 1
+    taken.touched[socket] = change
+    refresh(taken, agg, socket)
+
+
+@compiled
+def unbind(taken: Occupancy, agg: int, instance: int, socket: int, change: int) -> None:
+    """Take an instance off; the others of its socket keep their order."""
+    for at in range(taken.size[instance]):
+        taken.owner[taken.places[instance, at]] = -1
+    taken.free[socket] += taken.size[instance]
+    last = taken.instances[socket] - 1
+    for at in range(taken.slot[instance], last):
+        other = taken.bound[socket, at + 1]
+        taken.bound[socket, at] = other
+        taken.slot[other] = at
+    taken.instances[socket] = last
+    taken.on_host[taken.host[socket], taken.service[instance]] -= 1
+    taken.inflation[instance] = 0.0
+    taken.touched[socket] = change
+    refresh(taken, agg, socket)

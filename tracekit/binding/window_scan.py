@@ -1,0 +1,216 @@
+"""The search for the free window that costs least.
+
+Only sockets that changed are scored again. The score of a window is not summed anew over all
+pairs: a newcomer presses on an instance either on its cores or on its socket, and both sums are
+known before the windows are tried.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.binding.occupancy import OCCUPANCY, Occupancy, inflation_of
+from tracekit.jit import compiled
+
+#: Agreement to twelve decimals is a tie.
+TIE = 1e12
+
+
+@compiled
+def _before_windows(taken: Occupancy, agg: int, socket: int, cpu: float, request: int) -> float:
+    """What each instance loses by a newcomer beside it and on its cores; the sum if beside all."""
+    vcpus = taken.first[socket + 1] - taken.first[socket]
+    total = taken.total[socket] + request * cpu
+    weight = taken.weight[socket] + request
+    whole = 0.0
+    for at in range(taken.instances[socket]):
+        a = taken.bound[socket, at]
+        own = taken.service[a]
+        k1, k2, own_cpu, size = (
+            taken.k1[own],
+            taken.k2[own],
+            taken.cpu[own],
+            taken.size[a],
+        )
+        core, core_weight = taken.core[a], taken.core_weight[a]
+        taken.apart[at] = inflation_of(
+            agg, k1, k2, core, core_weight, total, weight, size, own_cpu, vcpus
+        )
+        if agg != OCCUPANCY:
+            core, core_weight = core + request * cpu, core_weight + request
+        taken.together[at] = inflation_of(
+            agg, k1, k2, core, core_weight, total, weight, size, own_cpu, vcpus
+        )
+        whole += size * taken.apart[at]
+    return whole
+
+
+@compiled
+def _shared(taken: Occupancy, agg: int, window: IntArray, token: int) -> tuple[float, float]:
+    """Whose cores a window shares, into ``hits``; what presses from there, with its weight."""
+    core, weight = 0.0, 0.0
+    for at in range(len(window)):
+        taken.mark[window[at]] = token
+    for at in range(len(window)):
+        place = window[at]
+        for thread in range(taken.mates.shape[1]):
+            mate = taken.mates[place, thread]
+            if mate < 0 or taken.mark[mate] == token:
+                continue
+            other = taken.owner[mate]
+            if agg == OCCUPANCY and taken.met[mate] != token:
+                taken.met[mate] = token
+                weight += 1
+                if other >= 0:
+                    core += taken.cpu[taken.service[other]]
+            if other < 0 or _counted(taken, place, thread, other):
+                continue
+            slot = taken.slot[other]
+            if agg != OCCUPANCY and taken.hits[slot] == 0:
+                core += taken.size[other] * taken.cpu[taken.service[other]]
+                weight += taken.size[other]
+            taken.hits[slot] += 1
+    return core, weight
+
+
+@compiled
+def _fill(taken: Occupancy, socket: int, free: IntArray) -> int:
+    """Write a socket's free places into ``free``, ascending; how many there are."""
+    many = 0
+    for at in range(taken.first[socket], taken.first[socket + 1]):
+        if taken.owner[taken.ids[at]] < 0:
+            free[many] = taken.ids[at]
+            many += 1
+    return many
+
+
+@compiled
+def _sharing(
+    taken: Occupancy, agg: int, socket: int, cpu: float, total: float, weight: float
+) -> float:
+    """What those whose cores a window shares lose more than if it were beside them."""
+    more = 0.0
+    vcpus = taken.first[socket + 1] - taken.first[socket]
+    for slot in range(taken.instances[socket]):
+        if taken.hits[slot] == 0:
+            continue
+        a = taken.bound[socket, slot]
+        inflation = taken.together[slot]
+        if agg == OCCUPANCY:
+            own = taken.service[a]
+            inflation = inflation_of(
+                agg,
+                taken.k1[own],
+                taken.k2[own],
+                taken.core[a] + taken.hits[slot] * cpu,
+                taken.core_weight[a],
+                total,
+                weight,
+                taken.size[a],
+                taken.cpu[own],
+                vcpus,
+            )
+        more += taken.size[a] * (inflation - taken.apart[slot])
+    return more
+
+
+@compiled
+def _counted(taken: Occupancy, place: int, thread: int, other: int) -> bool:
+    """Whether an earlier thread of the place's core is the same instance's."""
+    for earlier in range(thread):
+        mate = taken.mates[place, earlier]
+        if mate >= 0 and taken.owner[mate] == other:
+            return True
+    return False
+
+
+@compiled
+def best_window(
+    taken: Occupancy,
+    agg: int,
+    delta: bool,
+    step: int,
+    socket: int,
+    service: int,
+    request: int,
+    free: IntArray,
+    tokens: IntArray,
+) -> tuple[float, int]:
+    """The lowest score of a newcomer's windows on a socket, and where in ``free`` it starts.
+
+    Parameters
+    ----------
+    free : int64, shape (vCPUs of the widest socket,)
+        Filled with the socket's free places.
+    tokens : int64, shape (1,)
+        Counts the windows that were ever tried.
+    """
+    many = _fill(taken, socket, free)
+    best, start = np.inf, -1
+    if many < request:
+        return best, start
+    if taken.instances[socket] == 0:
+        return 0.0, 0
+    cpu, k1, k2 = taken.cpu[service], taken.k1[service], taken.k2[service]
+    vcpus = taken.first[socket + 1] - taken.first[socket]
+    total = taken.total[socket] + request * cpu
+    weight = taken.weight[socket] + request
+    whole = _before_windows(taken, agg, socket, cpu, request)
+    instances = taken.instances[socket]
+    for at in range(0, many - request + 1, step):
+        tokens[0] += 1
+        taken.hits[:instances] = 0
+        core, core_weight = _shared(taken, agg, free[at : at + request], tokens[0])
+        score = whole
+        score += _sharing(taken, agg, socket, cpu, total, weight)
+        own_felt = inflation_of(agg, k1, k2, core, core_weight, total, weight, request, cpu, vcpus)
+        score = (score + request * own_felt) / vcpus
+        if delta:
+            score -= taken.now[socket]
+        score = np.rint(score * TIE) / TIE
+        if score < best:
+            best, start = score, at
+    return best, start
+
+
+@compiled
+def decide(
+    taken: Occupancy,
+    agg: int,
+    delta: bool,
+    step: int,
+    service: int,
+    request: int,
+    apart: bool,
+    known: int,
+    scores: FloatArray,
+    starts: IntArray,
+    free: IntArray,
+    tokens: IntArray,
+) -> tuple[int, int]:
+    """The socket with the lowest score, and where its window starts; -1 for none.
+
+    Parameters
+    ----------
+    apart : bool
+        Whether hosts that run the service are left out.
+    known : int
+        Number of the last change that ``scores`` know of; -1 for none.
+    scores, starts : float64 and int64, shape (sockets,)
+        What was found for such a container before; brought up to date.
+    """
+    best, chosen = np.inf, -1
+    for socket in range(len(scores)):
+        if taken.touched[socket] > known:
+            if taken.free[socket] < request:
+                scores[socket], starts[socket] = np.inf, -1
+            else:
+                scores[socket], starts[socket] = best_window(
+                    taken, agg, delta, step, socket, service, request, free, tokens
+                )
+        if scores[socket] < best:
+            if apart and taken.on_host[taken.host[socket], service] > 0:
+                continue
+            best, chosen = scores[socket], socket
+    return chosen, (starts[chosen] if chosen >= 0 else -1)
