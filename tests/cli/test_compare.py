@@ -26,7 +26,7 @@ def test_exit_codes(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) ->
     assert run(["compare", *two, "--fail-if", "debris_mean_fraction < 0.9 * base"]) == 1
     told = capsys.readouterr()
     assert "FAILED" in told.out
-    assert "is passed by lra" in told.err
+    assert "is exceeded by lra" in told.err
     assert run(["compare", *two, "--fail-if", "nonsense"]) == 2
 
 

@@ -137,7 +137,10 @@ def _tail(frame: pl.DataFrame) -> Iterator[str]:
 def _trends(frame: pl.DataFrame) -> Iterator[str]:
     for zone, share in frame.select("zone", "falling_share").rows():
         if zone == "A" and share is not None:
-            yield f"CPU falls while memory stands on {percent(share, 0)} of the nodes of zone A"
+            yield (
+                f"on {percent(share, 0)} of the nodes of zone A, CPU falls over time and memory"
+                " does not change"
+            )
 
 
 def _demand(frame: pl.DataFrame) -> Iterator[str]:
@@ -145,19 +148,19 @@ def _demand(frame: pl.DataFrame) -> Iterator[str]:
     if fits.len():
         falling = (frame["cpu_per_call"].drop_nulls() < 0).sum()
         yield (
-            f"calls explain {percent(float(fits.median() or 0), 0)} of the CPU of the middle one of"  # type: ignore[arg-type]
-            f" {fits.len():,} services; CPU falls with calls for {falling:,}"
+            f"calls explain {percent(float(fits.median() or 0), 0)} of a service's CPU (median of"  # type: ignore[arg-type]
+            f" {fits.len():,} services); for {falling:,} CPU falls as calls rise"
         )
 
 
 def _sizes(frame: pl.DataFrame) -> Iterator[str]:
     for row in frame.iter_rows(named=True):
         size, low, high = (row[f"node_share{end}"] for end in ("", "_low", "_high"))
-        found = "the data cannot tell it" if size is None else f"{percent(size, 2)} of a node"
+        found = "not known from this data" if size is None else f"{percent(size, 2)} of a node"
         interval = (
             "" if low is None else f" (95 % interval {percent(low, 2)} to {percent(high, 2)})"
         )
         yield (
             f"{row['resource']} size of a container: {found}{interval};"
-            f" told for {row['services_told']} of {row['services']} services by themselves"
+            f" known separately for {row['services_told']} of {row['services']} services"
         )

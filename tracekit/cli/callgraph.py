@@ -105,7 +105,7 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
                 ("connected", "that are one whole tree"),
                 ("with_missing_calls", "with calls that left no record"),
                 ("with_reused_rpc_ids", "with several calls under one rpc id"),
-                ("unaffected", "with neither"),
+                ("unaffected", "without missing calls or reused rpc ids"),
                 ("split", "split over source files"),
             )
         ),

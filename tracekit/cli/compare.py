@@ -46,7 +46,7 @@ def command(
         row = failed.row(0, named=True)
         more = f", and {failed.height - 1} more" if failed.height > 1 else ""
         raise CheckFailedError(
-            f"threshold '{row['threshold']}' is passed by {row['policy']}:"
+            f"threshold '{row['threshold']}' is exceeded by {row['policy']}:"
             f" {row['measure']} went from {_number(row['base'])} to {_number(row['new'])}{more}"
         )
 

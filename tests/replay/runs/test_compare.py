@@ -110,12 +110,12 @@ def said(repeats: pl.DataFrame, *ours: str) -> list[str]:
 def test_better_is_said_only_where_it_is() -> None:
     zed, nodes = said(measured(), "a", "b", "c")
     assert zed.startswith("Imbalance Z: lowest under")
-    assert "12 orders); not told apart from it:" in zed
+    assert "12 orders); within chance of it:" in zed
     assert zed.rpartition(": ")[2] in ("a", "c")
-    assert nodes == "Nodes used: lowest under a (5, 12 orders); not told apart from it: b"
-    assert said(measured(), "a", "b")[0].endswith("apart from all others")
+    assert nodes == "Nodes used: lowest under a (5, 12 orders); within chance of it: b"
+    assert said(measured(), "a", "b")[0].endswith("all others differ")
     assert said(measured(), "a", "b")[1] == (
-        "Nodes used: no policy can be told apart from a (5), 12 orders"
+        "Nodes used: no policy differs beyond chance from a (5), 12 orders"
     )
 
 
@@ -123,7 +123,7 @@ def test_who_left_containers_waiting_is_not_compared() -> None:
     lines = said(measured(waiting=1), "a", "b", "c")
     assert lines[-1] == "left containers waiting, so not compared: c"
     assert lines[0].startswith("Imbalance Z: lowest under a (")
-    assert lines[0].endswith(", 12 orders), apart from all others")
+    assert lines[0].endswith(", 12 orders); all others differ")
     assert said(measured(), "a") == []
 
 

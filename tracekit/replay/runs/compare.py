@@ -111,7 +111,7 @@ def with_intervals(
 
 
 def sentences(repeats: pl.DataFrame, found: pl.DataFrame, *, ours: Sequence[str]) -> list[str]:
-    """Per measure that is spoken of, which policy is best and who cannot be told apart from it.
+    """Per measure that is spoken of: the best policy, and those within chance of it.
 
     Of a measure of which neither end is better it is said who has the lowest.
 
@@ -161,6 +161,7 @@ def _sentence(
     value = percent(means[best]) if measure.share else f"{means[best]:.4g}"
     what = "lowest" if measure.first == "low" else "highest"
     if len(alike) == len(rivals) - 1:
-        return f"{measure.title}: no policy can be told apart from {best} ({value}), {count} orders"
-    tail = f"; not told apart from it: {', '.join(alike)}" if alike else ", apart from all others"
+        same = f"no policy differs beyond chance from {best} ({value})"
+        return f"{measure.title}: {same}, {count} orders"
+    tail = f"; within chance of it: {', '.join(alike)}" if alike else "; all others differ"
     return f"{measure.title}: {what} under {best} ({value}, {count} orders){tail}"

@@ -58,9 +58,12 @@ def directions(data: Data) -> str:
     """Which end of the measures is better, and of which neither is."""
     measures = present(data.replay("summary"))
     said = ["Lower is better"]
-    for better, what in (("high", "higher is"), (None, "neither way is")):
+    for better, what in (
+        ("high", "higher is better"),
+        (None, "neither lower nor higher is better"),
+    ):
         names = [one.title for one in measures if one.better == better]
-        said += [f"for {listed(names)} {what}"] if names else []
+        said += [f"for {listed(names)}, {what}"] if names else []
     return f"{'; '.join(said)}."
 
 
@@ -71,15 +74,10 @@ def verdicts(data: Data) -> list[str]:
     said = []
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    said += [
-        f"Nothing separates {listed(group)}: every measure came out the same."
-        for group in alike(summary)
-    ]
+    said += [f"{listed(group)} gave the same value of every measure." for group in alike(summary)]
     near = [measure.title for measure in close(summary) if measure.name != "pending"]
     if near and len(complete(summary)) > 1:
-        said.append(
-            f"These measures tell the policies apart by less than 1{NBSP}%: {listed(near)}."
-        )
+        said.append(f"The policies differ by less than 1{NBSP}% in {listed(near)}.")
     waiting = [name for name in policies if name not in complete(summary)]
     if waiting:
         said.append(
@@ -90,21 +88,20 @@ def verdicts(data: Data) -> list[str]:
 
 
 def _left_out(data: Data) -> list[str]:
-    """Who looks at resources that the workload says nothing of."""
+    """Which policies read resources that the workload does not have."""
     policies = [one for one in (data.run or {}).get("policies", []) if one.get("left_out")]
     if not policies:
         return []
     names = list(dict.fromkeys(name for one in policies for name in one["left_out"]))
     said = (
-        f"This workload says nothing of {listed(names)}, at which"
-        f" {listed([one['policy'] for one in policies])} would look as well: what they would make"
-        " of it is not to be seen here."
+        f"{listed([one['policy'] for one in policies])} also read {listed(names)}. This workload"
+        " does not have them, so the policies decided without them."
     )
     return [said]
 
 
 def _beyond_chance(data: Data) -> list[str]:
-    """Who is best over several orders of arrival, and who cannot be told apart from it."""
+    """The best policy over several orders of arrival, and those within chance of it."""
     repeats, found = data.replay("repeats"), data.replay("differences")
     if repeats.is_empty() or found.is_empty():
         return []

@@ -82,7 +82,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     most = [count(rows[m]["largest"], noun) for m, noun in _NOUN.items() if m in rows]
     if not said:
         return f"One call makes at most {rows['fan_out']['largest']:,} others."
-    return f"The middle trace has {listed(said)}; the largest reach {listed(most)}."
+    return f"The median trace has {listed(said)}; the largest reach {listed(most)}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -103,7 +103,7 @@ FIGURE = Figure(
     how_to_read="Each mark is a measure of a policy; right of zero it grew. Whiskers are 95 %"
     " intervals over orders of arrival, where both runs have several. The colour says whether the"
     " change is for the better, which for some measures is to the left and for some to the right;"
-    " a measure of which neither way is better has changed.",
+    " a measure without a better direction is shown as changed.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,

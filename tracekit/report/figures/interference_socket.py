@@ -121,10 +121,11 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 
 FIGURE = Figure(
     title="One socket, before and after",
-    question="Who sits beside whom?",
+    question="Which containers share a core?",
     how_to_read="Each square is a vCPU; the two threads of a core stand above each other, once for"
     " each way to bind. Squares of one number belong to one container. Two numbers on one core"
-    " share it, and press on each other most. It is the socket that loses most under the first.",
+    " share it, and press on each other most. The socket shown is the one that loses most under"
+    " the first way.",
     reads=(_SOURCE,),
     prepare=_prepare,
     draw=_draw,

@@ -63,7 +63,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     nodes = int(frame["nodes"].sum())
     wide = int(frame.filter(pl.col("bin_start") >= WIDE - 1e-9)["nodes"].sum())
     middle = 100 * (_median_bin(frame) + _bin_width() / 2)
-    head = f"On the middle node CPU and memory lie about {middle:.0f} percentage points apart"
+    head = f"On the median node, CPU and memory differ by about {middle:.0f} percentage points"
     if not wide:
         return f"{head}; on none of {count(nodes, 'node')} is it {percent(WIDE)} or more."
     verb = "lies" if wide == 1 else "lie"

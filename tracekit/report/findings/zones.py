@@ -33,7 +33,9 @@ def _find(data: Data) -> Said | None:
         )
     row = known.row(0, named=True)
     others = int(known["nodes"].sum())
-    unknown = f"; {count(total - others, 'more node')} cannot be told" if total > others else ""
+    unknown = (
+        f"; for {count(total - others, 'more node')} it is not known" if total > others else ""
+    )
     return Said(
         value=percent(row["nodes"] / others),
         sentence=f"of nodes ({row['nodes']:,} of {others:,}) have CPU and memory that"
