@@ -10,12 +10,14 @@ import functools
 import hashlib
 import os
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 import numba
 from numba import types
+from numba.core.errors import NumbaError
 from numba.core.types import WrapperAddressProtocol
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -96,6 +98,61 @@ def _folder() -> Path:
     return Path(tempfile.gettempdir()) / f"tracekit-compiled-{digest}"
 
 
+class NotCompiledError(Exception):
+    """Numba cannot compile a function; the text is its reason in one line."""
+
+
+def _reason(error: NumbaError) -> str:
+    lines = [line.strip() for line in str(error).splitlines()]
+    told = [line for line in lines if line and not line.startswith(("Failed in", "During:"))]
+    return told[0] if told else type(error).__name__
+
+
+def with_functions(
+    function: FunctionType,
+    named: Mapping[str, FunctionType],
+    instead: Mapping[FunctionType, FunctionType],
+) -> FunctionType:
+    """A copy of a plain function that calls these functions, to be compiled with them inside.
+
+    Its name ends in a digest of the code of all that it calls, so that what is kept on disk under
+    that name is compiled from exactly this code, in whichever file it stands.
+
+    Parameters
+    ----------
+    named : mapping of str
+        Functions by the module's name that each takes the place of.
+    instead : mapping of functions
+        Functions that compiled code calls instead of others, however deep within.
+    """
+    names: dict[str, Any] = dict(function.__globals__)
+    code = [function.__qualname__, repr(function.__defaults__), *_told(function.__code__)]
+    for name in function.__code__.co_names:
+        value: Any = named.get(name, names.get(name))
+        if isinstance(value, FunctionType):
+            inside = with_functions(instead.get(value, value), {}, instead)
+            names[name] = numba.njit(nogil=True, error_model="numpy")(inside)
+            code.append(inside.__qualname__)
+        elif hasattr(value, "py_func"):
+            code += _told(value.py_func.__code__)
+        elif isinstance(value, int | float | tuple):
+            code.append(repr(value))
+    digest = hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
+    copy = FunctionType(
+        function.__code__, names, function.__name__, function.__defaults__, function.__closure__
+    )
+    copy.__qualname__, copy.__module__ = f"{function.__name__}_{digest}", function.__module__
+    return copy
+
+
+def _told(code: CodeType) -> list[str]:
+    """What makes up the code of a function, the same in every process."""
+    inner = [code_ for code_ in code.co_consts if isinstance(code_, CodeType)]
+    plain = [repr(value) for value in code.co_consts if not isinstance(value, CodeType)]
+    found = [code.co_code.hex(), *code.co_names, *code.co_varnames, *plain]
+    return found + [text for one in inner for text in _told(one)]
+
+
 class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
     """A function compiled for one signature, to be handed to compiled code as an argument.
 
@@ -104,7 +161,10 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
 
     def __init__(self, function: Callable[..., Any], signature: Any) -> None:
         self._signature = signature
-        self._compiled = _kept(function, signature)
+        try:
+            self._compiled = _kept(function, signature)
+        except NumbaError as error:
+            raise NotCompiledError(_reason(error)) from error
         result = self._compiled.get_compile_result(signature)
         self._address = result.library.get_pointer_to_function(
             result.fndesc.llvm_cfunc_wrapper_name

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -26,12 +28,16 @@ def debris_rate(used: ArrayLike, total: ArrayLike, weights: ArrayLike | None = N
     """
     capacity = np.asarray(total, dtype=np.float64)
     there = np.broadcast_to(capacity > 0, np.broadcast_shapes(np.shape(used), capacity.shape))
-    share = np.divide(used, capacity, out=np.zeros(there.shape), where=there)
     weight = np.ones(1) if weights is None else np.asarray(weights, dtype=np.float64)
-    idle = np.where(there, 1.0 - weight * np.minimum(share, 1.0), 0.0)
+    idle = np.where(there, idle_share(np.where(there, capacity, 1.0), used, weight), 0.0)
     counted = there.sum(axis=-1)
     empty = np.full(counted.shape, np.nan)
     return np.asarray(np.divide(idle.sum(axis=-1), counted, out=empty, where=counted > 0))
+
+
+def idle_share(total: Any, used: Any, weight: Any = 1.0) -> Any:
+    """Idle share of one resource of which there is some."""
+    return 1.0 - weight * (np.minimum(used, total) / total)
 
 
 METRIC = Metric(

@@ -53,6 +53,13 @@ def workloads(draw: some.DrawFn) -> Workload:
 #: What each bound reads: rounding, cut-offs, roots and weights of the load-aware policies.
 INDEXED = (
     *sorted(set(all_kernels()) - {"cwt", "default_scheduler"}),
+    *sorted(name for name, kind in all_policies().items() if kind().score_formula()),
+    "best_fit[leftover=fraction]",
+    "least_allocated[resources=cpu:1+memory:3]",
+    "least_requested[max_score=100]",
+    "lra[variant=legacy_int]",
+    "most_requested[max_score=100]",
+    "worst_fit[leftover=fraction]",
     "load_variation_risk_balancing[formula=prose,safe_variance_margin=3.0]",
     "load_variation_risk_balancing[safe_variance_sensitivity=0.0]",
     "low_risk_overcommitment[risk_limit_weights=cpu:1.0+memory:0.0]",

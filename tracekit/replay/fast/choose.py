@@ -28,8 +28,10 @@ def fast_placer(
 
     state.samples.sampler = CompiledSampler(state.workload)
     policy, load = state.policy, state.workload
-    kernel = find_kernel(policy, load.resources, load.capacity)
-    if kernel is None or "calls" in policy.reads:
+    kernel = None
+    if "calls" not in policy.reads:
+        kernel = find_kernel(policy, load.resources, load.capacity)
+    if kernel is None:
         return rows_placer(state, rng, clock)
     return CompiledPlacer(state, rng, clock, kernel, search=search)
 

@@ -18,6 +18,8 @@ from tracekit import parameters, registry
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
+from tracekit.replay.placement._formula import Formula as Formula
+from tracekit.replay.placement._formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
 
@@ -85,6 +87,8 @@ class PlacementPolicy:
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """How good each of ``nodes`` is for the container, higher is better.
 
+        By the policy's formula where it states one; any other policy says it here.
+
         A node's score depends on that node and the container alone, so that an engine may rescore
         only what changed; what needs all candidates belongs in ``normalize``, or, where scores
         alone are not enough, in a policy that is ``joint``.
@@ -98,7 +102,16 @@ class PlacementPolicy:
         -------
         int64 or float64, shape (candidates,)
         """
-        raise NotImplementedError
+        formula = self.score_formula()
+        if formula is None:
+            raise NotImplementedError
+        if not formula.resources:
+            raise ScoreError(f"{self.name()} has no resource to score by: resources is empty")
+        return formula.score(snapshot, container, nodes)
+
+    def score_formula(self) -> Formula | None:
+        """The score resource by resource, if it can be said so; then it is compiled."""
+        return None
 
     def normalize(self, scores: Scores) -> Scores:
         """Scores of all candidates brought to their final scale; unchanged by default."""
@@ -152,6 +165,13 @@ class PlacementPolicy:
     def filters(cls) -> bool:
         """Whether the policy has a filter of its own."""
         return cls.admits is not PlacementPolicy.admits
+
+    @classmethod
+    def scores_by_formula(cls) -> bool:
+        """Whether nothing but the formula decides: no other step of a decision is its own."""
+        steps = ("score", "normalize", "admits", "skips", "candidates")
+        same = all(getattr(cls, step) is getattr(PlacementPolicy, step) for step in steps)
+        return same and cls.filtered and not cls.joint and not cls.batched
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

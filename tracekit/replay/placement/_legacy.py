@@ -5,11 +5,13 @@ Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import dataclasses
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.placement._formula import quotient
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, CPU
 
@@ -19,18 +21,23 @@ VOLUMES = "volumes"
 
 def requested(snapshot: Snapshot, container: Container, nodes: IntArray) -> IntArray:
     """Containers of the node and the incoming one, shape (candidates, 2)."""
-    incoming = container.nonzero_request[: len(BASE)].copy()
-    if container.pod is not None:
-        overhead = container.pod.overhead.get(CPU, 0)
-        # whole cores, rounded up, were added to millicores
-        incoming[0] += -(-overhead // 1000) - overhead
+    incoming = in_whole_cores(container).nonzero_request[: len(BASE)]
     return np.asarray(snapshot.nonzero_requested[nodes, : len(BASE)] + incoming)
 
 
-def mean_of_two(parts: Mapping[str, IntArray]) -> IntArray:
+def in_whole_cores(container: Container) -> Container:
+    """The container as it was counted: whole cores of overhead, rounded up, went to millicores."""
+    overhead = container.pod.overhead.get(CPU, 0) if container.pod else 0
+    if not overhead:
+        return container
+    incoming = container.nonzero_request.copy()
+    incoming[0] += -(-overhead // 1000) - overhead
+    return dataclasses.replace(container, nonzero_request=incoming)
+
+
+def half(total: Any, weights: Any) -> Any:  # noqa: ARG001
     """Integer mean of the cpu and memory scores."""
-    cpu, memory = parts.values()
-    return (cpu + memory) // 2
+    return quotient(total, 2)
 
 
 def legacy_fractions(

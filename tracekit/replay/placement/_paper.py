@@ -27,18 +27,6 @@ def wanted_and_total(
     return wanted.T, snapshot.allocatable[nodes, :2].T
 
 
-def free_tenths(wanted: IntArray, total: IntArray) -> FloatArray:
-    """``10 (T - N) / T`` per resource, shape (2, candidates); 0 where a node has none of it."""
-    free = 10.0 * (total - wanted) / np.maximum(total, 1)
-    return np.where(total > 0, free, 0.0)
-
-
-def free_integer(wanted: IntArray, total: IntArray, max_score: int) -> IntArray:
-    """``(T - N) * max // T`` per resource, 0 where there is none or too little."""
-    free = np.maximum(total - wanted, 0) * max_score // np.maximum(total, 1)
-    return np.where(total > 0, free, 0)
-
-
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
     """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
     cpu, memory = wanted / np.maximum(total, 1)

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
-from tracekit.arrays import IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._leftover import Leftover, leftover
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,6 +28,15 @@ class BestFit(PlacementPolicy):
         ),
     ] = "amount"
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """The less is left over on cpu and memory, the higher: minus the leftover."""
-        return -leftover(snapshot, container, nodes, self.leftover)
+        part = _fraction if self.leftover == "fraction" else _amount
+        return Formula(part=part, resources=WEIGHTS[self.leftover], better="fuller")
+
+
+def _amount(size: Any, wanted: Any) -> Any:
+    return -amount_left(size, wanted)
+
+
+def _fraction(size: Any, wanted: Any) -> Any:
+    return -fraction_left(size, wanted)

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.metrics.debris_rate import debris_rate
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.metrics.debris_rate import idle_share
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
 from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import BASE
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,15 +23,22 @@ class LowestDebris(PlacementPolicy):
         " every weight 1, of what is requested, of the node itself"
     )
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """Minus the node's debris rate over cpu and memory after placing, -1..0."""
-        return -self.explain(snapshot, container, nodes)["debris_after"]
+        return Formula(
+            part=idle_share,
+            resources=(("cpu", 1), ("memory", 1)),
+            total=_minus_mean,
+            better="fuller",
+        )
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """Debris rate after placing; 1 for a node without cpu and memory."""
-        base = slice(len(BASE))
-        used = snapshot.requested[nodes, base] + container.request[base]
-        debris = debris_rate(used, snapshot.allocatable[nodes, base])
-        return {"debris_after": np.nan_to_num(debris, nan=1.0)}
+        return {"debris_after": -np.asarray(self.score(snapshot, container, nodes), np.float64)}
+
+
+def _minus_mean(total: Any, weights: Any) -> Any:
+    nothing = weights == 0
+    return -((total + nothing) * (1.0 / (weights + nothing)))  # exact: of one or two

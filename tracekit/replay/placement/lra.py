@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._paper import (
-    MAX_SCORE,
-    Variant,
-    free_integer,
-    free_tenths,
-    wanted_and_total,
-)
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._legacy import half
+from tracekit.replay.placement._paper import MAX_SCORE, Variant
+from tracekit.replay.placement.least_requested import free_share
 from tracekit.replay.view.snapshot import Container, Snapshot
+
+_BOTH = (("cpu", 1), ("memory", 1))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,16 +30,28 @@ class Lra(PlacementPolicy):
         About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
     ] = "paper"
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """Mean of the two resources' free shares."""
-        wanted, total = wanted_and_total(snapshot, container, nodes)
         if self.variant == "paper":
-            return np.asarray(free_tenths(wanted, total).sum(axis=0) / 2)
-        return np.asarray(free_integer(wanted, total, MAX_SCORE[self.variant]).sum(axis=0) // 2)
+            return Formula(part=free_tenths, resources=_BOTH, total=_mean, better="emptier")
+        most = MAX_SCORE[self.variant]
+        return Formula(
+            part=free_share, resources=_BOTH, total=half, better="emptier", constants=(most,)
+        )
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Free share of each resource in tenths."""
-        cpu, memory = free_tenths(*wanted_and_total(snapshot, container, nodes))
-        return {"cpu": cpu, "memory": memory}
+        """Free share of each resource in tenths; 0 where a node has none."""
+        tenths = Formula(part=free_tenths, resources=_BOTH)
+        parts = tenths.explain(snapshot, container, nodes)
+        return {name: np.nan_to_num(part) for name, part in parts.items()}
+
+
+def free_tenths(size: Any, wanted: Any) -> Any:
+    """``10 (T - N) / T``: what is left free of a resource, in tenths."""
+    return 10.0 * (size - wanted) / size
+
+
+def _mean(total: Any, weights: Any) -> Any:  # noqa: ARG001
+    return total / 2

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs
-from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
-from tracekit.replay.view.requested import Share, check_weights, shares, weighted_mean
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
+from tracekit.replay.view.requested import check_weights
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
@@ -33,22 +33,23 @@ class MostAllocated(PlacementPolicy):
         super().__post_init__()
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """Weighted integer mean of the requested percentages after placing, 0..100."""
-        if not self.resources:
-            raise ScoreError("most_allocated has no resource to score by: resources is empty")
-        found = shares(snapshot, container, nodes, self.resources, nonzero=True)
-        parts = [(_taken(share), share.weight, share.counted) for share in found]
-        return weighted_mean(parts, len(nodes))
+        return Formula(
+            part=taken_percent,
+            resources=self.resources,
+            total=quotient,
+            better="fuller",
+            nonzero=True,
+        )
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
         """Requested percentage per resource."""
-        found = shares(snapshot, container, nodes, self.resources, nonzero=True)
-        return {s.name: np.where(s.counted, _taken(s), np.nan) for s in found}
+        return self.score_formula().explain(snapshot, container, nodes)
 
 
-def _taken(share: Share) -> IntArray:
-    taken = np.minimum(share.requested, share.allocatable)
-    return np.asarray(taken * 100 // np.maximum(share.allocatable, 1))
+def taken_percent(size: Any, wanted: Any) -> Any:
+    """The percentage of a resource that is requested."""
+    return quotient(np.minimum(wanted, size) * 100, size)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import Annotated, Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._legacy import mean_of_two, requested
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
+from tracekit.replay.placement._legacy import half, in_whole_cores
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
@@ -27,23 +27,26 @@ class MostRequested(PlacementPolicy):
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """Integer mean of the two resources' integer scores, 0..max_score."""
-        return mean_of_two(self._parts(snapshot, container, nodes))
+        return Formula(
+            part=taken_share,
+            resources=(("cpu", 1), ("memory", 1)),
+            total=half,
+            better="fuller",
+            nonzero=True,
+            constants=(self.max_score,),
+            asked=in_whole_cores,
+        )
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """Requested share per resource, on the score's scale."""
-        parts = self._parts(snapshot, container, nodes)
-        return {name: part.astype(np.float64) for name, part in parts.items()}
+        """Requested share per resource, on the score's scale; 0 where a node has none."""
+        parts = self.score_formula().explain(snapshot, container, nodes)
+        return {name: np.nan_to_num(part) for name, part in parts.items()}
 
-    def _parts(
-        self, snapshot: Snapshot, container: Container, nodes: IntArray
-    ) -> dict[str, IntArray]:
-        allocatable = snapshot.allocatable[nodes, :2]
-        wanted = requested(snapshot, container, nodes)
-        share = wanted * self.max_score // np.maximum(allocatable, 1)
-        fits = (allocatable > 0) & (wanted <= allocatable)
-        cpu, memory = np.where(fits, share, 0).T
-        return {"cpu": cpu, "memory": memory}
+
+def taken_share(size: Any, wanted: Any, constants: Any) -> Any:
+    """What is requested of a resource on a scale to ``constants[0]``; 0 where it is too much."""
+    return quotient(wanted * constants[0], size) * (wanted <= size)

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
-from tracekit.arrays import IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._leftover import Leftover, leftover
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +25,7 @@ class WorstFit(PlacementPolicy):
         ),
     ] = "amount"
 
-    def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+    def score_formula(self) -> Formula:
         """The more is left over on cpu and memory, the higher: the leftover itself."""
-        return leftover(snapshot, container, nodes, self.leftover)
+        part = fraction_left if self.leftover == "fraction" else amount_left
+        return Formula(part=part, resources=WEIGHTS[self.leftover], better="emptier")

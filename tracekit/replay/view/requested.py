@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-import numpy as np
-
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import Pairs, ParameterError
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
+
+#: Resources by the names Kubernetes gives them, with their weights.
+Weights = tuple[tuple[str, float], ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,7 +33,7 @@ class Share:
     """
 
     name: str
-    weight: int
+    weight: float
     requested: IntArray
     allocatable: IntArray
     counted: BoolArray
@@ -40,7 +41,7 @@ class Share:
 
 
 def shares(
-    snapshot: Snapshot, container: Container, nodes: IntArray, weights: Pairs, *, nonzero: bool
+    snapshot: Snapshot, container: Container, nodes: IntArray, weights: Weights, *, nonzero: bool
 ) -> Iterator[Share]:
     """Each configured resource that the container and some node speak of.
 
@@ -64,21 +65,6 @@ def shares(
             counted=allocatable > 0,
             incoming=int(asked[column]),
         )
-
-
-def weighted_mean(parts: list[tuple[IntArray, int, BoolArray]], candidates: int) -> IntArray:
-    """Integer mean of per-resource scores by weight; 0 where no resource counts.
-
-    Parameters
-    ----------
-    parts : list of (scores int64 shape (candidates,), weight, counted bool shape (candidates,))
-    """
-    total = np.zeros(candidates, dtype=np.int64)
-    weight_sum = np.zeros(candidates, dtype=np.int64)
-    for scores, weight, counted in parts:
-        total += np.where(counted, scores * weight, 0)
-        weight_sum += np.where(counted, weight, 0)
-    return np.asarray(total // np.maximum(weight_sum, 1))
 
 
 def check_weights(weights: Pairs, path: str, low: int, high: int) -> None:

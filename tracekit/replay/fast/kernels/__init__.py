@@ -1,4 +1,7 @@
-"""Kernels: scores of policies as compiled code, one policy per file, named as the policy.
+"""Kernels: scores of policies as compiled code.
+
+A policy that states a formula has its kernel made of that. The files here are the kernels of
+policies that state none, one policy per file, named as the policy.
 
 A kernel gives the same bits as the policy's own ``score`` on every node with room, or it is wrong.
 """
@@ -94,8 +97,16 @@ def find_kernel(
 ) -> Kernel | None:
     """The kernel of a policy on nodes of these sizes, None when there is none.
 
-    Only that policy's file is imported, because importing a kernel compiles it.
+    One that states a formula has one made of that. Of the others only that policy's file is
+    imported, because importing a kernel compiles it.
     """
+    formula = policy.score_formula()
+    if formula is not None:
+        if not policy.scores_by_formula():
+            return None
+        from tracekit.replay.fast.kernels._formula import formula_kernel  # noqa: PLC0415 - it builds on this
+
+        return formula_kernel(policy, formula, resources, allocatable)
     if policy.name() not in registry.module_names(sys.modules[__name__]):
         return None
     module = importlib.import_module(f"{__name__}.{policy.name()}")

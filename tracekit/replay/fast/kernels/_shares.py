@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import Pairs
+from tracekit.replay.view.requested import Weights
 from tracekit.replay.workload.resources import PODS, full_name, is_scalar
 
 #: Largest capacity for which ``amount * 100 / capacity`` in doubles cuts to the exact quotient:
@@ -16,7 +16,7 @@ LARGEST_EXACT = 2**46
 
 
 def weight_table(
-    weights: Pairs, resources: Sequence[str], allocatable: IntArray
+    weights: Weights, resources: Sequence[str], allocatable: IntArray
 ) -> FloatArray | None:
     """Rows of (column, weight, whether it counts only when asked for), flattened.
 

@@ -1,0 +1,130 @@
+"""The kernel of any policy that states a formula: its own functions, compiled into one loop."""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer, with_functions
+from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
+from tracekit.replay.fast.kernels._shares import weight_table
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.placement._formula import Formula, quotient
+
+#: Integers below this, and their sums, are exact in doubles.
+_EXACT = 2**53
+
+#: What the two kernels below call: a formula's functions take the place of these.
+_part: Any = None
+_total: Any = None
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    sums, rows = int(parameters[0]), 3 + int(parameters[2])
+    constants, weights = parameters[3:rows], 0.0
+    scores[:count] = 0.0
+    for row in range(rows, len(parameters), 3):
+        column, weight = int(parameters[row]), parameters[row + 1]
+        asked = ask[sums, column]
+        if parameters[row + 2] == 1.0 and asked == 0:
+            continue
+        weights += weight
+        size, taken = state[0, column], state[sums, column]
+        for at in range(count):
+            scores[at] += weight * _part(size[at], taken[at] + asked, constants)
+    for at in range(count):
+        scores[at] = _total(scores[at], weights)
+
+
+def _bound(
+    boxes: IntArray,
+    ranges: FloatArray,
+    count: int,
+    first: IntArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    bounds: FloatArray,
+) -> None:
+    """The score at the best corner: see ``Formula.corner``."""
+    sums, fuller, rows = int(parameters[0]), int(parameters[1]), 3 + int(parameters[2])
+    constants, weights = parameters[3:rows], 0.0
+    bounds[:count] = 0.0
+    for row in range(rows, len(parameters), 3):
+        column, weight = int(parameters[row]), parameters[row + 1]
+        asked = ask[sums, column]
+        if parameters[row + 2] == 1.0 and asked == 0:
+            continue
+        weights += weight
+        taken, size = boxes[fuller, column], boxes[3 - fuller, column]
+        for at in range(count):
+            wanted = min(taken[at] + asked, size[at])
+            bounds[at] += weight * _part(size[at], wanted, constants)
+    for at in range(count):
+        bounds[at] = _total(bounds[at], weights)
+
+
+def formula_kernel(
+    policy: PlacementPolicy, formula: Formula, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    """The kernel of a policy's formula; None where doubles could not tell its integers apart."""
+    table = weight_table(formula.resources, resources, allocatable)
+    if table is None or not _exact(table, formula.constants, allocatable):
+        return None
+    sums = NONZERO if formula.nonzero else REQUESTED
+    head = (sums, formula.better == "fuller", len(formula.constants))
+    one = np.ones((len(formula.resources), 1), np.int64)
+    made = functools.partial(_made, formula.part, formula.total, bool(formula.constants))
+    try:
+        return Kernel(
+            score=made(_score, SCORE),
+            bound=made(_bound, BOUND) if formula.better else None,
+            parameters=np.array([*head, *formula.constants, *table], dtype=np.float64),
+            scored=sums,
+            floats=formula.value(one, one).dtype.kind == "f",
+        )
+    except NotCompiledError as error:
+        raise TracekitError(
+            f"policy {policy.name()}: its formula cannot be compiled: {error}",
+            hint="a formula is arithmetic of numbers and numpy's functions of them; a policy that"
+            " needs more writes 'score' instead",
+        ) from error
+
+
+def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArray) -> bool:
+    """Whether weighted amounts, and their sum, are exact in doubles."""
+    columns, weights = table[::3].astype(np.int64), table[1::3]
+    largest = allocatable[:, columns].max(axis=0)
+    return bool((largest * np.maximum(weights, max(constants, default=1))).sum() < _EXACT)
+
+
+@functools.cache
+def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -> Pointer:
+    """One of the two kernels with a formula's functions inside."""
+    instead: Any = {quotient: _quotient}
+    alone: Any = _without_constants
+    given = part if constants else with_functions(alone, {"_part": part}, instead)
+    return Pointer(with_functions(kernel, {"_part": given, "_total": total}, instead), signature)
+
+
+def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:
+    return _part(size, wanted)
+
+
+def _quotient(top: float, bottom: float) -> Any:
+    """As ``quotient``, exact in doubles for what ``_exact`` lets through."""
+    return np.floor(top / max(bottom, 1))

@@ -1,0 +1,123 @@
+"""A policy's score as one formula, resource by resource, written once for arrays and compiled code.
+
+The plain engine hands its functions arrays; the fast one compiles them, and takes the same formula
+at the corner of a box of nodes for the best that any node inside could score.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.view.requested import Share, Weights, shares
+from tracekit.replay.view.snapshot import Container, Snapshot
+
+
+def quotient(top: Any, bottom: Any) -> Any:
+    """The whole part of ``top / bottom``, exact of integers; ``bottom`` counts as 1 at least."""
+    least = np.maximum(bottom, 1)
+    whole = np.result_type(top, least).kind == "i"
+    return top // least if whole else np.floor(top / least)
+
+
+def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
+    """The sum itself."""
+    return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class Formula:
+    """Higher is better; ``part`` and ``total`` are plain functions of a module.
+
+    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient`` and other
+    such functions, so that they take arrays and, compiled, numbers.
+
+    Parameters
+    ----------
+    part : function(size, wanted) or function(size, wanted, constants)
+        The score of one resource: ``size`` is what a node has of it, 1 or more, ``wanted`` what is
+        requested of that together with the container.
+    resources : tuple of (str, weight)
+        Resources and the weights, above 0, of their parts. A scalar resource that the container
+        does not ask for is left out. A node that has none of a resource scores 0 for it.
+    total : function(total, weights)
+        The score from the weighted sum of the parts, and the sum of the weights that count on a
+        node: those of what it has.
+    better : {'emptier', 'fuller'}, optional
+        Whether the score rises, or falls, with what a node has left and with its size, up to where
+        it is full. Then an index is searched instead of scoring every node.
+    nonzero : bool
+        Whether containers without a request count with the scheduler's defaults.
+    constants : tuple of numbers
+        What ``part`` needs of the policy's parameters.
+    asked : function(container), optional
+        The container as this score counts it, where pods bring more than their containers' sum;
+        the containers of a replay bring no more.
+    """
+
+    part: Callable[..., Any]
+    resources: Weights
+    total: Callable[[Any, Any], Any] = unchanged
+    better: Literal["emptier", "fuller"] | None = None
+    nonzero: bool = False
+    constants: tuple[float, ...] = ()
+    asked: Callable[[Container], Container] | None = None
+
+    def score(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> IntArray | FloatArray:
+        """The score of each node, shape (candidates,)."""
+        total = weights = np.zeros(len(nodes), dtype=np.int64)
+        for share, part in self._parts(snapshot, container, nodes):
+            total = total + np.where(share.counted, part * share.weight, 0)
+            weights = weights + np.where(share.counted, share.weight, 0)
+        return np.asarray(self.total(total, weights))
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """The part of each resource, NaN on nodes that have none of it."""
+        found = self._parts(snapshot, container, nodes)
+        return {share.name: np.where(share.counted, part, np.nan) for share, part in found}
+
+    def value(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
+        """The score of nodes that have something of every resource.
+
+        Parameters
+        ----------
+        sizes, wanted : int64, shape (resources, nodes), in the order of ``resources``
+        """
+        weights = [weight for _, weight in self.resources]
+        parts = [
+            self.part(*row, *self._constants()) * weight
+            for *row, weight in zip(sizes, wanted, weights, strict=True)
+        ]
+        return np.asarray(self.total(sum(parts), sum(weights)))
+
+    def corner(self, sizes: IntArray, wanted: IntArray) -> IntArray | FloatArray:
+        """What no score of these nodes exceeds, shape (1,), as the index of the fast engine bounds.
+
+        It is the score of a node as large, and as empty or full, as the best of them in each
+        resource, though never too full.
+        """
+        ends = (np.max, np.min) if self.better == "emptier" else (np.min, np.max)
+        size, most = (
+            end(a, axis=1, keepdims=True) for end, a in zip(ends, (sizes, wanted), strict=True)
+        )
+        return self.value(size, np.minimum(most, size))
+
+    def _parts(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> Iterator[tuple[Share, Any]]:
+        counted = self.asked(container) if self.asked else container
+        for share in shares(snapshot, counted, nodes, self.resources, nonzero=self.nonzero):
+            size = np.maximum(share.allocatable, 1)
+            yield share, self.part(size, share.requested, *self._constants())
+
+    def _constants(self) -> tuple[tuple[float, ...], ...]:
+        """The last argument of ``part``, if it takes one."""
+        return (self.constants,) if self.constants else ()
