@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
@@ -140,6 +142,60 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     plain, fast = run(load, tied, PlainPlacer), run(load, tied, eager_placer)
     assert fast.way == "search"
     assert fast.node.tolist() == plain.node.tolist()
+
+
+OWN = """
+'''Own.'''
+from dataclasses import dataclass
+from typing import ClassVar
+import numpy as np
+from tracekit.replay.placement import Formula, PlacementPolicy, quotient
+
+SCALE = 7.0
+
+@dataclass(frozen=True, kw_only=True)
+class Mine(PlacementPolicy):
+    '''Its own.'''
+    reads: ClassVar = frozenset({"requests"})
+    source: ClassVar = "our own idea"
+
+    def score_formula(self):
+        return Formula(part=part, resources=(("cpu", 1), ("memory", 3)), BETTER)
+
+def part(size, wanted):
+    return PART
+
+def share(size, wanted):
+    return SCALE * wanted / size
+"""
+FORMULAS = [
+    ("share(size, wanted)", 'better="fuller"', "search"),
+    ("-share(size, wanted)", 'better="emptier", nonzero=True', "search"),
+    ("np.sqrt(np.maximum(1 - share(size, wanted) / SCALE, 0))", 'better="emptier"', "search"),
+    ("quotient(wanted * 10, size) % 3", "total=quotient", "scan"),
+]
+
+
+@pytest.mark.parametrize(("part", "better", "way"), FORMULAS)
+@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(wide_workloads())
+def test_a_formula_of_a_users_file_equals_its_scores(
+    part: str, better: str, way: str, tmp_path: Path, load: Workload
+) -> None:
+    """All are files of one name in one process, so that none takes another's compiled code."""
+    path = tmp_path / "mine.py"
+    path.write_text(OWN.replace("PART", part).replace("BETTER", better))
+    plain, fast = (run(load, str(path), placer) for placer in (PlainPlacer, fast_placer))
+    assert fast.way == way
+    assert fast.node.tolist() == plain.node.tolist()
+
+
+def test_a_formula_that_cannot_be_compiled_is_told(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(OWN.replace("PART", "np.vectorize(share)(size, wanted)").replace("BETTER", ""))
+    load = workload([(10, 10)], [(0, 10, 1, 1)], steps=STEPS)
+    with pytest.raises(TracekitError, match="mine: its formula cannot be compiled"):
+        run(load, str(path), fast_placer)
 
 
 @settings(max_examples=25)

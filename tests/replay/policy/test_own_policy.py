@@ -62,6 +62,14 @@ BROKEN = [
     (GOOD.replace(SCORE, "return np.random.random(len(nodes))"), "asked twice, it scored"),
     (GOOD.replace(SCORE, "snapshot.requested[0] = 0"), "failed at line 23.*read-only"),
     (GOOD.replace(SCORE, "return snapshot.usage.latest(0)"), "'usage' without declaring it"),
+    (
+        GOOD.replace("def score(self, snapshot, container, nodes)", "def score_formula(self)")
+        .replace(SCORE, 'return Formula(part=amount, resources=(("cpu", 1),), better="fuller")')
+        .replace("        left = (snapshot.allocatable - snapshot.requested)[nodes] / 1000\n", "")
+        .replace("import PlacementPolicy", "import Formula, PlacementPolicy")
+        + "\n\ndef amount(size, wanted):\n    return wanted\n",
+        "its formula says better='fuller', yet",
+    ),
 ]
 
 

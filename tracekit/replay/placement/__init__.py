@@ -7,6 +7,7 @@ dataclass: its fields are its parameters, its class says what it reads and where
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -170,7 +171,8 @@ class PlacementPolicy:
     def scores_by_formula(cls) -> bool:
         """Whether nothing but the formula decides: no other step of a decision is its own."""
         steps = ("score", "normalize", "admits", "skips", "candidates")
-        same = all(getattr(cls, step) is getattr(PlacementPolicy, step) for step in steps)
+        own = (inspect.unwrap(getattr(cls, step)) for step in steps)
+        same = all(step is getattr(PlacementPolicy, step.__name__, None) for step in own)
         return same and cls.filtered and not cls.joint and not cls.batched
 
     @classmethod

@@ -46,6 +46,8 @@ class _TooLongError(BaseException):
 def guard(kind: type[PlacementPolicy], check: Check) -> None:
     """Send every call of what the class defines of a policy's methods through the guard.
 
+    A score by a formula is the class's own code too.
+
     Parameters
     ----------
     check : callable
@@ -56,6 +58,8 @@ def guard(kind: type[PlacementPolicy], check: Check) -> None:
     for name, value in list(vars(kind).items()):
         if isinstance(value, types.FunctionType) and name in asked and not name.startswith("_"):
             setattr(kind, name, _guarded(kind, name, value, check))
+    if "score" not in vars(kind) and "score_formula" in vars(kind):
+        kind.score = _guarded(kind, "score", kind.score, check)  # type: ignore[method-assign]
 
 
 def _guarded(

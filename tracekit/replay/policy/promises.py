@@ -20,10 +20,13 @@ from tracekit.replay.policy.guard import OwnPolicyError
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
+from tracekit.replay.workload.resources import full_name
 
 CASES = 20
 _RESOURCES = ("cpu_milli", "memory_bytes")
 _MOST_NODES = 6
+#: By how much two ways to the same float may differ.
+_ROUNDING = 1e-12
 
 
 class PromiseError(TracekitError):
@@ -58,6 +61,7 @@ def check_promises(kind: type[PlacementPolicy], rng: np.random.Generator) -> Non
             promise(policy, case)
         if not kind.joint:
             scores_nodes_alone(policy, case, rng)
+        bounds_its_formula(policy, case)
 
 
 def documented(kind: type[PlacementPolicy]) -> None:
@@ -172,6 +176,28 @@ def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Gener
             f"node {some[at]} scored {among[at]} among all {len(case.nodes)} nodes,"
             f" {alone[at]} among nodes {some.tolist()}",
             "what needs all candidates belongs in normalize(), or say joint: ClassVar[bool] = True",
+        )
+
+
+def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
+    """A formula is best where it says: no node scores more than the corner of them all."""
+    formula = policy.score_formula()
+    if formula is None or formula.better is None:
+        return
+    seen, names = case.snapshot, [full_name(name) for name, _ in formula.resources]
+    if not set(names) <= set(_RESOURCES):
+        return
+    columns = [_RESOURCES.index(name) for name in names]
+    size = seen.allocatable.T[columns]
+    wanted = np.minimum((seen.requested + case.container.request).T[columns], size)
+    most = float(formula.corner(size, wanted)[0])
+    found = float(formula.value(size, wanted).max())
+    if found > most + _ROUNDING * max(abs(most), 1.0):
+        raise PromiseError(
+            type(policy),
+            f"its formula says better='{formula.better}', yet one node scored {found},"
+            f" and one as large and {formula.better}, as the best of them {most}",
+            "leave 'better' out where the score does not rise so with both",
         )
 
 
