@@ -128,7 +128,7 @@ def _parameter(name: str, one: inspect.Parameter, kind: Any, option: Option) -> 
         name,
         inspect.Parameter.KEYWORD_ONLY,
         default=default,
-        annotation=Annotated[option.takes or _typed(kind), made(name, option, kind)],
+        annotation=Annotated[_annotation(option, kind), made(name, option, kind)],
     )
 
 
@@ -158,6 +158,14 @@ def _option(name: str, option: Option, kind: Any) -> Any:
 
 def _parser(option: Option) -> Callable[[str], Any] | None:
     return option.read if option.takes is None else None
+
+
+def _annotation(option: Option, kind: Any) -> Any:
+    """What typer is told a value is; of one that is read already it must make nothing else."""
+    if option.takes is not None:
+        return option.takes
+    single = typing.get_origin(kind) is not Sequence
+    return Any if single and _parser(option) is not None else _typed(kind)
 
 
 def _typed(kind: Any) -> Any:

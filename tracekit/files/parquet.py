@@ -25,6 +25,8 @@ def read_frame(path: Path) -> pl.DataFrame:
         with pq.ParquetFile(path) as file:
             table = file.read()
         table.validate(full=True)
-        return pl.DataFrame(table)
-    except (pa.ArrowException, UnicodeDecodeError) as error:
+        # what a writer notes about a column is for that writer; damaged, it ends polars
+        plain = pa.schema([column.remove_metadata() for column in table.schema])
+        return pl.DataFrame(pa.Table.from_arrays(table.columns, schema=plain))
+    except (pa.ArrowException, UnicodeDecodeError, pl.exceptions.PanicException) as error:
         raise pl.exceptions.ComputeError(str(error)) from error

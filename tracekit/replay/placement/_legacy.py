@@ -60,3 +60,8 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
     most = snapshot.allocatable[nodes, column]
     wanted = snapshot.requested[nodes, column] + container.request[column]
     return np.where(most > 0, wanted / np.maximum(most, 1), np.nan)
+
+
+def free_share(size: Any, wanted: Any, constants: Any) -> Any:
+    """What is left free of a resource on a scale to ``constants[0]``; 0 where it is too little."""
+    return quotient(np.maximum(size - wanted, 0) * constants[0], size)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
-from tracekit.replay.placement._legacy import half, in_whole_cores
+from tracekit.replay.placement import Formula, PlacementPolicy, Reads
+from tracekit.replay.placement._legacy import free_share, half, in_whole_cores
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
@@ -45,8 +45,3 @@ class LeastRequested(PlacementPolicy):
         """Free share per resource, on the score's scale; 0 where a node has none."""
         parts = self.score_formula().explain(snapshot, container, nodes)
         return {name: np.nan_to_num(part) for name, part in parts.items()}
-
-
-def free_share(size: Any, wanted: Any, constants: Any) -> Any:
-    """What is left free of a resource on a scale to ``constants[0]``; 0 where it is too little."""
-    return quotient(np.maximum(size - wanted, 0) * constants[0], size)

@@ -10,9 +10,8 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._legacy import half
+from tracekit.replay.placement._legacy import free_share, half
 from tracekit.replay.placement._paper import MAX_SCORE, Variant
-from tracekit.replay.placement.least_requested import free_share
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 _BOTH = (("cpu", 1), ("memory", 1))
