@@ -175,7 +175,7 @@ def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Pat
 
         def lose() -> None:
             while not (stage := _at_work(tracker, before)):
-                time.sleep(0.02)
+                time.sleep(0.005)
             cluster.kill_worker()
             while not (found := tracker.getStageInfo(stage)) or not found.numFailedTasks:
                 time.sleep(0.02)
@@ -183,7 +183,12 @@ def test_a_query_survives_the_loss_of_a_worker(cluster: SparkCluster, store: Pat
 
         killer = threading.Thread(target=lose, daemon=True)
         killer.start()
-        theirs = spark.frame(SLOW.format(pause="reflect('java.lang.Thread', 'sleep', 4L)"))
+        # on a quick machine a task may end before the last one begins: then slower ones are asked
+        for pause_ms in (4, 8, 16, 32):
+            pause = f"reflect('java.lang.Thread', 'sleep', {pause_ms}L)"
+            theirs = spark.frame(SLOW.format(pause=pause))
+            if len(cluster.workers) < before:
+                break
         killer.join(PATIENCE_S)
         assert failed, "no task was lost"
         assert len(cluster.workers) == before - 1
