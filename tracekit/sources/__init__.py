@@ -1,13 +1,19 @@
-"""Trace releases: one file per release says how its files spell the base tables."""
+"""Sources: one file each says how the files of a trace, or of one's own cluster, are read.
+
+``released`` holds the traces that somebody has published, ``own`` the formats in which one's own
+cluster comes. Files that are CSV with a header are described (``TableFormat``) and read by compiled
+code; all others are read by a function of the source (``ClusterFile``).
+"""
 
 from __future__ import annotations
 
 import functools
-import sys
+import importlib
 from collections.abc import Sequence
 
 from tracekit import registry
 from tracekit.errors import TracekitError, nearest
+from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._recognise import (
     MissingColumnError,
     WorkloadFileError,
@@ -26,8 +32,15 @@ from tracekit.tables import all_tables
 
 __all__ = [
     "Archives",
+    "Batch",
+    "Broken",
+    "ClusterFile",
+    "ClusterSource",
+    "Head",
     "Match",
     "MissingColumnError",
+    "Opened",
+    "Read",
     "Source",
     "TableFormat",
     "Unpivot",
@@ -43,8 +56,10 @@ __all__ = [
 
 @functools.cache
 def all_sources() -> dict[str, Source]:
-    """Every trace release tracekit reads, by name."""
-    return registry.instances(sys.modules[__name__], Source)
+    """Every source tracekit reads, by name."""
+    rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
+    found = [registry.instances(room, Source) for room in rooms]
+    return dict(sorted((name, source) for some in found for name, source in some.items()))
 
 
 def recognise(

@@ -1,0 +1,160 @@
+"""What a source is made of whose files are read by code: kinds of files, and what a reader yields.
+
+A reader turns one file into batches of rows of the base tables. It need not check values: every
+batch goes through the rules of its table, and a row that breaks one goes to the rejects with the
+file's name, the row's line and the reason.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from io import BufferedIOBase
+from pathlib import Path
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from tracekit.sources._release import Source
+
+if TYPE_CHECKING:
+    import polars as pl
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """How a file begins.
+
+    Attributes
+    ----------
+    name : str
+        The file's name without folders and without ``.gz``.
+    start : bytes
+        Its first 64 KiB, unpacked.
+    """
+
+    name: str
+    start: bytes
+
+    @property
+    def lines(self) -> list[str]:
+        """The whole lines of the start, undecodable bytes replaced."""
+        text = self.start.decode(errors="replace").removeprefix("\ufeff")
+        return text.splitlines() if len(self.start) < 1 << 16 else text.splitlines()[:-1]
+
+    def fields(self, separator: str = ",") -> list[str]:
+        """The first line's fields, without blanks and quotes around them."""
+        first = self.lines[0] if self.lines else ""
+        return [field.strip().strip('"') for field in first.split(separator)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Opened:
+    """A file to be read.
+
+    Attributes
+    ----------
+    path : Path
+        Where it lies, for libraries that want a path; it may be packed.
+    name : str
+        What messages call it.
+    stream : function() -> file of bytes
+        Opens it unpacked (gzip) from its beginning; may be called again.
+    beside : mapping of str to tuple of Opened
+        The files of the same source that are ingested with it, by ``ClusterFile.word``.
+    """
+
+    path: Path
+    name: str
+    stream: Callable[[], BufferedIOBase]
+    beside: Mapping[str, tuple[Opened, ...]] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Batch:
+    """Rows of a base table.
+
+    Parameters
+    ----------
+    table : str
+    rows : DataFrame
+        Columns of the base table by name, optional ones may be left out, and ``line`` (int64): the
+        row's line in the file, or its number counted from 1. Numbers and times may be texts: they
+        are read as a CSV's are.
+    """
+
+    table: str
+    rows: pl.DataFrame
+
+
+@dataclass(frozen=True, kw_only=True)
+class Broken:
+    """A row that is none of a table: goes to the rejects of ``table``.
+
+    Parameters
+    ----------
+    line : int
+        As in ``Batch.rows``.
+    column : str, optional
+        What is wrong in it.
+    reason : str
+        What was found and what would be right: ``is 'x', expected a number``.
+    text : str
+        The row as it stands, cut to something readable.
+    """
+
+    table: str
+    line: int
+    reason: str
+    text: str
+    column: str | None = None
+
+
+#: What a reader yields.
+Read = Iterator[Batch | Broken]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterFile:
+    """One kind of file of a source.
+
+    Parameters
+    ----------
+    word : str
+        The kind in one word: nodes, pods, usage.
+    title : str
+        What it holds, in a few words.
+    tables : tuple of str
+        The base tables that it gives rows to.
+    recognises : function(Head) -> bool
+        Whether a file is of this kind; no other source may think so too.
+    read : function(Opened) -> Iterator of Batch or Broken
+        Raises TracekitError when the file as a whole cannot be read.
+    """
+
+    word: str
+    title: str
+    tables: tuple[str, ...]
+    recognises: Callable[[Head], bool]
+    read: Callable[[Opened], Read]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterSource(Source):
+    """A source whose files are read by code.
+
+    Parameters
+    ----------
+    files : tuple of ClusterFile
+        Its kinds of files.
+    licence : str
+        Under which the data may be used, as far as upstream says.
+    lacks : tuple of str
+        Quantities that the source has not, or that mean something else than one would think.
+    inferred : tuple of str
+        What the reader works out that no file states, each with its rule.
+    """
+
+    files: tuple[ClusterFile, ...] = ()
+    licence: str = "not stated"
+    lacks: tuple[str, ...] = ()
+    inferred: tuple[str, ...] = ()

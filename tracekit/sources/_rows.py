@@ -1,0 +1,156 @@
+"""Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracekit.sources._cluster import Broken, Opened
+
+#: So much of a file is looked at at once.
+_BLOCK_BYTES = 16 << 20
+#: A longer line is no row.
+_LONGEST_LINE_BYTES = 1 << 20
+_SHOWN = 200
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delimited:
+    """How the lines of a file are made.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        Names of the columns in their order. An empty one is passed over.
+    numbers : sequence of str
+        Those that hold numbers; the others are texts.
+    header : bool
+        Whether the first line names columns and is no row. Its names are not looked at.
+    fewest : int, optional
+        Lines may end after so many fields; the rest is empty.
+    empty : sequence of str
+        Spellings that stand for no value.
+    table : str
+        The base table whose rejects take broken lines.
+    """
+
+    columns: Sequence[str]
+    table: str
+    numbers: Sequence[str] = ()
+    separator: str = ","
+    header: bool = False
+    fewest: int | None = None
+    empty: Sequence[str] = ("",)
+    comment: str | None = None
+
+
+def frames(opened: Opened, form: Delimited) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The file's rows: columns as ``form`` names them, and ``line``; broken lines beside them.
+
+    Numbers are float64, NULL where empty. A line with another number of fields, a field that is
+    no number where one is due, or undecodable bytes make the line a broken one.
+    """
+    line = 1
+    for block in _blocks(opened):
+        texts = block.split(b"\n")
+        if texts and not texts[-1]:
+            texts.pop()
+        skip = 1 if form.header and line == 1 else 0
+        yield _frame(texts[skip:], line + skip, form)
+        line += len(texts)
+
+
+def _blocks(opened: Opened) -> Iterator[bytes]:
+    """The file in blocks of whole lines."""
+    rest = b""
+    with opened.stream() as stream:
+        while data := stream.read(_BLOCK_BYTES):
+            block = rest + data
+            cut = block.rfind(b"\n") + 1
+            rest = block[cut:]
+            if cut:
+                yield block[:cut]
+            elif len(rest) > _LONGEST_LINE_BYTES:
+                yield rest[:_LONGEST_LINE_BYTES] + b"\0\n"
+                rest = b""
+    if rest:
+        yield rest
+
+
+def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
+    raw = pl.DataFrame({"text": texts}, schema={"text": pl.Binary})
+    raw = raw.with_columns(
+        pl.int_range(first, first + raw.height, dtype=pl.Int64).alias("line"),
+        pl.col("text").cast(pl.String, strict=False).str.strip_chars_end("\r"),
+    )
+    undecoded = raw.filter(pl.col("text").is_null())["line"].to_list()
+    broken = [_broken(form, at, "is not UTF-8 text", repr(texts[at - first])) for at in undecoded]
+    raw = raw.filter(pl.col("text").is_not_null() & (pl.col("text").str.strip_chars() != ""))
+    if form.comment is not None:
+        raw = raw.filter(~pl.col("text").str.starts_with(form.comment))
+    wanted = len(form.columns)
+    split = raw.with_columns(pl.col("text").str.split(form.separator).alias("fields"))
+    count = pl.col("fields").list.len()
+    good = count.is_between(form.fewest or wanted, wanted)
+    for at, text, found in (
+        split.filter(~good).select("line", "text", count.alias("found")).iter_rows()
+    ):
+        broken.append(_broken(form, at, f"has {found} fields, expected {wanted}", text))
+    split = split.filter(good)
+    named = split.select(
+        "line",
+        "text",
+        *(
+            pl.col("fields").list.get(at, null_on_oob=True).str.strip_chars().alias(name)
+            for at, name in enumerate(form.columns)
+            if name
+        ),
+    )
+    names = [name for name in form.columns if name]
+    named = named.with_columns(
+        pl.when(pl.col(name).is_in(list(form.empty))).then(None).otherwise(pl.col(name)).alias(name)
+        for name in names
+    )
+    typed = named.with_columns(
+        pl.col(name).cast(pl.Float64, strict=False).alias(f"{name}\0") for name in form.numbers
+    )
+    for name in form.numbers:
+        wrong = typed.filter(pl.col(name).is_not_null() & pl.col(f"{name}\0").is_null())
+        broken += [
+            _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
+            for at, found, text in wrong.select("line", name, "text").iter_rows()
+        ]
+    bad = {one.line for one in broken}
+    kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
+    kept = kept.with_columns(pl.col(f"{name}\0").alias(name) for name in form.numbers)
+    return kept.select("line", *names), sorted(broken, key=lambda one: one.line)
+
+
+def _broken(
+    form: Delimited, line: int, reason: str, text: str, column: str | None = None
+) -> Broken:
+    return Broken(table=form.table, line=line, reason=reason, text=text[:_SHOWN], column=column)
+
+
+def long(
+    rows: pl.DataFrame, keys: Sequence[str], amounts: Mapping[str, tuple[str, str, float]]
+) -> pl.DataFrame:
+    """A row for each amount that is there: resource, amount, unit, beside ``keys`` and ``line``.
+
+    Parameters
+    ----------
+    amounts : for each column, the resource, the unit, and the factor that leads to it
+    """
+    parts = [
+        rows.filter(pl.col(name).is_not_null()).select(
+            *keys,
+            pl.lit(resource).alias("resource"),
+            (pl.col(name) * factor).alias("amount"),
+            pl.lit(unit).alias("unit"),
+            "line",
+        )
+        for name, (resource, unit, factor) in amounts.items()
+    ]
+    return pl.concat(parts).sort("line", maintain_order=True)

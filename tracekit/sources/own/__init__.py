@@ -1,0 +1,1 @@
+"""Formats in which one's own cluster comes, one file each."""
