@@ -13,7 +13,17 @@ from collections.abc import Sequence
 
 from tracekit import registry
 from tracekit.errors import TracekitError, nearest
-from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._cluster import (
+    Batch,
+    Broken,
+    ClusterFile,
+    ClusterMatch,
+    ClusterSource,
+    Head,
+    Opened,
+    Read,
+    cluster_match,
+)
 from tracekit.sources._recognise import (
     MissingColumnError,
     WorkloadFileError,
@@ -35,6 +45,7 @@ __all__ = [
     "Batch",
     "Broken",
     "ClusterFile",
+    "ClusterMatch",
     "ClusterSource",
     "Head",
     "Match",
@@ -50,6 +61,7 @@ __all__ = [
     "check_formats",
     "get_source",
     "recognise",
+    "recognise_by_reader",
     "recognise_workload",
 ]
 
@@ -78,6 +90,17 @@ def recognise(
     """
     sources = list(all_sources().values()) if release == "auto" else [get_source(release)]
     return recognise_among(sources, header, rows)
+
+
+def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | None:
+    """The source, and the kind of file of it, that reads a file by code; None for no such file."""
+    sources = list(all_sources().values()) if release == "auto" else [get_source(release)]
+    for source in sources:
+        if isinstance(source, ClusterSource):
+            for file in source.files:
+                if file.recognises(head):
+                    return cluster_match(source, file)
+    return None
 
 
 def recognise_workload(header: Sequence[str]) -> tuple[Source, WorkloadFile] | None:

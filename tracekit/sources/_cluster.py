@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tracekit.sources._release import Source
+from tracekit.sources._release import Match, Source, TableFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -27,13 +27,16 @@ class Head:
     Attributes
     ----------
     name : str
-        The file's name without folders and without ``.gz``.
+        The file's name without folders and without ``.gz``; of a tar, that of a member.
     start : bytes
         Its first 64 KiB, unpacked.
+    columns : tuple of str
+        The columns of a Parquet file; empty for all others.
     """
 
     name: str
     start: bytes
+    columns: tuple[str, ...] = ()
 
     @property
     def lines(self) -> list[str]:
@@ -42,7 +45,9 @@ class Head:
         return text.splitlines() if len(self.start) < 1 << 16 else text.splitlines()[:-1]
 
     def fields(self, separator: str = ",") -> list[str]:
-        """The first line's fields, without blanks and quotes around them."""
+        """The columns of a Parquet file; else the first line's fields, without quotes around."""
+        if self.columns:
+            return list(self.columns)
         first = self.lines[0] if self.lines else ""
         return [field.strip().strip('"') for field in first.split(separator)]
 
@@ -158,3 +163,16 @@ class ClusterSource(Source):
     licence: str = "not stated"
     lacks: tuple[str, ...] = ()
     inferred: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ClusterMatch(Match):
+    """A file that a reader of a source takes."""
+
+    file: ClusterFile
+
+
+def cluster_match(source: ClusterSource, file: ClusterFile) -> ClusterMatch:
+    """The match of a file with one of a source's kinds."""
+    form = TableFormat(table=file.tables[0], word=file.word, file_stem=file.title, columns={})
+    return ClusterMatch(source=source, format=form, header=(), positions={}, file=file)
