@@ -47,9 +47,18 @@ def test_the_other_release_has_its_own_layout() -> None:
     assert one.url.endswith("/v2022MicroservicesTraces/CallGraph/CallGraph_6239.tar.gz")
 
 
+def test_files_that_are_read_by_code_have_archives_and_checksums() -> None:
+    every = plan("alibaba18")
+    assert [one.path for one in every[:2]] == ["machine_meta.tar.gz", "machine_usage.tar.gz"]
+    (one,) = plan("alibaba18", tables=["Machines"], parts="3")
+    assert one.url.endswith("/v2018Traces/machine_meta.tar.gz")
+    assert (one.sha256 or "").startswith("b5b1b786")
+    assert plan("ctm21")[0].sha256 is None
+
+
 WRONG = [
     ({"release": "ctm20"}, "no trace release named 'ctm20'"),
-    ({"release": "openb"}, "release openb cannot be fetched; these can: ctm21, ctm22"),
+    ({"release": "openb"}, "release openb cannot be fetched; these can: alibaba18, "),
     ({"tables": ["nodes"]}, "has no table 'nodes'; tables: resource, rate, call, node"),
     ({"tables": [""]}, "has no table ''"),
     ({"tables": ["resource"], "parts": "12"}, "MSResource has parts 0 to 11, none of those"),

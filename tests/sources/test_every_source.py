@@ -1,9 +1,21 @@
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.sources import ClusterSource, Match, all_sources, check_formats, get_source, recognise
+from tracekit.sources import (
+    ClusterFile,
+    ClusterSource,
+    Match,
+    Source,
+    TableFormat,
+    all_sources,
+    check_formats,
+    get_source,
+    recognise,
+)
 
 
 def test_formats_agree_with_the_base_tables() -> None:
@@ -24,14 +36,22 @@ def test_every_source_is_described(name: str) -> None:
 @pytest.mark.parametrize("name", all_sources())
 def test_archives_have_an_address_a_number_and_a_length(name: str) -> None:
     source = all_sources()[name]
-    archives = [fmt.archives for fmt in source.formats if fmt.archives is not None]
+    archives = [kind.archives for kind in _kinds(source) if kind.archives is not None]
     assert bool(archives) == bool(source.download_url)
     assert not archives or (source.download_url or "").endswith("/")
     for archive in archives:
-        assert archive.path.count("{part}") == 1
+        assert archive.path.count("{part}") == 1 or archive.parts == 1
+        assert len(archive.sha256) in {0, archive.parts}
+        assert all(re.fullmatch("[0-9a-f]{64}", digest) for digest in archive.sha256)
         assert min(archive.parts, archive.part_bytes, archive.part_ms) > 0
-    words = [fmt.word for fmt in source.formats]
+    words = [kind.word for kind in _kinds(source)]
     assert len(set(words)) == len(words)
+
+
+def _kinds(source: Source) -> list[TableFormat | ClusterFile]:
+    """Tables and kinds of files that a source has."""
+    files = source.files if isinstance(source, ClusterSource) else ()
+    return [*source.formats, *files]
 
 
 CASES = [

@@ -31,11 +31,11 @@ class DamagedError(FetchError):
         self.sha256 = sha256
 
 
-def checked(path: Path, name: str) -> str:
+def checked(path: Path, name: str, expected: str | None = None) -> str:
     """The sha256 of a whole gzip file; raises DamagedError when it is not whole, or no gzip.
 
     CRC-32 and length of every gzip member are compared, and nothing may follow the last one but
-    zero bytes.
+    zero bytes. A file with another sha256 than the one expected is damaged too.
     """
     digest, fault = hashlib.sha256(), None
     reader = _Gunzip()
@@ -44,6 +44,8 @@ def checked(path: Path, name: str) -> str:
             digest.update(chunk)
             fault = fault or reader.feed(chunk)
     fault = fault or reader.end()
+    if fault is None and expected not in {None, digest.hexdigest()}:
+        fault = f"has the sha256 {digest.hexdigest()}, expected {expected} as upstream states it"
     if fault is not None:
         raise DamagedError(f"{name} {fault}", digest.hexdigest())
     return digest.hexdigest()

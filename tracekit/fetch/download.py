@@ -71,7 +71,7 @@ def download(
         tries += 1
         try:
             _continue(wanted.url, part, manner, on_reached)
-            digest = checked(part.path, wanted.path)
+            digest = checked(part.path, wanted.path, wanted.sha256)
             break
         except FetchError as error:
             reached = part.size_bytes

@@ -8,7 +8,7 @@ from urllib.parse import urljoin, urlsplit
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.parts import Parts, parse_parts
-from tracekit.sources import Archives, Source, TableFormat, all_sources, get_source
+from tracekit.sources import Archives, ClusterSource, Source, all_sources, get_source
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -21,6 +21,8 @@ class Wanted:
         Where it goes, below the output folder, and where it lies below the base URL.
     usual_bytes : int
         The size that such an archive usually has.
+    sha256 : str, optional
+        Its checksum as upstream states it.
     """
 
     table: str
@@ -28,6 +30,25 @@ class Wanted:
     path: str
     url: str
     usual_bytes: int
+    sha256: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Kept:
+    """A table of a release, or a kind of its files, and the archives that hold it.
+
+    Parameters
+    ----------
+    names : tuple of str
+        What it may be called, the word first.
+    title : str
+        What messages call it.
+    """
+
+    names: tuple[str, ...]
+    table: str
+    title: str
+    archives: Archives
 
 
 def plan(
@@ -50,20 +71,20 @@ def plan(
     source = get_source(release)
     base = _base_url(source, base_url)
     numbers = parse_parts(parts)
-    wanted = []
-    for fmt, archives in _chosen(source, tables):
-        for part in _numbers(fmt, archives, numbers):
+    wanted: dict[str, Wanted] = {}
+    for kept in _chosen(source, tables):
+        for part in _numbers(kept, numbers):
+            archives = kept.archives
             path = archives.path.format(part=part)
-            wanted.append(
-                Wanted(
-                    table=fmt.table,
-                    part=part,
-                    path=path,
-                    url=urljoin(base, path),
-                    usual_bytes=archives.part_bytes,
-                )
+            wanted[path] = Wanted(
+                table=kept.table,
+                part=part,
+                path=path,
+                url=urljoin(base, path),
+                usual_bytes=archives.part_bytes,
+                sha256=archives.sha256[part] if archives.sha256 else None,
             )
-    return wanted
+    return list(wanted.values())
 
 
 def _base_url(source: Source, base_url: str | None) -> str:
@@ -83,32 +104,50 @@ def _base_url(source: Source, base_url: str | None) -> str:
     return base if base.endswith("/") else f"{base}/"
 
 
-def _chosen(source: Source, tables: Sequence[str]) -> list[tuple[TableFormat, Archives]]:
-    """The formats asked for, in the release's order, each once."""
-    fetchable = [(fmt, fmt.archives) for fmt in source.formats if fmt.archives is not None]
-    spelled = {
-        name.lower(): fmt for fmt, _ in fetchable for name in (fmt.word, fmt.table, fmt.file_stem)
-    }
+def _kept(source: Source) -> list[_Kept]:
+    """What the release keeps in archives, in its order."""
+    tables = [
+        _Kept(
+            names=(fmt.word, fmt.table.lower(), fmt.file_stem.lower()),
+            table=fmt.table,
+            title=fmt.file_stem,
+            archives=fmt.archives,
+        )
+        for fmt in source.formats
+        if fmt.archives is not None
+    ]
+    files = source.files if isinstance(source, ClusterSource) else ()
+    return tables + [
+        _Kept(names=(file.word,), table=file.tables[0], title=file.word, archives=file.archives)
+        for file in files
+        if file.archives is not None
+    ]
+
+
+def _chosen(source: Source, tables: Sequence[str]) -> list[_Kept]:
+    """What is asked for, in the release's order, each once."""
+    fetchable = _kept(source)
+    spelled = {name: kept for kept in fetchable for name in kept.names}
     for name in tables:
         if name.lower() not in spelled:
             close = nearest(name.lower(), spelled)
             raise TracekitError(
                 f"release {source.name} has no table '{name}'; tables:"
-                f" {', '.join(fmt.word for fmt, _ in fetchable)}",
+                f" {', '.join(kept.names[0] for kept in fetchable)}",
                 hint=f"did you mean '{close}'?" if close else None,
             )
-    asked = {spelled[name.lower()].table for name in tables}
-    return [(fmt, archives) for fmt, archives in fetchable if not asked or fmt.table in asked]
+    asked = {spelled[name.lower()].names for name in tables}
+    return [kept for kept in fetchable if not asked or kept.names in asked]
 
 
-def _numbers(fmt: TableFormat, archives: Archives, asked: Parts | None) -> list[int]:
-    every = range(archives.parts)
-    if asked is None or archives.parts == 1:
+def _numbers(kept: _Kept, asked: Parts | None) -> list[int]:
+    every = range(kept.archives.parts)
+    if asked is None or kept.archives.parts == 1:
         return list(every)
     found = [part for part in every if part in asked]
     if not found:
         raise TracekitError(
-            f"{fmt.file_stem} has parts 0 to {archives.parts - 1}, none of those asked for",
-            hint=f"for example --parts 0-{min(3, archives.parts - 1)}",
+            f"{kept.title} has parts 0 to {kept.archives.parts - 1}, none of those asked for",
+            hint=f"for example --parts 0-{min(3, kept.archives.parts - 1)}",
         )
     return found

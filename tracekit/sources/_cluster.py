@@ -14,7 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from tracekit.sources._release import Match, Source, TableFormat
+from tracekit.sources._release import Archives, Match, Source, TableFormat
 
 if TYPE_CHECKING:
     import polars as pl
@@ -134,6 +134,8 @@ class ClusterFile:
         Whether a file is of this kind; no other source may think so too.
     read : function(Opened) -> Iterator of Batch or Broken
         Raises TracekitError when the file as a whole cannot be read.
+    archives : Archives, optional
+        Where upstream keeps it. Kinds of files that lie in one archive name the same one.
     """
 
     word: str
@@ -141,6 +143,7 @@ class ClusterFile:
     tables: tuple[str, ...]
     recognises: Callable[[Head], bool]
     read: Callable[[Opened], Read]
+    archives: Archives | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,17 +14,21 @@ class Archives:
     Parameters
     ----------
     path : str
-        Below the release's ``download_url``, with ``{part}`` for the number: 0 to ``parts`` - 1.
+        Below the release's ``download_url``, with ``{part}`` for the number: 0 to ``parts`` - 1;
+        without it where there is one archive only.
     part_bytes : int
         Usual size of one archive; only progress and advice are drawn from it.
     part_ms : int
         Time that one archive covers.
+    sha256 : tuple of str
+        The checksum of each archive as upstream states it; empty where it states none.
     """
 
     path: str
     parts: int
     part_bytes: int
     part_ms: int
+    sha256: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,75 @@
+"""What readers of delimited files share: which file it is, times, states that repeat."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Sequence
+
+import polars as pl
+
+from tracekit.sources._cluster import Broken, Head, Opened
+from tracekit.sources._rows import Delimited, frames
+
+_LOOKED_AT = 20
+
+
+def headerless(stem: str, line: str) -> Callable[[Head], bool]:
+    """Knows a file by a part of its name and by one of its first lines, a regular expression."""
+    pattern = re.compile(line)
+
+    def recognises(head: Head) -> bool:
+        return stem in head.name and any(
+            pattern.fullmatch(text.strip()) for text in head.lines[:_LOOKED_AT]
+        )
+
+    return recognises
+
+
+def headed(*names: str) -> Callable[[Head], bool]:
+    """Knows a file by the columns that its first line names."""
+    return lambda head: set(names) <= set(head.fields())
+
+
+def header(opened: Opened) -> list[str]:
+    """The names in the first line."""
+    with opened.stream() as stream:
+        first = stream.readline(1 << 20).decode(errors="replace")
+    return [name.strip().strip('"') for name in first.removeprefix("\ufeff").split(",")]
+
+
+def named(
+    opened: Opened, texts: Sequence[str], numbers: Sequence[str], table: str
+) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The rows of a file whose first line names its columns; those not asked for are left out."""
+    wanted = {*texts, *numbers}
+    columns = [name if name in wanted else "" for name in header(opened)]
+    yield from frames(
+        opened,
+        Delimited(columns=columns, numbers=numbers, header=True, table=table, empty=("", "nan")),
+    )
+
+
+def whole(opened: Opened, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
+    """All rows of a file at once; for tables that are small."""
+    made, broken = [], []
+    for rows, wrong in frames(opened, form):
+        made.append(rows)
+        broken += wrong
+    if not made:
+        kinds = {name: pl.Float64 if name in form.numbers else pl.String for name in form.columns}
+        made = [pl.DataFrame(schema={"line": pl.Int64, **kinds})]
+    return pl.concat(made), broken
+
+
+def ms(column: str | pl.Expr) -> pl.Expr:
+    """Seconds as whole milliseconds."""
+    seconds = pl.col(column) if isinstance(column, str) else column
+    return (seconds * 1000).round().cast(pl.Int64, strict=False)
+
+
+def changes(rows: pl.DataFrame, entity: str, time: str, values: Sequence[str]) -> pl.DataFrame:
+    """The rows at which some value of an entity differs from the one before, in time order."""
+    ordered = rows.sort(entity, time, "line", nulls_last=True)
+    differs = [pl.col(name).ne_missing(pl.col(name).shift()) for name in (entity, *values)]
+    first = pl.int_range(pl.len()) == 0
+    return ordered.filter(pl.any_horizontal(first, *differs)).sort("line")
