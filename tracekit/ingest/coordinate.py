@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import shutil
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, wait
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -22,7 +22,7 @@ from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.ingest.dimensions import Dimension, committed, extend
 from tracekit.ingest.entry import make_entry
 from tracekit.ingest.sort import Written
-from tracekit.ingest.stage import Staged
+from tracekit.ingest.staged import Staged
 from tracekit.ingest.tasks import SortTask, StageTask
 from tracekit.read.discover import TraceFile
 from tracekit.store.checksums import checksum
@@ -40,16 +40,17 @@ class Events:
 
     Attributes
     ----------
-    committed : a file is in: its entry and the manifest with it, to be written now
+    committed : a file is in: its entries, one per table, and the manifest with them, to be
+        written now
     known : a file is in the store already: its name and what it is the same as
     failed : a file could not be read
     check : raises when a file must not be taken in
     """
 
-    committed: Callable[[SourceEntry, Manifest], None]
+    committed: Callable[[tuple[SourceEntry, ...], Manifest], None]
     known: Callable[[str, str], None]
     failed: Callable[[str, TracekitError], None]
-    check: Callable[[TraceFile, Staged], None]
+    check: Callable[[TraceFile, Sequence[Staged]], None]
 
 
 @dataclass
@@ -57,11 +58,11 @@ class _Flight:
     """A file at work."""
 
     file: TraceFile
-    staging: Future[Staged]
+    staging: Future[tuple[Staged, ...]]
     folder: Path
-    #: For each entity with new ids the key of the first, and how many ids there are with them.
-    longer: dict[str, tuple[int, int]] = field(default_factory=dict)
-    sorting: Future[Written] | None = None
+    #: New ids: their entity, where they lie, the key of the first, how many there are with them.
+    longer: list[tuple[str, Path, int, int]] = field(default_factory=list)
+    sorting: list[Future[Written]] = field(default_factory=list)
 
 
 class Coordinator:
@@ -99,7 +100,7 @@ class Coordinator:
     def _start(self, file: TraceFile, advance: Advance) -> None:
         folder = self._folder / STAGING / f"{self._started:06d}"
         self._started += 1
-        task = StageTask(file.path, file.name, file.match.source.name, folder)
+        task = StageTask(file.path, file.name, file.match.source.name, folder, file.beside)
 
         def on_progress(size: int, rows: int, rejected: int) -> None:
             broken = f", {rejected:,} rejected" if rejected else ""
@@ -111,12 +112,11 @@ class Coordinator:
         """Take the next step with the file that is next at it; wait when neither is ready."""
         ahead: list[Future[Any]] = []
         if self._sorting:
-            sorting = self._sorting[0].sorting
-            assert sorting is not None  # noqa: S101 - that is what put it in this queue
-            if sorting.done():
-                self._commit(self._sorting.popleft(), sorting.result())
+            waiting = [one for one in self._sorting[0].sorting if not one.done()]
+            if not waiting:
+                self._commit(self._sorting.popleft())
                 return
-            ahead.append(sorting)
+            ahead += waiting
         if self._reading:
             if self._reading[0].staging.done():
                 self._key(self._reading.popleft())
@@ -133,8 +133,9 @@ class Coordinator:
         except TracekitError as error:
             self._events.failed(flight.file.name, error)
             return
-        if staged.content in self._contents:
-            self._events.known(flight.file.name, self._contents[staged.content])
+        content = staged[0].content
+        if content in self._contents:
+            self._events.known(flight.file.name, self._contents[content])
             shutil.rmtree(flight.folder)
             return
         try:
@@ -142,57 +143,69 @@ class Coordinator:
         except CheckFailedError:
             self._finish_sorting()
             raise
-        self._contents[staged.content] = flight.file.name
-        counts = {
-            entity: self._extend(flight, staged, entity)
-            for entity in sorted(all_tables()[staged.table].entities)
-        }
-        task = SortTask(staged, counts, self._sort_memory_bytes)
-        flight.sorting = self._crew.submit(task, lambda *_: None)
+        self._contents[content] = flight.file.name
+        for one in staged:
+            counts = {
+                entity: self._extend(flight, one, entity)
+                for entity in sorted(all_tables()[one.table].entities)
+            }
+            task = SortTask(one, counts, self._sort_memory_bytes)
+            flight.sorting.append(self._crew.submit(task, lambda *_: None))
         self._sorting.append(flight)
 
     def _extend(self, flight: _Flight, staged: Staged, entity: str) -> int:
         """Keys for the file's ids of an entity; returns how many the store knows now."""
         before = self._dimensions.get(entity) or committed(self._folder, entity, self._manifest)
-        after, keys = extend(before, staged.names(entity), flight.folder / f"{entity}.parquet")
+        aside = staged.folder / f"{entity}.parquet"
+        after, keys = extend(before, staged.names(entity), aside)
         np.save(staged.keys_path(entity), keys)
         self._dimensions[entity] = after
         if after is not before:
-            flight.longer[entity] = (before.count, after.count)
+            flight.longer.append((entity, aside, before.count, after.count))
         return after.count
 
     def _finish_sorting(self) -> None:
         """Commit the files that are before the one at hand."""
         while self._sorting:
-            flight = self._sorting.popleft()
-            assert flight.sorting is not None  # noqa: S101 - as above
-            self._commit(flight, flight.sorting.result())
+            self._commit(self._sorting.popleft())
 
-    def _commit(self, flight: _Flight, written: Written) -> None:
+    def _commit(self, flight: _Flight) -> None:
+        """Move all that the file gave into place, and name it in the manifest at once."""
         staged = flight.staging.result()
-        before = self._manifest.parts(staged.table)
-        part = 1 + max((entry.part for entry in before), default=-1)
-        moves = {staged.part: part_path(staged.table, part)}
-        for entity, (first_key, _) in flight.longer.items():
-            aside = flight.folder / f"{entity}.parquet"
-            moves[aside] = dimension_path(entity, first_key)
-            place = self._folder / moves[aside]
+        written = [one.result() for one in flight.sorting]
+        parts = [self._next_part(one.table) for one in staged]
+        moves = [self._moves(one, part) for one, part in zip(staged, parts, strict=True)]
+        for entity, aside, first_key, _ in flight.longer:
+            owner = next(at for at, one in enumerate(staged) if one.folder == aside.parent)
+            moves[owner][aside] = dimension_path(entity, first_key)
+            place = self._folder / moves[owner][aside]
             self._dimensions[entity] = self._dimensions[entity].moved(aside, place)
-        if staged.rejected:
-            moves[staged.rejects] = rejects_path(staged.table, part)
-        checksums = {target: checksum(source) for source, target in moves.items()}
+        checksums = [{t: checksum(source) for source, t in some.items()} for some in moves]
         # everything is written; moving it takes no room on the disk and next to no time
-        for source, target in moves.items():
-            _move(source, self._folder / target)
-        counts = {entity: count for entity, (_, count) in flight.longer.items()}
-        entry = make_entry(flight.file, staged, written, part, checksums)
+        for some in moves:
+            for source, target in some.items():
+                _move(source, self._folder / target)
+        counts = {entity: count for entity, _, _, count in flight.longer}
+        entries = tuple(
+            make_entry(flight.file, *each)
+            for each in zip(staged, written, parts, checksums, strict=True)
+        )
         self._manifest = replace(
             self._manifest,
-            sources=(*self._manifest.sources, entry),
+            sources=(*self._manifest.sources, *entries),
             dimensions=dict(sorted({**self._manifest.dimensions, **counts}.items())),
         )
-        self._events.committed(entry, self._manifest)
+        self._events.committed(entries, self._manifest)
         shutil.rmtree(flight.folder)
+
+    def _next_part(self, table: str) -> int:
+        return 1 + max((entry.part for entry in self._manifest.parts(table)), default=-1)
+
+    def _moves(self, staged: Staged, part: int) -> dict[Path, str]:
+        moves = {staged.part: part_path(staged.table, part)}
+        if staged.rejected:
+            moves[staged.rejects] = rejects_path(staged.table, part)
+        return moves
 
 
 def _move(source: Path, target: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tracekit.ingest.sort import Written
-from tracekit.ingest.stage import Staged
+from tracekit.ingest.staged import Staged
 from tracekit.read.discover import TraceFile
 from tracekit.store.manifest import Defect, SourceEntry
 from tracekit.tables import all_tables

@@ -46,15 +46,21 @@ def mend(
     """
     sizes = {file.size_bytes for file in files}
     mended = []
-    for at, entry in enumerate(manifest.sources):
+    for entry in manifest.sources:
         if entry.size_bytes not in sizes or not any(damaged_parts(folder, [entry])):
             continue
         alike = [file for file in files if file.size_bytes == entry.size_bytes]
         file = next((one for one in alike if sha256(one.path) == entry.sha256), None)
         if file is not None:
-            manifest = _taken_again(folder, manifest, at, file, sort_memory_bytes)
+            # a file of several tables has an entry for each, one after another
+            first = next(n for n, one in enumerate(manifest.sources) if _same(one, entry))
+            manifest = _taken_again(folder, manifest, first, file, sort_memory_bytes)
             mended.append(entry)
     return manifest, mended
+
+
+def _same(one: SourceEntry, other: SourceEntry) -> bool:
+    return (one.file, one.content) == (other.file, other.content)
 
 
 def _taken_again(
@@ -64,7 +70,9 @@ def _taken_again(
     before = dataclasses.replace(
         manifest, sources=manifest.sources[:at], dimensions=_counts_before(manifest, at)
     )
-    damage = next(_damaged_ids(folder, before, entry.table), None)
+    last = at + sum(_same(one, entry) for one in manifest.sources)
+    tables = [one.table for one in manifest.sources[at:last]]
+    damage = next(_damaged_ids(folder, before, tables), None)
     if damage is not None:
         raise TracekitError(
             f"{entry.file} cannot be mended before {damage.source_file},"
@@ -77,7 +85,7 @@ def _taken_again(
         raise error
 
     events = Events(
-        committed=lambda made, _: again.append(made),
+        committed=lambda made, _: again.extend(made),
         known=lambda *_: None,
         failed=failed,
         check=lambda *_: None,
@@ -86,7 +94,7 @@ def _taken_again(
     coordinator.take([dataclasses.replace(file, name=entry.file)], lambda *_: None)
     # another version of a library may write other bytes for the same rows
     after = dataclasses.replace(
-        manifest, sources=(*before.sources, *again, *manifest.sources[at + 1 :])
+        manifest, sources=(*before.sources, *again, *manifest.sources[last:])
     )
     if after != manifest:
         write_manifest(folder, after)
@@ -109,9 +117,10 @@ def _first_keys(entry: SourceEntry, entity: str) -> list[int]:
     return [int(path.stem.removeprefix("part-")) for path in paths]
 
 
-def _damaged_ids(folder: Path, manifest: Manifest, table: str) -> Iterator[Damage]:
-    """What is damaged of the ids of a table's entities."""
-    folders = tuple(f"{DIMENSIONS}/{entity}/" for entity in all_tables()[table].entities)
+def _damaged_ids(folder: Path, manifest: Manifest, tables: Sequence[str]) -> Iterator[Damage]:
+    """What is damaged of the ids of the tables' entities."""
+    entities = {entity for table in tables for entity in all_tables()[table].entities}
+    folders = tuple(f"{DIMENSIONS}/{entity}/" for entity in sorted(entities))
     for entry in manifest.sources:
         ids = {path: one for path, one in entry.checksums.items() if path.startswith(folders)}
         yield from damaged_parts(folder, [dataclasses.replace(entry, checksums=ids)])

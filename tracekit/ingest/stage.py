@@ -6,79 +6,53 @@ passes between them but a few numbers lies in the file's staging folder.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
 import polars as pl
-import pyarrow as pa
-import pyarrow.ipc
 
 from tracekit.crew.crew import OnProgress
+from tracekit.errors import TracekitError
 from tracekit.ingest.columns import Columns, ColumnsWriter
 from tracekit.ingest.names import Names
 from tracekit.ingest.rejects import RejectsWriter
 from tracekit.ingest.sort import Written, write_sorted
+from tracekit.ingest.stage_by_reader import stage_by_reader
+from tracekit.ingest.staged import Staged, write_names
 from tracekit.read.discover import TraceFile
 from tracekit.read.plan import key_kinds
-from tracekit.read.table_file import CodedFile, Reading, open_coded
+from tracekit.read.table_file import CodedFile, open_coded
 from tracekit.read.wide import table_of
-from tracekit.store.manifest import Defect
+from tracekit.sources import ClusterMatch
 from tracekit.tables import all_tables
 
-
-@dataclass(frozen=True)
-class Staged:
-    """What is known of a file whose clean rows lie in a staging folder, with the file's keys."""
-
-    folder: Path
-    table: str
-    release: str
-    reading: Reading
-    rows: int
-    rejected: int
-    reject_defects: tuple[Defect, ...]
-
-    @property
-    def rows_read(self) -> int:
-        """The number of rows, good and broken."""
-        return self.rows + self.rejected
-
-    @property
-    def content(self) -> str:
-        """The identity of the file's unpacked content."""
-        return self.reading.content
-
-    @property
-    def rejects(self) -> Path:
-        """The rejects, if there are any."""
-        return self.folder / "rejects.parquet"
-
-    @property
-    def part(self) -> Path:
-        """The sorted rows, once they are."""
-        return self.folder / "part.parquet"
-
-    def names(self, kind: str) -> pl.Series:
-        """The names of a kind, in the order of the file's keys."""
-        return pl.scan_ipc(self.folder / f"{kind}.names", glob=False).collect()["id"]
-
-    def keys_path(self, entity: str) -> Path:
-        """Where the store's keys of the file's keys stand."""
-        return self.folder / f"{entity}.keys.npy"
+#: Use of more than this many percent is an amount of something.
+_MOST_PERCENT = 400.0
 
 
-def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
-    """Read a whole file into the staging folder; raises TracekitError when it is damaged."""
+def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
+    """Read a whole file into the staging folder: what it gives to each table.
+
+    Raises TracekitError when the file is damaged, or gives fractions that are none.
+    """
+    if isinstance(file.match, ClusterMatch):
+        staged = stage_by_reader(file, folder, on_progress)
+    else:
+        staged = (_stage_table(file, folder, on_progress),)
+    for one in staged:
+        check_fractions(file.name, one)
+    return staged
+
+
+def _stage_table(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
     table = table_of(file.match)
     coded = open_coded(file)
     rejects = RejectsWriter(folder / "rejects.parquet", file.name)
     with ColumnsWriter(folder / "rows", table) as columns:
         _read(coded, columns, rejects, on_progress)
     rejects.close()
-    for number, kind in enumerate(key_kinds(table)):
-        _write_names(folder / f"{kind}.names", coded.keys.texts(number))
+    write_names(folder, table, coded.keys)
     return Staged(
         folder=folder,
         table=table.name,
@@ -90,11 +64,20 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
     )
 
 
-def _write_names(path: Path, names: Iterable[pa.Array]) -> None:
-    schema = pa.schema([("id", pa.large_string())])
-    with pa.ipc.new_file(path, schema) as out:
-        for some in names:
-            out.write_batch(pa.RecordBatch.from_arrays([some], schema=schema))
+def check_fractions(name: str, staged: Staged) -> None:
+    """Raise TracekitError where most values of a column of fractions are far above 1."""
+    for column in all_tables()[staged.table].columns:
+        above = staged.reading.counts.above.get(column.name, 0)
+        if column.unit != "0..1" or above * 2 <= staged.rows:
+            continue
+        rows = Columns(staged.folder / "rows", all_tables()[staged.table], staged.rows)
+        most = float(np.nanmax(rows.read(column.name, 0, staged.rows)))
+        likely = "percent" if most <= _MOST_PERCENT else "an amount, not a share"
+        raise TracekitError(
+            f"{name}: {column.name} is a fraction, 0..1, but {above:,} of {staged.rows:,} values"
+            f" are above {column.usual_maximum:g}, up to {most:g}",
+            hint=f"it looks like {likely}; nothing of the file was taken in",
+        )
 
 
 def _read(

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tracekit.crew.crew import OnProgress
 from tracekit.ingest.sort import Written
-from tracekit.ingest.stage import Staged, sort, stage
+from tracekit.ingest.stage import sort, stage
+from tracekit.ingest.staged import Staged
 from tracekit.read.discover import identify
 
 
@@ -21,14 +22,16 @@ class StageTask:
     name: str
     release: str
     folder: Path
+    beside: tuple[tuple[str, Path, str], ...] = ()
 
-    def run(self, on_progress: OnProgress) -> Staged:
+    def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
         """Raises TracekitError when the file is damaged; its staging folder is gone then."""
         # whoever began this before was lost
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         try:
-            return stage(identify(self.path, self.name, self.release), self.folder, on_progress)
+            file = identify(self.path, self.name, self.release)
+            return stage(replace(file, beside=self.beside), self.folder, on_progress)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise

@@ -23,7 +23,7 @@ from tracekit.files.places import is_remote, place, telling
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.mend import mend, sha256
 from tracekit.ingest.remote.workbench import workbench
-from tracekit.ingest.stage import Staged
+from tracekit.ingest.staged import Staged
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
 from tracekit.store.catalog import write_catalog
@@ -270,15 +270,16 @@ class _Writer:
             check=self._check,
         )
 
-    def _committed(self, entry: SourceEntry, manifest: Manifest) -> None:
+    def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
         self._commit(manifest)
         self._manifest = manifest
-        self._summary.ingested.append(entry)
+        self._summary.ingested += entries
 
-    def _check(self, file: TraceFile, staged: Staged) -> None:
+    def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
         limit = self._max_rejects
-        if limit is not None and staged.rejected > limit * max(1, staged.rows_read):
-            raise _too_many_rejects(file, staged.rejected, staged.rows_read, limit)
+        rejected, read = sum(s.rejected for s in staged), sum(s.rows_read for s in staged)
+        if limit is not None and rejected > limit * max(1, read):
+            raise _too_many_rejects(file, rejected, read, limit)
 
     def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
         """The files whose very bytes are not in the store yet, looked at when they are due."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pyarrow as pa
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import open_head, parquet_file, told
-from tracekit.read.blocks import lines_in_blocks
+from tracekit.read.gunzip import Readable
 from tracekit.read.members import (
     FileKind,
     HashingReader,
@@ -22,7 +22,14 @@ from tracekit.read.members import (
     members,
 )
 from tracekit.read.searched import search, what_it_is
-from tracekit.sources import Match, MissingColumnError, recognise
+from tracekit.sources import (
+    ClusterMatch,
+    Head,
+    Match,
+    MissingColumnError,
+    recognise,
+    recognise_by_reader,
+)
 
 _LONGEST_HEADER = 1 << 16
 _ROWS_SHOWN = 5
@@ -30,12 +37,17 @@ _ROWS_SHOWN = 5
 
 @dataclass(frozen=True)
 class TraceFile:
-    """A file that holds a trace table: where it is, how it is packed, what its header says."""
+    """A file that holds a trace table: where it is, how it is packed, what its header says.
+
+    ``beside`` are the files of the same source that lie with it, for those that are read by code:
+    the kind of each in one word, its path, its name.
+    """
 
     path: Path
     name: str
     kind: FileKind
     match: Match
+    beside: tuple[tuple[str, Path, str], ...] = ()
 
     @property
     def size_bytes(self) -> int:
@@ -90,7 +102,25 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             unreadable.append((name, error))
     if not found:
         raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
-    return Discovery(tuple(found), tuple(passed_over), tuple(unreadable))
+    return Discovery(_side_by_side(found), tuple(passed_over), tuple(unreadable))
+
+
+def _side_by_side(found: list[TraceFile]) -> tuple[TraceFile, ...]:
+    """The files, each of those that are read by code with the others of its source."""
+    by_source: dict[str, tuple[tuple[str, Path, str], ...]] = {}
+    for file in found:
+        if isinstance(file.match, ClusterMatch):
+            known = by_source.get(file.match.source.name, ())
+            by_source[file.match.source.name] = (
+                *known,
+                (file.match.file.word, file.path, file.name),
+            )
+    return tuple(
+        replace(file, beside=by_source[file.match.source.name])
+        if isinstance(file.match, ClusterMatch)
+        else file
+        for file in found
+    )
 
 
 def _name(path: Path, source: Path) -> str:
@@ -136,8 +166,10 @@ def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
     """The trace table in a file, called ``name`` in messages; raises as ``discover`` does."""
     kind = file_kind(path)
     problem = TracekitError("no file inside the archive", hint="expected a CSV in it")
-    for header, *rows in _heads(path, kind):
+    for head, (header, *rows) in _heads(path, kind):
         match = recognise(header, rows=rows, release=release)
+        if not isinstance(match, Match):
+            match = recognise_by_reader(head, release=release) or match
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match
@@ -145,16 +177,33 @@ def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
     raise (TracekitError if near else _NotATableError)(f"{name}: {problem.what}", hint=problem.hint)
 
 
-def _heads(path: Path, kind: FileKind) -> Iterator[list[list[str]]]:
-    """The first lines of each member, as fields: the header, and rows that show how ids look."""
+def head_of(path: Path, name: str) -> Head:
+    """How a file that is neither packed nor Parquet begins."""
+    with open_head(path) as raw:
+        return Head(name=Path(name).name, start=raw.read(_LONGEST_HEADER))
+
+
+def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]:
+    """How each member begins, and its first lines as fields: header, rows that show the ids."""
     if kind == "parquet":
-        yield _parquet_head(path)
+        fields = _parquet_head(path)
+        yield Head(name=path.name, start=b"PAR1", columns=tuple(fields[0])), fields
         return
     with open_head(path) as raw, damaged_as_error(path):
         for member in members(path, kind, HashingReader(raw)):
-            first = next(lines_in_blocks(member.stream, _LONGEST_HEADER), b"")
-            lines = first.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
-            yield [line.decode(errors="replace").split(",") for line in lines]
+            start = _start(member.stream)
+            lines = start.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
+            if len(start) == _LONGEST_HEADER and start.count(b"\n") < len(lines):
+                lines = lines[:-1] or lines
+            fields = [line.decode(errors="replace").split(",") for line in lines]
+            yield Head(name=member.name, start=start), fields
+
+
+def _start(stream: Readable) -> bytes:
+    start = b""
+    while len(start) < _LONGEST_HEADER and (data := stream.read(_LONGEST_HEADER - len(start))):
+        start += data
+    return start
 
 
 def _parquet_head(path: Path) -> list[list[str]]:

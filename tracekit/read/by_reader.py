@@ -1,0 +1,203 @@
+"""A file that a source reads by code: its batches, held to the rules of their tables."""
+
+from __future__ import annotations
+
+import io
+import sqlite3
+import tarfile
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+from io import BufferedReader
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+
+from tracekit.errors import TracekitError
+from tracekit.files.places import open_whole
+from tracekit.read.coded import LINE, CodedRows, code
+from tracekit.read.discover import TraceFile, head_of
+from tracekit.read.gunzip import GunzipStream, Readable
+from tracekit.read.keys import PlainKeys
+from tracekit.read.members import HashingReader, damaged_as_error, file_kind, members
+from tracekit.read.parquet_types import typed
+from tracekit.read.parse import REJECTS_SCHEMA, Parsed, no_rejects
+from tracekit.read.plan import key_kinds
+from tracekit.read.validate import Counts, validate
+from tracekit.sources import Batch, Broken, ClusterFile, ClusterMatch, Opened, recognise_by_reader
+from tracekit.tables import Table, all_tables
+
+_PIECE_BYTES = 1 << 20
+_LONGEST_TEXT = 500
+_RAISED = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+    EOFError,
+    OSError,
+    sqlite3.Error,
+    zipfile.BadZipFile,
+    pl.exceptions.PolarsError,
+    pa.ArrowException,
+)
+
+
+class _Unpacked(io.RawIOBase):
+    """A file unpacked, as a raw file."""
+
+    def __init__(self, path: Path, on_read: Callable[[int], None]) -> None:
+        self._open = ExitStack()
+        raw = self._open.enter_context(open_whole(path))
+        self._stream: Readable = GunzipStream(raw) if file_kind(path) == "csv.gz" else raw
+        self._on_read = on_read
+
+    def close(self) -> None:
+        self._open.close()
+        super().close()
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._stream.read(len(buffer)) or b""
+        buffer[: len(data)] = data
+        self._on_read(len(data))
+        return len(data)
+
+
+def opened(path: Path, name: str, on_read: Callable[[int], None] = lambda _: None) -> Opened:
+    """A file for a reader; ``on_read`` is told the bytes unpacked."""
+    return Opened(path=path, name=name, stream=partial(_stream, path, on_read))
+
+
+def _stream(path: Path, on_read: Callable[[int], None]) -> BufferedReader:
+    return BufferedReader(_Unpacked(path, on_read), _PIECE_BYTES)
+
+
+class ReaderFile:
+    """The rows of a file by base table; ``keys`` and ``counts`` are whole once all are consumed."""
+
+    def __init__(self, file: TraceFile, aside: Path) -> None:
+        assert isinstance(file.match, ClusterMatch)  # noqa: S101 - as the caller saw
+        self._file = file
+        self._match = file.match
+        self._aside = aside
+        self.keys: dict[str, PlainKeys] = {}
+        self.counts: dict[str, Counts] = {}
+
+    def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
+        """Rows and rejects of one table after another; raises TracekitError for a damaged file."""
+        for table in self._match.file.tables:
+            self._known(table)
+        for kind, one in self._parts(on_read):
+            with _as_error(self._file, self._match):
+                for read in kind.read(one):
+                    yield read.table, self._rows(read)
+
+    def _known(self, name: str) -> Table:
+        table = all_tables()[name]
+        if name not in self.keys:
+            self.keys[name] = PlainKeys(len(key_kinds(table)))
+            self.counts[name] = Counts()
+        return table
+
+    def _parts(self, on_read: Callable[[int], None]) -> Iterator[tuple[ClusterFile, Opened]]:
+        """The file, or the members of the tar that the source knows, each set down aside."""
+        file = self._file
+        beside: dict[str, tuple[Opened, ...]] = {}
+        for word, path, name in file.beside:
+            beside[word] = (*beside.get(word, ()), opened(path, name))
+        if file.kind not in {"tar", "tar.gz"}:
+            one = opened(file.path, file.name, on_read)
+            yield self._match.file, _with(one, beside)
+            return
+        with open_whole(file.path) as raw, damaged_as_error(file.path):
+            for member in members(file.path, file.kind, HashingReader(raw)):
+                path = self._aside / "member"
+                with path.open("wb") as out:
+                    while data := member.stream.read(_PIECE_BYTES):
+                        out.write(data)
+                found = recognise_by_reader(
+                    head_of(path, member.name), release=self._match.source.name
+                )
+                if found is not None:
+                    one = opened(path, f"{file.name}/{member.name}", on_read)
+                    yield found.file, _with(one, beside)
+                path.unlink()
+
+    def _rows(self, read: Batch | Broken) -> CodedRows:
+        table = self._known(read.table)
+        if isinstance(read, Broken):
+            rejects = pl.DataFrame(
+                [(read.line, read.column, read.reason, read.text[:_LONGEST_TEXT])],
+                schema=REJECTS_SCHEMA,
+                orient="row",
+            )
+            empty = pl.DataFrame(schema={"line": pl.Int64})
+            rows = self._checked(empty, table)
+            return CodedRows(rows.columns, rejects)
+        return self._checked(read.rows, table)
+
+    def _checked(self, rows: pl.DataFrame, table: Table) -> CodedRows:
+        """The rows by the rules of the table; a line may stand for several of them."""
+        lines = rows["line"].cast(pl.Int64).to_numpy()
+        missing = self._match.source.missing_names
+        clean = validate(_parsed(rows, table), table, missing, self.counts[table.name])
+        coded = code(clean, table, self.keys[table.name])
+        at = coded.columns[LINE]
+        rejects = coded.rejects.with_columns(
+            pl.Series("line", lines[coded.rejects["line"].to_numpy()], pl.Int64)
+        )
+        return CodedRows({**coded.columns, LINE: lines[at.astype(np.int64)]}, rejects)
+
+
+def _with(one: Opened, beside: dict[str, tuple[Opened, ...]]) -> Opened:
+    return Opened(path=one.path, name=one.name, stream=one.stream, beside=beside)
+
+
+def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
+    """The rows with the columns of the table; ``line`` is their place among these rows."""
+    strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
+    if strange:
+        raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")
+    empty = pl.Series([None] * rows.height, dtype=pl.String)
+    columns = [
+        typed(rows[c.name] if c.name in rows.columns else empty.alias(c.name), c.kind).alias(c.name)
+        for c in table.columns
+    ]
+    places = pl.Series("line", np.arange(rows.height, dtype=np.int64))
+    frame = pl.DataFrame([*columns, places])
+
+    def found(at: int, column: str) -> str:
+        value = rows[column][at] if column in rows.columns else None
+        return "" if value is None else str(value)
+
+    def shown(at: int) -> str:
+        row = rows.row(at, named=True)
+        text = ", ".join(f"{k}={v}" for k, v in row.items() if v is not None and k != "line")
+        return text[:_LONGEST_TEXT]
+
+    return Parsed(frame, no_rejects(), found, shown)
+
+
+@contextmanager
+def _as_error(file: TraceFile, match: ClusterMatch) -> Iterator[None]:
+    """What a reader raises at a file that is not as it should be, as one clear error."""
+    try:
+        with damaged_as_error(file.path):
+            yield
+    except (TracekitError, MemoryError, tarfile.TarError):
+        raise
+    except _RAISED as error:
+        said = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise TracekitError(
+            f"{file.name} is not read as {match.source.name} {match.file.word}: {said[:300]}",
+            hint=f"expected {match.file.title}; nothing of it was taken in",
+        ) from error
