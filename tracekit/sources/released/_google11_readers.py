@@ -1,0 +1,238 @@
+"""Reads the five tables of google11, which only the shape of their lines tells apart."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
+from tracekit.sources._lives import Parts, lives
+from tracekit.sources._refused import Rule, missing, refuse
+from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources.released._google_times import in_trace, time_ms
+
+_INT, _REAL, _NAME = r"\d+", r"[-+.\deE]*", r"[A-Za-z0-9+/]{43}="
+_LOOKED_AT = 5
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A headerless table: its columns, and the pattern of each field."""
+
+    fields: tuple[tuple[str, str], ...]
+
+    def fits(self, head: Head) -> bool:
+        """Whether the first lines of a file look like this table's."""
+        pattern = re.compile(",".join(f"(?:{pattern})" for _, pattern in self.fields))
+        lines = head.lines[:_LOOKED_AT]
+        return bool(lines) and all(pattern.fullmatch(line) for line in lines)
+
+    def form(self, table: str, numbers: Sequence[str]) -> Delimited:
+        """How the lines are split."""
+        return Delimited(columns=[name for name, _ in self.fields], numbers=numbers, table=table)
+
+
+MACHINES = Shape(
+    (
+        ("time", _INT), ("machine", _INT), ("event", "[012]"), ("platform", f"{_NAME}|"),
+        ("cpu", _REAL), ("memory", _REAL),
+    )
+)  # fmt: skip
+ATTRIBUTES = Shape(
+    (("time", _INT), ("machine", _INT), ("name", _NAME), ("value", "[^,]*"), ("deleted", "[01]"))
+)
+JOBS = Shape(
+    (
+        ("time", _INT), ("missing", "[0-6]?"), ("job", _INT), ("event", "[0-8]"),
+        ("user", f"{_NAME}|"), ("class", "[0-3]?"), ("name", f"{_NAME}|"),
+        ("logical", f"{_NAME}|"),
+    )
+)  # fmt: skip
+TASKS = Shape(
+    (
+        ("time", _INT), ("missing", "[0-6]?"), ("job", _INT), ("task", _INT),
+        ("machine", r"\d*"), ("event", "[0-8]"), ("", f"{_NAME}|"), ("", "[0-3]?"),
+        ("priority", r"\d*"), ("cpu", _REAL), ("memory", _REAL), ("disk", _REAL),
+        ("different", "[01]?"),
+    )
+)  # fmt: skip
+USAGE = Shape(
+    (
+        ("time", _INT), ("end", _INT), ("job", _INT), ("task", _INT), ("", r"\d*"),
+        ("cpu", _REAL), ("memory", _REAL), ("", _REAL), ("", _REAL), ("", _REAL), ("", _REAL),
+        ("disk_io", _REAL), ("disk", _REAL), *((("", _REAL),) * 7),
+    )
+)  # fmt: skip
+
+_SIZES = ("cpu", "memory", "disk")
+_SUBMIT, _SCHEDULE, _UPDATES = 0, 1, (7, 8)
+_ENDS = [2, 3, 4, 5, 6]
+_EVENT = pl.col("event").cast(pl.Int64)
+_CONTAINER = pl.format("{}/{}", "job", "task").alias("container")
+
+
+def _numbers_between(column: str, highest: int) -> list[Rule]:
+    """Rules that a code is a whole number from 0 on."""
+    wrong = ~pl.col(column).is_in([float(one) for one in range(highest + 1)])
+    expected = f"a code from 0 to {highest}"
+    return [
+        *missing(column, expected=expected),
+        Rule(column=column, broken=wrong, expected=expected),
+    ]
+
+
+def read_machines(opened: Opened) -> Read:
+    """States and sizes of machines, with the labels that the attributes beside it say."""
+    form = MACHINES.form("node", ("time", "event", "cpu", "memory"))
+    rules = [*missing("time", "machine"), *_numbers_between("event", 2)]
+    for rows, broken in frames(opened, form):
+        yield from broken
+        good, refused = refuse(rows, rules, form.table)
+        yield from refused
+        events = in_trace(good).with_columns(
+            time_ms("time"), _EVENT, pl.col("machine").alias("node")
+        )
+        yield Batch(table="node", rows=_states(events, opened))
+        sized = events.filter(pl.col("event") != 1)
+        sizes = {name: (name, "fraction", 1.0) for name in ("cpu", "memory")}
+        yield Batch(table="node_resource", rows=long(sized, ("time_ms", "node"), sizes))
+
+
+def _states(events: pl.DataFrame, opened: Opened) -> pl.DataFrame:
+    states = events.select(
+        "time_ms",
+        "node",
+        pl.when(pl.col("event") == 1)
+        .then(pl.lit("gone"))
+        .otherwise(pl.lit("ready"))
+        .alias("state"),
+        "platform",
+        "line",
+    )
+    attributes = [frame for one in opened.beside.get("attributes", ()) for frame in _named(one)]
+    if not attributes:
+        return states
+    return states.join(
+        _labels(states.select("time_ms", "node"), pl.concat(attributes)),
+        on=["time_ms", "node"],
+        how="left",
+        maintain_order="left",
+    )
+
+
+def _named(opened: Opened) -> Iterator[pl.DataFrame]:
+    """The whole rows of an attribute file: node, time_ms, name, value (null: deleted)."""
+    form = ATTRIBUTES.form("node", ("time", "deleted"))
+    for rows, _ in frames(opened, form):
+        good, _ = refuse(rows, missing("time", "machine", "name"), form.table)
+        yield in_trace(good).select(
+            pl.col("machine").alias("node"),
+            time_ms("time"),
+            "name",
+            pl.when(pl.col("deleted").ne_missing(1))
+            .then(pl.col("value").fill_null(""))
+            .alias("value"),
+        )
+
+
+def _labels(events: pl.DataFrame, attributes: pl.DataFrame) -> pl.DataFrame:
+    """The attributes of each machine at the time of each of its events, as a JSON object."""
+    wanted = events.unique().join(attributes.select("node", "name").unique(), on="node")
+    known = wanted.sort("time_ms").join_asof(
+        attributes.sort("time_ms"), on="time_ms", by=["node", "name"], check_sortedness=False
+    )
+    held = (
+        known.filter(pl.col("value").is_not_null())
+        .sort("node", "time_ms", "name")
+        .group_by("node", "time_ms", maintain_order=True)
+        .agg("name", "value")
+    )
+    texts = [
+        json.dumps(dict(zip(*one, strict=True))) for one in held.select("name", "value").rows()
+    ]
+    return held.select("node", "time_ms", pl.Series("labels", texts, dtype=pl.String))
+
+
+def read_attributes(opened: Opened) -> Read:
+    """The broken rows only: the others are labels of the machines of ``machine_events``.
+
+    Raises
+    ------
+    TracekitError
+        When no ``machine_events`` is ingested with it.
+    """
+    if not opened.beside.get("machines"):
+        raise TracekitError(
+            f"{opened.name}: machine_attributes without machine_events, whose labels they are",
+            hint="ingest both together",
+        )
+    form = ATTRIBUTES.form("node", ("time", "deleted"))
+    for rows, broken in frames(opened, form):
+        yield from broken
+        yield from refuse(rows, missing("time", "machine", "name"), form.table)[1]
+
+
+def read_jobs(opened: Opened) -> Read:
+    """The broken rows only: a job has nothing that its tasks do not say."""
+    for _, broken in frames(opened, JOBS.form("container", ("time", "event"))):
+        yield from broken
+
+
+def read_tasks(opened: Opened) -> Read:
+    """Requests of this file's events; and, of the first part, the lives of all tasks."""
+    for rows, broken in _tasks(opened):
+        yield from broken
+        asked = rows.filter(
+            pl.col("event").is_in([_SUBMIT, *_UPDATES])
+            | ((pl.col("event") == _SCHEDULE) & pl.col("missing").is_not_null())
+        )
+        sizes = {name: (name, "fraction", 1.0) for name in _SIZES}
+        requests = long(asked, ("time_ms", "container"), sizes).rename({"amount": "request"})
+        yield Batch(table="container_resource", rows=requests)
+    parts = Parts.of(opened, "tasks")
+    if parts.first:
+        events = (_events(rows) for part in parts.files for rows, _ in _tasks(part))
+        for life in lives(events):
+            yield Batch(table="container", rows=life.with_row_index("position"))
+
+
+def _tasks(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    form = TASKS.form("container", ("time", "event", "priority", *_SIZES, "different"))
+    rules = [*missing("time", "job", "task"), *_numbers_between("event", 8)]
+    for rows, broken in frames(opened, form):
+        good, refused = refuse(rows, rules, form.table)
+        yield in_trace(good).with_columns(time_ms("time"), _EVENT, _CONTAINER), [*broken, *refused]
+
+
+def _events(rows: pl.DataFrame) -> pl.DataFrame:
+    apart = pl.col("different") == 1
+    return rows.select(
+        "container",
+        "time_ms",
+        pl.col("event").is_in([_SUBMIT, _SCHEDULE]).alias("start"),
+        pl.col("event").is_in(_ENDS).alias("end"),
+        pl.col("job").alias("service"),
+        pl.col("machine").alias("node"),
+        "priority",
+        pl.when(apart).then("job").alias("apart"),
+        pl.when(apart).then(pl.lit("node")).alias("apart_domain"),
+        "line",
+    )
+
+
+def read_usage(opened: Opened) -> Read:
+    """Mean CPU, canonical memory, disk space and disk time of each sample."""
+    measures = ("cpu", "memory", "disk", "disk_io")
+    form = USAGE.form("container_amount", ("time", *measures))
+    for rows, broken in frames(opened, form):
+        yield from broken
+        good, refused = refuse(rows, missing("time", "job", "task"), form.table)
+        yield from refused
+        samples = in_trace(good).with_columns(time_ms("time"), _CONTAINER)
+        units = {name: (name, "fraction", 1.0) for name in measures}
+        yield Batch(table="container_amount", rows=long(samples, ("time_ms", "container"), units))
