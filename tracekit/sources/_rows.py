@@ -80,10 +80,10 @@ def _blocks(opened: Opened) -> Iterator[bytes]:
 
 
 def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
-    raw = pl.DataFrame({"text": texts}, schema={"text": pl.Binary})
+    raw = pl.DataFrame({"text": decoded(pl.Series(texts, dtype=pl.Binary))})
     raw = raw.with_columns(
         pl.int_range(first, first + raw.height, dtype=pl.Int64).alias("line"),
-        pl.col("text").cast(pl.String, strict=False).str.strip_chars_end("\r"),
+        pl.col("text").str.strip_chars_end("\r"),
     )
     undecoded = raw.filter(pl.col("text").is_null())["line"].to_list()
     broken = [_broken(form, at, "is not UTF-8 text", repr(texts[at - first])) for at in undecoded]
@@ -126,6 +126,22 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     kept = kept.with_columns(pl.col(f"{name}\0").alias(name) for name in form.numbers)
     return kept.select("line", *names), sorted(broken, key=lambda one: one.line)
+
+
+def decoded(raw: pl.Series) -> pl.Series:
+    """Bytes as texts, NULL where they are not UTF-8."""
+    try:
+        return raw.cast(pl.String)
+    except pl.exceptions.ComputeError:
+        # one bad value fails the whole cast, strict or not
+        return pl.Series(raw.name, [_text(one) for one in raw], dtype=pl.String)
+
+
+def _text(raw: bytes | None) -> str | None:
+    try:
+        return None if raw is None else raw.decode()
+    except UnicodeDecodeError:
+        return None
 
 
 def _broken(

@@ -1,0 +1,224 @@
+"""A folder of one's own tables: CSV and Parquet give the same rows, and what is wrong is told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import polars as pl
+import pytest
+from reading_support import cluster_source, opened, read, recognised
+
+from tracekit.errors import TracekitError
+
+TABLES = {
+    "nodes": pl.DataFrame(
+        {
+            "node": ["n1", "n2"],
+            "cpu_milli": [8000, 8100],
+            "memory_bytes": [2**34, 2**34],
+            "pods": [110, 110],
+            "gpu_milli": [None, 2500],
+            "net_in_bytes_per_s": [1.25e9, 1.25e9],
+            "zone": ["a", "b"],
+            "owner": ["ads", None],
+            "labels": [None, '{"disk": "ssd, fast"}'],
+            "label_generation": [3, 4],
+        }
+    ),
+    "containers": pl.DataFrame(
+        {
+            "container": ["a", "b", "c"],
+            "service": ["web", "web", None],
+            "node": ["n1", "n2", None],
+            "arrival_ms": [0, 0, 60_000],
+            "departure_ms": [None, 90_000, None],
+            "cpu_milli": [2000, None, 4000],
+            "memory_bytes": [2**31, 2**31, 2**33],
+            "cpu_limit_milli": [3000, 1500, None],
+            "gpu": [None, None, 1],
+            "gang": [None, "g", "g"],
+        }
+    ),
+    "usage": pl.DataFrame(
+        {
+            "container": ["a", "b"],
+            "time_ms": [0, 30_000],
+            "cpu_milli": [900.5, 700.0],
+            "memory_bytes": [1e9, None],
+        }
+    ),
+    "background": pl.DataFrame({"node": ["n1"], "time_ms": [0], "cpu_milli": [250.0]}),
+}
+
+
+def _write(folder: Path, ending: str) -> dict[str, Path]:
+    paths = {word: folder / f"{word}.{ending}" for word in TABLES}
+    for word, path in paths.items():
+        if ending == "csv":
+            TABLES[word].write_csv(path)
+        else:
+            TABLES[word].write_parquet(path)
+    return paths
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_every_file_gives_rows_of_its_tables(tmp_path: Path, ending: str) -> None:
+    paths = _write(tmp_path, ending)
+    assert {word: recognised(path) for word, path in paths.items()} == {
+        word: [("folder", word)] for word in paths
+    }
+    found = {word: read("folder", path) for word, path in paths.items()}
+    assert not any(one.broken for one in found.values())
+    node = found["nodes"].tables["node"]
+    assert node.select("node", "zone").rows() == [("n1", "a"), ("n2", "b")]
+    assert [json.loads(text) for text in node["labels"]] == [
+        {"owner": "ads", "generation": "3"},
+        {"disk": "ssd, fast", "generation": "4"},
+    ]
+    assert sorted(found["nodes"].rows("node_resource", "node", "resource", "amount", "unit")) == [
+        ("n1", "cpu", 8.0, "cores"),
+        ("n1", "memory", 2.0**34, "bytes"),
+        ("n1", "net_in", 1.25e9, "bytes/s"),
+        ("n1", "pods", 110.0, "count"),
+        ("n2", "cpu", 8.1, "cores"),
+        ("n2", "gpu", 2.5, "count"),
+        ("n2", "memory", 2.0**34, "bytes"),
+        ("n2", "net_in", 1.25e9, "bytes/s"),
+        ("n2", "pods", 110.0, "count"),
+    ]
+    lives = found["containers"].tables["container"].cast({"departure_ms": pl.Float64})
+    assert lives.select("container", "service", "node", "departure_ms", "gang").rows() == [
+        ("a", "web", "n1", None, None),
+        ("b", "web", "n2", 90_000.0, "g"),
+        ("c", None, None, None, "g"),
+    ]
+    requests = found["containers"].rows(
+        "container_resource", "container", "resource", "request", "limit", "unit"
+    )
+    assert sorted(requests) == [
+        ("a", "cpu", 2.0, 3.0, "cores"),
+        ("a", "memory", 2.0**31, None, "bytes"),
+        ("b", "cpu", None, 1.5, "cores"),
+        ("b", "memory", 2.0**31, None, "bytes"),
+        ("c", "cpu", 4.0, None, "cores"),
+        ("c", "gpu", 1.0, None, "count"),
+        ("c", "memory", 2.0**33, None, "bytes"),
+    ]
+    used = found["usage"].rows("container_amount", "container", "resource", "amount", "unit")
+    assert sorted(used) == [
+        ("a", "cpu", 0.9005, "cores"),
+        ("a", "memory", 1e9, "bytes"),
+        ("b", "cpu", 0.7, "cores"),
+    ]
+    beside = found["background"].rows("node_amount", "node", "resource", "amount", "unit")
+    assert beside == [("n1", "background_cpu", 0.25, "cores")]
+
+
+@pytest.mark.parametrize(
+    ("name", "header", "kinds"),
+    [
+        ("nodes.csv", "memory_bytes,cpu_milli,node", ["nodes"]),
+        ("nodes-2026-01-31.csv", "node,cpu_milli,memory_bytes", ["nodes"]),
+        ("usage_3.csv", "container,time_ms,cpu_milli", ["usage"]),
+        ("node_resource.csv", "time_ms,node,resource,cell,amount,unit", ["node_resource"]),
+        ("container.csv", "time_ms,container", ["container"]),
+        ("containers.csv", "time_ms,container", []),
+        ("nodes.csv", "timestamp,nodeid", []),
+        ("mynodes.csv", "node,cpu_milli,memory_bytes", []),
+        ("nodes.txt", "node,cpu_milli,memory_bytes", []),
+    ],
+)
+def test_a_file_is_known_by_name_and_columns(
+    tmp_path: Path, name: str, header: str, kinds: list[str]
+) -> None:
+    path = tmp_path / name
+    path.write_text(f"{header}\n")
+    assert recognised(path) == [("folder", kind) for kind in kinds]
+
+
+def test_a_table_of_the_store_is_taken_as_it_is(tmp_path: Path) -> None:
+    path = tmp_path / "node_resource.csv"
+    path.write_text(
+        "node,resource,amount,unit,time_ms,cell,why\n"
+        "n1,cpu,64,cores,0,,\n"
+        "n1,cpu,32,cores,0,1,half\n"
+    )
+    rows = read("folder", path).tables["node_resource"]
+    assert rows.columns == ["line", "node", "resource", "amount", "unit", "time_ms", "cell"]
+    assert rows.rows() == [
+        (2, "n1", "cpu", "64", "cores", "0", None),
+        (3, "n1", "cpu", "32", "cores", "0", "1"),
+    ]
+
+
+BROKEN_CONTAINERS = (
+    b"container,node,arrival_ms,departure_ms,cpu_milli,memory_bytes\n"
+    b"a,n1,0,,1000,1\n"
+    b"b,n9,0,,1000,1\n"
+    b"\n"
+    b"c,n1,500,400,1000,1\n"
+    b"d,n1,0\n"
+    b"\xff,n1,0,,1,1\n"
+    b"e,,0,,much,1\n"
+)
+
+
+def test_what_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
+    nodes = _write(tmp_path, "csv")["nodes"]
+    path = tmp_path / "containers.csv"
+    path.write_bytes(BROKEN_CONTAINERS)
+    found = read("folder", path, {"nodes": (opened(nodes),)})
+    assert sorted(found.reasons) == [
+        (3, "node", "is 'n9', expected a node of the files beside"),
+        (5, "departure_ms", "is '400', expected after arrival_ms"),
+        (6, None, "has 3 fields, expected 6"),
+        (7, None, "is not UTF-8 text"),
+    ]
+    assert found.rows("container", "container") == [("a",), ("e",)]
+    # what is no number is left to the rules of the table
+    assert (8, "cpu", "much") in found.tables["container_resource"].select(
+        "line", "resource", "request"
+    ).rows()
+
+
+def test_usage_of_an_unknown_container_is_broken(tmp_path: Path) -> None:
+    containers = _write(tmp_path, "csv")["containers"]
+    path = tmp_path / "usage.csv"
+    path.write_text("container,time_ms,cpu_milli\na,0,5\nzz,0,5\n")
+    found = read("folder", path, {"containers": (opened(containers),)})
+    assert found.rows("container_amount", "container", "amount") == [("a", 0.005)]
+    assert [(one.table, one.line, one.column) for one in found.broken] == [
+        ("container_amount", 3, "container")
+    ]
+
+
+def test_points_in_time_and_booleans_of_parquet_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "containers.parquet"
+    pl.DataFrame(
+        {
+            "container": ["a"],
+            "arrival_ms": pl.Series(["2026-01-01 00:00:00.5"]).str.to_datetime(),
+            "cpu_milli": [1],
+            "memory_bytes": [1],
+            "daemon": [True],
+        }
+    ).write_parquet(path)
+    row = read("folder", path).rows("container", "time_ms", "daemon")
+    assert row == [(1_767_225_600_500, 1)]
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (b"node,cpu_mili,memory_bytes\nn,1,1\n", "has no column 'cpu_milli'"),
+        (b"node,cpu_milli,memory_bytes,node\nn,1,1,n\n", "more than one column 'node'"),
+        (b"PAR1 and then something else", "cannot be read as Parquet"),
+    ],
+)
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes, said: str) -> None:
+    path = tmp_path / "nodes.csv"
+    path.write_bytes(content)
+    (nodes,) = (file for file in cluster_source("folder").files if file.word == "nodes")
+    with pytest.raises(TracekitError, match=said):
+        list(nodes.read(opened(path)))

@@ -1,0 +1,227 @@
+"""Rows of the store out of wide tables of nodes, containers, usage and background."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from tracekit.sources._cluster import Batch, Opened, Read
+from tracekit.sources._columns import named_frames
+from tracekit.sources._refused import refuse
+from tracekit.sources.own._folder_checks import ended_early, known_ids, unknown
+from tracekit.tables import all_tables
+
+NODES = ("node", "cpu_milli", "memory_bytes")
+CONTAINERS = ("container", "arrival_ms", "cpu_milli", "memory_bytes")
+USAGE = ("container", "time_ms", "cpu_milli")
+BACKGROUND = ("node", "time_ms", "cpu_milli")
+
+#: Ends of names: the unit, and how many of the column make one. The longest that fits counts.
+_ENDINGS = {
+    "_kbit_per_s": ("kbit/s", 1),
+    "_bytes_per_s": ("bytes/s", 1),
+    "_bytes": ("bytes", 1),
+    "_milli": ("count", 1_000),
+    "": ("count", 1),
+}
+_UNITS = {
+    "cpu": "cores",
+    "memory": "bytes",
+    "disk": "bytes",
+    "disk_io": "bytes/s",
+    "net_in": "bytes/s",
+    "net_out": "bytes/s",
+    "net": "kbit/s",
+}
+_LIMIT = "_limit"
+_LABEL = "label_"
+_KEYS = ("time_ms", "line")
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Measure:
+    """A column that holds amounts of a resource."""
+
+    column: str
+    resource: str
+    unit: str
+    per_unit: int
+
+
+def read_nodes(opened: Opened) -> Read:
+    """Nodes and what they have; further columns of texts are labels."""
+    columns = _columns_of("node")
+    for frame, broken in named_frames(opened, "node", needed=NODES):
+        yield from broken
+        timed = _timed(frame)
+        measures, labels = _further(timed, columns)
+        own = [name for name in timed.columns if name in columns]
+        rows = timed.select(*own, *labels, "line")
+        yield Batch(table="node", rows=_with_labels(rows, labels) if labels else rows)
+        yield Batch(table="node_resource", rows=_long(timed, ("node", *_KEYS), measures))
+
+
+def read_containers(opened: Opened) -> Read:
+    """Containers in the order of the file, and what they ask for."""
+    columns = _columns_of("container") | {"arrival_ms"}
+    nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
+    for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
+        yield from broken
+        rules = [*unknown(frame, "node", nodes), *ended_early(frame)]
+        kept, wrong = refuse(frame, rules, "container")
+        yield from wrong
+        kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
+        if "position" not in kept.columns:
+            kept = kept.with_columns(pl.col("line").alias("position"))
+        if "daemon" in kept.columns and kept.schema["daemon"] == pl.Boolean:
+            kept = kept.with_columns(pl.col("daemon").cast(pl.Int8))
+        own = [name for name in kept.columns if name in columns and name != "arrival_ms"]
+        yield Batch(table="container", rows=kept.select(*own, "line"))
+        yield Batch(table="container_resource", rows=_requests(kept, columns))
+
+
+def read_usage(opened: Opened) -> Read:
+    """What containers use, resource by resource."""
+    containers = known_ids(opened, ("containers", "container"), "container")
+    for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
+        yield from broken
+        kept, wrong = refuse(frame, unknown(frame, "container", containers), "container_amount")
+        yield from wrong
+        measures, _ = _further(kept, {"container", "time_ms"})
+        yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
+
+
+def read_background(opened: Opened) -> Read:
+    """What runs beside the containers: resources of their own names, on the node."""
+    nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
+    for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
+        yield from broken
+        kept, wrong = refuse(frame, unknown(frame, "node", nodes), "node_amount")
+        yield from wrong
+        measures, _ = _further(kept, {"node", "time_ms"})
+        rows = _long(kept, ("node", *_KEYS), measures)
+        named = pl.concat_str(pl.lit("background_"), "resource").alias("resource")
+        yield Batch(table="node_amount", rows=rows.with_columns(named))
+
+
+def _columns_of(table: str) -> set[str]:
+    return {column.name for column in all_tables()[table].columns}
+
+
+def _timed(frame: pl.DataFrame) -> pl.DataFrame:
+    """A file without times says how things are from the start."""
+    there = "time_ms" in frame.columns
+    return frame if there else frame.with_columns(pl.lit(0, dtype=pl.Int64).alias("time_ms"))
+
+
+def _further(frame: pl.DataFrame, known: set[str]) -> tuple[list[_Measure], list[str]]:
+    """The columns that hold amounts, and those that hold labels.
+
+    A column whose values are texts, most of them no numbers, holds labels.
+    """
+    measures, labels = [], []
+    for name in frame.columns:
+        if name in known or name == "line" or not name:
+            continue
+        if name.startswith(_LABEL) or not _is_numeric(frame[name]):
+            labels.append(name)
+        else:
+            measures.append(_measure(name))
+    return measures, labels
+
+
+def _is_numeric(values: pl.Series) -> bool:
+    if values.dtype.is_numeric() or values.dtype == pl.Null:
+        return True
+    if values.dtype != pl.String:
+        return False
+    there = values.drop_nulls()
+    return 2 * there.cast(pl.Float64, strict=False).is_not_null().sum() >= len(there)
+
+
+def _measure(name: str) -> _Measure:
+    ending = next(one for one in _ENDINGS if name.endswith(one))
+    resource = name.removesuffix(ending)
+    unit, per_unit = _ENDINGS[ending]
+    if unit == "count":
+        unit = _UNITS.get(resource, unit)
+    return _Measure(column=name, resource=resource, unit=unit, per_unit=per_unit)
+
+
+def _amount(frame: pl.DataFrame, measure: _Measure) -> pl.Series:
+    """Amounts in the unit; texts as they stand where one of them is no number."""
+    values = frame[measure.column]
+    numbers = values.cast(pl.Float64, strict=False)
+    # numpy divides exactly, polars multiplies with the inverse
+    divided = pl.Series(numbers.fill_null(0.0).to_numpy() / measure.per_unit)
+    nothing = pl.Series([None], dtype=pl.Float64)
+    amounts = divided.zip_with(numbers.is_not_null(), nothing)
+    if (numbers.is_null() & values.is_not_null()).any():
+        return amounts.cast(pl.String).zip_with(numbers.is_not_null(), values.cast(pl.String))
+    return amounts
+
+
+def _long(frame: pl.DataFrame, keys: Sequence[str], measures: Sequence[_Measure]) -> pl.DataFrame:
+    """A row for each amount that is there: resource, amount and unit beside the keys."""
+    parts = []
+    for measure in measures:
+        rows = frame.select(*keys, _amount(frame, measure).alias("amount"))
+        named = rows.with_columns(
+            pl.lit(measure.resource).alias("resource"), pl.lit(measure.unit).alias("unit")
+        )
+        parts.append(named.filter(pl.col("amount").is_not_null()))
+    whole = pl.concat(parts, how="vertical_relaxed") if parts else frame.select(*keys).clear()
+    return whole.sort("line", maintain_order=True)
+
+
+def _requests(frame: pl.DataFrame, known: set[str]) -> pl.DataFrame:
+    """Requests and limits side by side: gpu and gpu_limit, cpu_milli and cpu_limit_milli."""
+    measures, _ = _further(frame, known)
+    limits = {m.resource.removesuffix(_LIMIT): m for m in measures if m.resource.endswith(_LIMIT)}
+    requests = {m.resource: m for m in measures if not m.resource.endswith(_LIMIT)}
+    parts = []
+    for resource in dict.fromkeys([*requests, *limits]):
+        stated = {"request": requests.get(resource), "limit": limits.get(resource)}
+        unit = _unit(resource, next(m for m in stated.values() if m is not None))
+        rows = frame.select("container", *_KEYS).with_columns(
+            pl.lit(resource).alias("resource"),
+            *(
+                (_amount(frame, m) if m is not None else pl.lit(None, pl.Float64)).alias(name)
+                for name, m in stated.items()
+            ),
+            pl.lit(unit).alias("unit"),
+        )
+        there = pl.col("request").is_not_null() | pl.col("limit").is_not_null()
+        parts.append(rows.filter(there))
+    return pl.concat(parts, how="vertical_relaxed").sort("line", maintain_order=True)
+
+
+def _unit(resource: str, measure: _Measure) -> str:
+    """``cpu_limit`` alone is cores as ``cpu`` is."""
+    return _UNITS.get(resource, measure.unit) if measure.unit == "count" else measure.unit
+
+
+def _with_labels(rows: pl.DataFrame, labels: Sequence[str]) -> pl.DataFrame:
+    """The further columns of texts as one JSON object, added to what column labels holds."""
+    written: list[str | None] = []
+    for row in rows.select(*labels, pl.col("^labels$")).iter_rows(named=True):
+        own = {
+            name.removeprefix(_LABEL): str(row[name]) for name in labels if row[name] is not None
+        }
+        written.append(_merged(row.get("labels"), own))
+    return rows.drop(labels).with_columns(pl.Series("labels", written, dtype=pl.String))
+
+
+def _merged(stated: str | None, own: dict[str, str]) -> str | None:
+    """Two sets of labels as one; a text that is no JSON object is a label of its own."""
+    found: object = {}
+    if stated is not None:
+        try:
+            found = json.loads(stated)
+        except ValueError:
+            found = None
+    whole = found if isinstance(found, dict) else {"labels": stated}
+    return json.dumps({**whole, **own}) if whole or own else None

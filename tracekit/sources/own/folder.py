@@ -1,0 +1,92 @@
+"""A folder of tables that somebody wrote from their own monitoring, as Parquet or as CSV."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._columns import named_frames
+from tracekit.sources.own import _folder_rows
+from tracekit.tables import Table, all_tables
+
+#: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
+_ENDING = r"(?:[-_.]?(?:part)?[-_.]?\d[-\w]*)?\.(?:csv|parquet)"
+
+
+def _is(stem: str, needed: tuple[str, ...]) -> Callable[[Head], bool]:
+    pattern = re.compile(re.escape(stem) + _ENDING)
+
+    def recognises(head: Head) -> bool:
+        return bool(pattern.fullmatch(head.name)) and set(needed) <= set(head.fields())
+
+    return recognises
+
+
+def _table_file(table: Table) -> ClusterFile:
+    """A file with the columns of a table of the store."""
+    columns = {column.name for column in table.columns}
+    needed = tuple(column.name for column in table.columns if column.required)
+
+    def read(opened: Opened) -> Read:
+        for frame, broken in named_frames(opened, table.name, needed=needed):
+            yield from broken
+            kept = [name for name in frame.columns if name in columns or name == "line"]
+            yield Batch(table=table.name, rows=frame.select(kept))
+
+    return ClusterFile(
+        word=table.name,
+        title=f"the store's own table {table.name}",
+        tables=(table.name,),
+        recognises=_is(table.name, needed),
+        read=read,
+    )
+
+
+_OWN_WORDS = (
+    ClusterFile(
+        word="nodes",
+        title="nodes and what they have",
+        tables=("node", "node_resource"),
+        recognises=_is("nodes", _folder_rows.NODES),
+        read=_folder_rows.read_nodes,
+    ),
+    ClusterFile(
+        word="containers",
+        title="containers, their lives and requests",
+        tables=("container", "container_resource"),
+        recognises=_is("containers", _folder_rows.CONTAINERS),
+        read=_folder_rows.read_containers,
+    ),
+    ClusterFile(
+        word="usage",
+        title="what containers use",
+        tables=("container_amount",),
+        recognises=_is("usage", _folder_rows.USAGE),
+        read=_folder_rows.read_usage,
+    ),
+    ClusterFile(
+        word="background",
+        title="what runs on nodes beside the containers",
+        tables=("node_amount",),
+        recognises=_is("background", _folder_rows.BACKGROUND),
+        read=_folder_rows.read_background,
+    ),
+)
+
+SOURCE = ClusterSource(
+    name="folder",
+    title="Your own tables of nodes, containers and usage, as Parquet or CSV",
+    url="https://kubernetes.io/docs/concepts/configuration/manage-resources-containers/",
+    missing_names=frozenset({""}),
+    licence="your own",
+    files=(*_OWN_WORDS, *(_table_file(table) for table in all_tables().values())),
+    lacks=("what you leave out: every optional column and file",),
+    inferred=(
+        "a column's unit, from the end of its name: _milli, _bytes, _bytes_per_s, _kbit_per_s",
+    ),
+    notes=(
+        "times are ms, of any beginning: since the start, or since 1970",
+        "background.* is kept as the resources background_cpu and background_memory of its node",
+    ),
+)
