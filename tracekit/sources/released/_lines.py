@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 
@@ -51,14 +52,15 @@ def named(
 
 def whole(opened: Opened, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:
     """All rows of a file at once; for tables that are small."""
-    made, broken = [], []
-    for rows, wrong in frames(opened, form):
-        made.append(rows)
-        broken += wrong
-    if not made:
-        kinds = {name: pl.Float64 if name in form.numbers else pl.String for name in form.columns}
-        made = [pl.DataFrame(schema={"line": pl.Int64, **kinds})]
-    return pl.concat(made), broken
+    return together(frames(opened, form))
+
+
+def together(
+    parts: Iterator[tuple[pl.DataFrame, list[Broken]]],
+) -> tuple[pl.DataFrame, list[Broken]]:
+    """Rows that come in parts, at once. A file that is known by its lines has some."""
+    made, broken = zip(*parts, strict=True)
+    return pl.concat(made), [one for some in broken for one in some]
 
 
 def ms(column: str | pl.Expr) -> pl.Expr:
@@ -73,3 +75,19 @@ def changes(rows: pl.DataFrame, entity: str, time: str, values: Sequence[str]) -
     differs = [pl.col(name).ne_missing(pl.col(name).shift()) for name in (entity, *values)]
     first = pl.int_range(pl.len()) == 0
     return ordered.filter(pl.any_horizontal(first, *differs)).sort("line")
+
+
+def one_of(label: str, values: pl.Series) -> pl.Series:
+    """For each text ``a|b`` the rule that a node's label is one of these, as JSON."""
+    rules = {
+        text: json.dumps([[{"key": label, "operator": "In", "values": text.split("|")}]])
+        for text in values.drop_nulls().unique()
+    }
+    return values.replace(rules)
+
+
+def labelled(label: str, values: pl.Series) -> pl.Series:
+    """For each text the label of that value, as JSON."""
+    return values.replace(
+        {text: json.dumps({label: text}) for text in values.drop_nulls().unique()}
+    )
