@@ -10,6 +10,9 @@ import pytest
 from reading_support import cluster_source, opened, read, recognised
 
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.query import Database
+from tracekit.store import open_store
 
 TABLES = {
     "nodes": pl.DataFrame(
@@ -222,3 +225,24 @@ def test_a_file_that_cannot_be_read_is_one_line(tmp_path: Path, content: bytes, 
     (nodes,) = (file for file in cluster_source("folder").files if file.word == "nodes")
     with pytest.raises(TracekitError, match=said):
         list(nodes.read(opened(path)))
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+def test_a_folder_becomes_a_store(tmp_path: Path, ending: str) -> None:
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    _write(trace, ending)
+    (trace / "node_usage_0.csv").write_text(
+        "time_ms,node,cpu_fraction,memory_fraction\n0,n1,0.5,0.5\n0,n1,-1,0.5\n"
+    )
+    ingest(trace, tmp_path / "store")
+    with Database(open_store(tmp_path / "store")) as database:
+        capacity = database.frame(
+            "SELECT node, amount FROM node_resource WHERE resource = 'cpu' ORDER BY ALL"
+        )
+        assert capacity.rows() == [("n1", 8.0), ("n2", 8.1)]
+        lives = database.frame("SELECT container, departure_ms FROM container ORDER BY ALL")
+        assert lives.rows() == [("a", None), ("b", 90_000), ("c", None)]
+        assert database.frame("SELECT count(*) FROM node_usage").item() == 1
+        rejected = database.frame('SELECT "table", line, "column" FROM reject').rows()
+        assert rejected == [("node_usage", 3, "cpu_fraction")]
