@@ -98,7 +98,7 @@ class Checking:
             if node[index] >= 0:
                 state.start(index, int(node[index]), now)
 
-    def freed(self, nodes: IntArray) -> None:
+    def changed(self, nodes: IntArray) -> None:
         """Nothing is kept."""
 
     def _look(self, index: int, now: int) -> None:

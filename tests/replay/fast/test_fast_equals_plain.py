@@ -21,7 +21,8 @@ from tracekit.replay.fast.compiled_placer import CompiledPlacer
 from tracekit.replay.fast.kernels import all_kernels, find_kernel
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.workload import Workload
 
 STEPS = 6
@@ -212,4 +213,5 @@ def test_rules_on_sharing_close_the_same_nodes(
     load: Workload, policy: str, rules: list[tuple[int, int, int]]
 ) -> None:
     limits = AntiAffinity(services=("s0", "s1", "s2"), rules=np.array(rules, np.int64))
-    check_same(dataclasses.replace(load, anti_affinity=limits), policy)
+    sharing = Sharing.of(limits, load.services)
+    check_same(dataclasses.replace(load, constraints=Constraints(parts=(sharing,))), policy)

@@ -13,7 +13,8 @@ from replay_support import Row, workload
 
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.run import choose_policies, replay
-from tracekit.replay.workload.constraints import AntiAffinity, broken_rules
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
 from tracekit.replay.workload.workload import Workload
 
 SERVICES = ("s0", "s1", "s2")
@@ -30,7 +31,8 @@ rows = some.lists(
 
 def limited(load: Workload, found: list[tuple[int, int, int]]) -> Workload:
     limits = AntiAffinity(services=SERVICES, rules=np.array(found, np.int64).reshape(-1, 3))
-    return dataclasses.replace(load, anti_affinity=limits)
+    sharing = Sharing.of(limits, load.services)
+    return dataclasses.replace(load, constraints=Constraints(parts=(sharing,)))
 
 
 def placed(load: Workload, policy: str) -> pl.DataFrame:
@@ -49,11 +51,12 @@ def test_no_rule_is_ever_broken(
     where = {name: at for at, name in enumerate(load.node_ids)}
     node = np.array([where.get(name, -1) for name in rows_of["node"]])
     since = np.array([-1 if at is None else at for at in rows_of["time_ms"]])
-    assert load.anti_affinity is not None
-    service = load.anti_affinity.positions(load.services)
+    assert load.constraints is not None
+    (sharing,) = load.constraints.parts
+    assert isinstance(sharing, Sharing)
     for now in sorted({*since.tolist()} - {-1}):
         there = (since >= 0) & (since <= now) & (now < load.departure_ms)
-        assert broken_rules(load.anti_affinity, service, np.where(there, node, -1)) == 0
+        assert broken_rules(sharing.limits, sharing.service, np.where(there, node, -1)) == 0
 
 
 def test_a_closed_node_is_passed_over_until_its_holder_leaves() -> None:

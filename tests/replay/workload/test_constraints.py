@@ -9,7 +9,12 @@ from hypothesis import strategies as some
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints import AntiAffinity, Sharing, broken_rules
+from tracekit.replay.workload.constraints.sharing import (
+    AntiAffinity,
+    Sharing,
+    SharingKeeper,
+    broken_rules,
+)
 
 NODES, SERVICES = 3, 3
 
@@ -20,6 +25,11 @@ step = some.tuples(position, some.integers(0, NODES - 1), some.booleans())
 
 def limits(rules: list[tuple[int, int, int]]) -> AntiAffinity:
     return AntiAffinity(services=("a", "b", "c"), rules=np.array(rules, np.int64).reshape(-1, 3))
+
+
+def keeper(limits: AntiAffinity) -> SharingKeeper:
+    """One container of each service in turn, and one of a service without rules."""
+    return Sharing(limits=limits, service=np.array([0, 1, 2, -1])).keeper(NODES)
 
 
 def breaks(rules: IntArray, counts: IntArray) -> BoolArray:
@@ -37,7 +47,7 @@ def test_closed_is_where_one_more_breaks_a_rule(
     rules: list[tuple[int, int, int]], steps: list[tuple[int, int, bool]]
 ) -> None:
     together = limits(rules)
-    sharing, counts = Sharing(together, NODES), np.zeros((NODES, SERVICES), np.int64)
+    sharing, counts = keeper(together), np.zeros((NODES, SERVICES), np.int64)
     for service, node, arrives in steps:
         if arrives and sharing.open(service)[node]:
             sharing.add(service, node)
@@ -71,7 +81,7 @@ def test_broken_rules_are_counted(
 
 def test_the_same_service_is_limited_besides_the_one() -> None:
     """Rule (a, a, 1): two of a may share a node; rule (a, b, 0): no b beside an a."""
-    sharing = Sharing(limits([(0, 0, 1), (0, 1, 0)]), NODES)
+    sharing = keeper(limits([(0, 0, 1), (0, 1, 0)]))
     sharing.add(0, 2)
     assert sharing.open(0).all()
     assert sharing.open(1).tolist() == [True, True, False]

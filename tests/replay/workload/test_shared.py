@@ -11,7 +11,8 @@ import pytest
 from replay_support import Row, workload
 
 from tracekit.replay.workload.calls import CallWeights
-from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.workload import Workload
@@ -25,12 +26,19 @@ CALLS = CallWeights(
     neighbours=np.array([1, 0]),
     calls=np.array([2.5, 2.5]),
 )
+
+
+def ruled(limits: AntiAffinity) -> Constraints:
+    return Constraints(parts=(Sharing.of(limits, LOAD.services),))
+
+
 CASES = {
     "plain": LOAD,
-    "rules": dataclasses.replace(LOAD, anti_affinity=RULES, assumptions={"a": 1.5, "b": "c"}),
+    "rules": dataclasses.replace(LOAD, constraints=ruled(RULES), assumptions={"a": 1.5, "b": "c"}),
     "calls": dataclasses.replace(LOAD, calls=CALLS, facts={"rows_stray": 3}),
     "no rule": dataclasses.replace(
-        LOAD, anti_affinity=AntiAffinity(services=(), rules=np.empty((0, 3), dtype=np.int64))
+        LOAD,
+        constraints=ruled(AntiAffinity(services=(), rules=np.empty((0, 3), dtype=np.int64))),
     ),
     "ganged": with_gangs(
         dataclasses.replace(
@@ -50,6 +58,8 @@ def same(left: Any, right: Any) -> bool:
     if dataclasses.is_dataclass(left):
         fields = dataclasses.fields(left)
         return all(same(getattr(left, f.name), getattr(right, f.name)) for f in fields)
+    if isinstance(left, tuple) and left and dataclasses.is_dataclass(left[0]):
+        return len(left) == len(right) and all(map(same, left, right))
     return bool(left == right) and type(left) is type(right)
 
 

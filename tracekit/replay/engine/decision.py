@@ -36,7 +36,7 @@ def decide(
     Parameters
     ----------
     open_nodes : bool, shape (nodes,), optional
-        Nodes that rules on sharing leave open to the container; None: all.
+        Nodes that constraints leave open to the container; None: all.
     turn : Turn, optional
         Kept from decision to decision of one replay.
     """

@@ -8,7 +8,7 @@ at every decision, and every other must decide the same.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 
 import numpy as np
@@ -16,6 +16,7 @@ import polars as pl
 
 from tracekit.arrays import IntArray
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.engine.queueing import Gangs, turns
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
@@ -72,6 +73,9 @@ class Engine:
         self._workload = workload
         self._departures = np.argsort(workload.departure_ms, kind="stable")
         self._leaves_ms = workload.departure_ms[self._departures]
+        self._gangs = None if workload.gang is None else Gangs(workload)
+        self._pinned = None if workload.pinned is None else workload.pinned.copy()
+        self._turn = turns(workload)
         self._arrived = 0
         self._departed = 0
         self._pending: list[int] = []
@@ -114,22 +118,46 @@ class Engine:
 
     def _arrive(self, indices: IntArray) -> None:
         times = self._workload.arrival_ms[indices]
-        gang = self._workload.gang
-        if gang is None:
-            self._placer.place(indices, times)
-        else:
-            for start, end in runs(gang[indices]):
-                self._place_gang(indices[start:end], times[start:end])
-        self._pending.extend(indices[~self.state.running[indices]].tolist())
+        if self._gangs is None:
+            self._place(indices, times)
+            self._pending.extend(indices[~self.state.running[indices]].tolist())
+            return
+        for start, end in self._gangs.pieces(indices):
+            self._gang_arrives(self._gangs, indices[start:end], times[start:end])
 
-    def _place_gang(self, indices: IntArray, times: IntArray) -> None:
-        """Containers of one gang: all of them or, where one finds no room, none."""
-        self._placer.place(indices, times)
-        running = self.state.running[indices]
-        assert self._workload.gang is not None  # noqa: S101 - as the callers saw
-        if self._workload.gang[indices[0]] >= 0 and not running.all():
-            back = [self.state.undo(index) for index in indices[running].tolist()]
-            self._placer.freed(np.array(back, dtype=np.int64))
+    def _gang_arrives(self, gangs: Gangs, new: IntArray, times: IntArray) -> None:
+        """Those of the gang that came before and wait are tried together with the new ones."""
+        running = self.state.running
+        waiting = gangs.waiting(self._pending, int(new[0]))
+        some = np.concatenate([waiting, new])
+        self._place_gang(gangs, some, np.concatenate([np.full(len(waiting), times[0]), times]))
+        if len(waiting):
+            self._pending = [index for index in self._pending if not running[index]]
+        self._pending.extend(new[~running[new]].tolist())
+
+    def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
+        """Containers of one gang: as many as it needs or, where too few find room, none."""
+        free = indices if self._pinned is None else indices[self._pinned[indices] < 0]
+        self._place(indices, times)
+        running, node = self.state.running, self.state.node
+        if running[indices].sum() < gangs.needed(indices, node, int(times[-1])):
+            back = [self.state.undo(index) for index in free[running[free]].tolist()]
+            self._placer.changed(np.array(back, dtype=np.int64))
+
+    def _place(self, indices: IntArray, times: IntArray) -> None:
+        """A pinned container goes to its node the first time; for others a policy decides."""
+        if self._pinned is None:
+            self._placer.place(indices, times)
+            return
+        pinned = self._pinned[indices]
+        for start, end in runs((pinned >= 0).astype(np.int64)):
+            if pinned[start] < 0:
+                self._placer.place(indices[start:end], times[start:end])
+                continue
+            for at in range(start, end):
+                self.state.start(int(indices[at]), int(pinned[at]), int(times[at]))
+            self._placer.changed(pinned[start:end])
+            self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> None:
         """Let go all that leaves now, then offer what was freed to those that wait."""
@@ -147,34 +175,31 @@ class Engine:
     def _stop(self, indices: IntArray) -> None:
         for index in indices.tolist():
             self.state.stop(index)
-        self._placer.freed(self.state.node[indices])
+        self._placer.changed(self.state.node[indices])
 
     def _retry(self, now: int) -> None:
-        """Longest waiting first; a shape once refused is refused until more is freed."""
-        if self._workload.gang is not None:
-            self._retry_gangs(now, self._workload.gang)
+        """By priority, longest waiting first; a shape once refused is so until more is freed."""
+        waiting = self._pending if self._turn is None else sorted(self._pending, key=self._turn)
+        if self._gangs is not None:
+            self._retry_gangs(self._gangs, waiting, now)
             return
-        refused: set[tuple[bytes, str]] = set()
-        waiting, self._pending = self._pending, []
+        refused: set[tuple[bytes, Hashable]] = set()
+        self._pending = []
         for index in waiting:
-            shape = (self._workload.request[index].tobytes(), self._service(index))
+            shape = (self._workload.request[index].tobytes(), self.state.kind(index))
             if shape not in refused:
                 self._placer.place(np.array([index]), np.array([now]))
             if not self.state.running[index]:
                 refused.add(shape)
                 self._pending.append(index)
 
-    def _retry_gangs(self, now: int, gang: IntArray) -> None:
+    def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
         """As ``_retry``, a gang at a time; one of which some were moved waits for those alone."""
-        waiting, self._pending = np.array(self._pending, dtype=np.int64), []
-        for start, end in runs(gang[waiting]):
-            some = waiting[start:end]
-            self._place_gang(some, np.full(len(some), now))
+        those, self._pending = np.array(waiting, dtype=np.int64), []
+        for start, end in gangs.together(those):
+            some = those[start:end]
+            self._place_gang(gangs, some, np.full(len(some), now))
             self._pending.extend(some[~self.state.running[some]].tolist())
-
-    def _service(self, index: int) -> str:
-        """What sets a container apart from others of its size: its service, if rules know any."""
-        return "" if self._workload.anti_affinity is None else self._workload.services[index]
 
     def _rebalance(self, now: int) -> None:
         policy = self.state.rebalance

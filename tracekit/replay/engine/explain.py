@@ -22,7 +22,6 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 
 NOT_LOOKED_AT = "not looked at"
-SHARING = "rules on sharing"
 OWN_FILTER = "the policy's own filter"
 
 
@@ -108,8 +107,8 @@ class _Explainer(PlainPlacer):
             return
         state = self._state
         snapshot, container = state.snapshot(now), state.container(index)
-        open_nodes, turn = state.open_nodes(index), Turn(self._turn.start)
-        verdicts = _verdicts(state, snapshot, container, open_nodes, turn)
+        closed, turn = state.closed_nodes(index), Turn(self._turn.start)
+        verdicts = _verdicts(state, snapshot, container, closed, turn)
         # a snapshot shows the cluster as it is: it would have the container on its node already
         super()._place(index, now, proposed)
         chosen = int(state.node[index])
@@ -130,13 +129,15 @@ def _verdicts(
     state: ReplayState,
     snapshot: Snapshot,
     container: Container,
-    open_nodes: BoolArray | None,
+    constraints: list[tuple[str, BoolArray]],
     turn: Turn,
 ) -> list[NodeVerdict]:
     policy, names = state.policy, state.workload.node_ids
     short = lacking(snapshot, container)
     every = np.arange(len(names))
-    closed = np.zeros(len(names), np.bool_) if open_nodes is None else ~open_nodes
+    closed = np.zeros(len(names), np.bool_)
+    for _, mask in constraints:
+        closed = closed | mask
     barred = ~policy.admits(snapshot, container, every)
     room = every[~short.any(axis=1) & ~closed] if policy.filtered else every
     room = room[~barred[room]]
@@ -162,16 +163,20 @@ def _verdicts(
         found.get(node)
         or _removed(
             names[node],
-            [f"too little {one}" for one in itertools.compress(snapshot.resources, short[node])],
-            closed=bool(closed[node]),
-            barred=bool(barred[node]),
+            [
+                *(
+                    f"too little {one}"
+                    for one in itertools.compress(snapshot.resources, short[node])
+                ),
+                *(name for name, mask in constraints if mask[node]),
+                *([OWN_FILTER] if barred[node] else []),
+            ],
         )
         for node in every.tolist()
     ]
 
 
-def _removed(node: str, short: list[str], *, closed: bool, barred: bool) -> NodeVerdict:
-    why = [*short, *([SHARING] if closed else []), *([OWN_FILTER] if barred else [])]
+def _removed(node: str, why: list[str]) -> NodeVerdict:
     return NodeVerdict(node=node, score=None, parts={}, removed=", ".join(why) or NOT_LOOKED_AT)
 
 

@@ -43,8 +43,8 @@ class Placer(Protocol):
             No departure falls between the first of the times and the last.
         """
 
-    def freed(self, nodes: IntArray) -> None:
-        """Learn that containers have left these nodes."""
+    def changed(self, nodes: IntArray) -> None:
+        """Learn that containers have left these nodes, or came to them undecided."""
 
 
 @dataclass(frozen=True)
@@ -88,7 +88,7 @@ class PlainPlacer:
             for index, proposed in zip(some.tolist(), self._proposed(some, now), strict=True):
                 self._place(index, now, proposed)
 
-    def freed(self, nodes: IntArray) -> None:
+    def changed(self, nodes: IntArray) -> None:
         """Nothing is kept that could be out of date."""
 
     def _proposed(self, indices: IntArray, now: int) -> Sequence[Proposal | None]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Hashable
+
 import numpy as np
 import polars as pl
 
@@ -14,7 +16,6 @@ from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import Reader
-from tracekit.replay.workload.constraints import Sharing
 from tracekit.replay.workload.workload import Workload
 
 
@@ -42,9 +43,9 @@ class ReplayState:
         self.running = np.zeros(workload.containers, dtype=np.bool_)
         self.node = np.full(workload.containers, -1, dtype=np.int64)
         self.placed_ms = np.full(workload.containers, -1, dtype=np.int64)
-        limits = workload.anti_affinity if policy.filtered else None
-        self._sharing = None if limits is None else Sharing(limits, workload.nodes)
-        self._kind = None if limits is None else limits.positions(workload.services)
+        limits = workload.constraints if policy.filtered else None
+        self._limits = limits
+        self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
         self._rows = PlacedRows(workload)
         self._residents: Residents | None = None
         self.samples = Samples(workload, _readers(policy, rebalance))
@@ -69,9 +70,9 @@ class ReplayState:
         self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
         self.running[at] = True
         self._residents = None
-        if self._sharing is not None and self._kind is not None:
-            for kind, node in zip(self._kind[at].tolist(), nodes[placed].tolist(), strict=True):
-                self._sharing.add(kind, node)
+        if self._keeper is not None:
+            for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
+                self._keeper.add(index, node)
 
     def stop(self, index: int) -> None:
         """Take a running container off its node."""
@@ -87,10 +88,16 @@ class ReplayState:
         return node
 
     def open_nodes(self, index: int) -> BoolArray | None:
-        """Which nodes anti-affinity leaves open to a container; None where there are no rules."""
-        if self._sharing is None or self._kind is None:
-            return None
-        return self._sharing.open(int(self._kind[index]))
+        """Which nodes the constraints leave open to a container; None where there are none."""
+        return None if self._keeper is None else self._keeper.open(index)
+
+    def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
+        """Each constraint by name, with the nodes that it closes to a container."""
+        return [] if self._keeper is None else self._keeper.closed(index)
+
+    def kind(self, index: int) -> Hashable:
+        """What sets a container apart from others of its size: what constraints know of it."""
+        return None if self._limits is None else self._limits.kind(index)
 
     def check_conservation(self) -> None:
         """Recount what runs and is requested on every node from scratch; a difference is a bug."""
@@ -144,7 +151,9 @@ class ReplayState:
         if self.rebalance is None:
             return np.empty(0, dtype=np.int64)
         chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
-        return np.flatnonzero(self.running)[chosen]
+        found = np.flatnonzero(self.running)[chosen]
+        daemon = self.workload.daemon
+        return found if daemon is None else found[~daemon[found]]
 
     def pass_step(self, step: int, pending: int, moves: int = 0) -> None:
         """A sampling step has come; what moved since the one before is recounted."""
@@ -188,9 +197,9 @@ class ReplayState:
         if self._residents is not None:
             change = self._residents.add if sign > 0 else self._residents.remove
             change(index, int(self.node[index]))
-        if self._sharing is not None and self._kind is not None:
-            moved = self._sharing.add if sign > 0 else self._sharing.remove
-            moved(int(self._kind[index]), int(self.node[index]))
+        if self._keeper is not None:
+            keep = self._keeper.add if sign > 0 else self._keeper.remove
+            keep(index, int(self.node[index]))
         self.cluster.change(
             int(self.node[index]),
             load.request[index],

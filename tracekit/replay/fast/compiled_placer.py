@@ -78,8 +78,8 @@ class CompiledPlacer:
         for start, end in self._stretches(times_ms):
             self._place(indices[start:end], times_ms[start:end])
 
-    def freed(self, nodes: IntArray) -> None:
-        """Sums went down on these nodes."""
+    def changed(self, nodes: IntArray) -> None:
+        """Sums went down on these nodes, or up by another hand."""
         self._shapes.refused[:] = False
         if self._kernel.recounts:
             left(self._scorer, self._nodes, self._table.asks[0], nodes)
@@ -108,7 +108,7 @@ class CompiledPlacer:
         self._state.commit(indices, found, times_ms)
 
     def _place_among_open(self, index: IntArray, now: IntArray) -> None:
-        """One container, with the nodes closed that rules on sharing close to its service."""
+        """One container, with the nodes closed that constraints close to it."""
         open_nodes = self._state.open_nodes(int(index[0]))
         if open_nodes is not None:
             np.logical_not(open_nodes, out=self._nodes.blocked)

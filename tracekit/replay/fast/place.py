@@ -22,7 +22,7 @@ class Nodes(NamedTuple):
     state : int64, shape (4, resources, nodes)
     containers : int64, shape (nodes,)
     blocked : bool, shape (nodes,)
-        Nodes that rules other than room close to the containers of this stretch.
+        Nodes that constraints other than room close to the containers of this stretch.
     """
 
     state: IntArray

@@ -109,8 +109,8 @@ class RowsPlacer:
                 state.start(index, node, now)
                 self._log.add(np.array([node]))
 
-    def freed(self, nodes: IntArray) -> None:
-        """What left these nodes changed them."""
+    def changed(self, nodes: IntArray) -> None:
+        """What left these nodes, or came unasked, changed them."""
         self._log.add(nodes)
 
     def _forget_old(self, now: int) -> None:

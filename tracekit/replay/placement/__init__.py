@@ -23,6 +23,7 @@ from tracekit.replay.placement._formula import Formula as Formula
 from tracekit.replay.placement._formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.constraints.constraint import CellChoice
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls"]
@@ -58,6 +59,8 @@ class PlacementPolicy:
         word ``common`` stands for them.
     batched : bool
         Whether it decides for several containers at once, by ``select``; see ``_batch.py``.
+    cell : {'first', 'tight'}
+        Which NUMA cell of a node a container that is bound to one gets.
     wants : tuple of str
         Resources beyond cpu and memory that the policy looks at. Where the cluster has none of one
         the policy leaves it out, and a report must say so.
@@ -74,6 +77,7 @@ class PlacementPolicy:
     joint: ClassVar[bool] = False
     common: ClassVar[bool] = False
     batched: ClassVar[bool] = False
+    cell: ClassVar[CellChoice] = "first"
     wants: ClassVar[tuple[str, ...]] = ()
     file: ClassVar[str | None] = None
     limit_s: ClassVar[float] = 10.0

@@ -20,7 +20,7 @@ class Batch:
     Parameters
     ----------
     open_nodes : bool, shape (containers, nodes), optional
-        What rules on sharing leave open as the batch begins; None: all.
+        What constraints leave open as the batch begins; None: all.
     """
 
     containers: tuple[Container, ...]

@@ -19,7 +19,6 @@ from tracekit.replay.measures import Finished, all_measures
 from tracekit.replay.policy.entrant import Entrant, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
 from tracekit.replay.workload.arrivals import rearranged
-from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.source import Source
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
@@ -80,8 +79,7 @@ def _ordered(source: Source, seed: int) -> Workload:
 
 def in_order(load: Workload, seed: int) -> Workload:
     """The workload in the order of arrival that a seed gives."""
-    again = rearranged(load, stream(seed, "arrivals"))
-    return again if load.gang is None else with_gangs(again)
+    return rearranged(load, stream(seed, "arrivals"))
 
 
 def replay_one(

@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.gangs import redrawn
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.workload import Workload
 
@@ -103,8 +103,8 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
     """The same workload with its containers in another order of arrival, drawn from ``rng``.
 
     Exchangeable containers draw their times of arrival anew among themselves; containers that
-    arrive at one time come in a new order. Nothing else changes, so that every order asks the same
-    of the cluster once all have arrived.
+    arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
+    every order asks the same of the cluster once all have arrived.
     """
     arrival = load.arrival_ms.copy()
     if load.exchangeable is not None:
@@ -112,4 +112,4 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
         arrival[rng.permutation(slots)] = load.arrival_ms[slots]
     shuffle = rng.permutation(load.containers)
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
-    return in_order_of(load, order, arrival)
+    return redrawn(load, order, arrival)

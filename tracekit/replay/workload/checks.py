@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
@@ -67,6 +69,20 @@ def check_times(
         )
     if (np.diff(arrival_ms) < 0).any():
         raise TracekitError("containers of a workload must be in order of arrival")
+
+
+def check_per_container(
+    containers: int, nodes: int, pinned: IntArray | None, lengths: Mapping[str, int]
+) -> None:
+    """Raise TracekitError where an array is not of all containers, or pins one to no node."""
+    for name, length in lengths.items():
+        if length != containers:
+            raise TracekitError(f"{name} has {length} entries, expected {containers}")
+    if pinned is not None and ((pinned < -1) | (pinned >= nodes)).any():
+        at = int(np.flatnonzero((pinned < -1) | (pinned >= nodes))[0])
+        raise TracekitError(
+            f"container {at} is pinned to node {pinned[at]}, expected -1 or a number below {nodes}"
+        )
 
 
 def check_usage(

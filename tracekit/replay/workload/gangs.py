@@ -1,8 +1,9 @@
-"""Gangs: containers that are admitted together or not at all, as an option of any policy.
+"""Gangs: containers that are admitted together or not at all.
 
-A gang is a service's containers that were there from the start: they arrive together, at the
-earliest of their times, and none runs before there is room for every one. Source of the rule:
-scheduler-plugins 903da7df pkg/coscheduling (PodGroup with minMember equal to its size); here the
+A gang is what the source of a workload calls one. As an option of any replay it is a service's
+containers that were there from the start: they arrive together, at the earliest of their times.
+Either way none runs before there is room for as many as the gang needs, by default all of them.
+Source of the rule: scheduler-plugins 903da7df pkg/coscheduling (PodGroup with minMember); here the
 permit phase takes no time, as nothing else happens between two members of a gang.
 """
 
@@ -10,41 +11,79 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import UNKNOWN, Workload
+
+#: What only some workloads tell of each container.
+_OPTIONAL = ("exchangeable", "gang", "gang_minimum", "pinned", "daemon", "priority")
 
 
 def with_gangs(load: Workload) -> Workload:
-    """The workload with a gang for each service of which several containers are exchangeable."""
-    if load.exchangeable is None or not load.exchangeable.any():
+    """The workload with a gang for each service of which several containers are exchangeable.
+
+    Where the source has gangs of its own they stay; containers of no known service are in none.
+    """
+    if load.gang is not None:
+        return load
+    known = np.array(load.services) != UNKNOWN
+    if load.exchangeable is None or not (load.exchangeable & known).any():
         return dataclasses.replace(load, gang=np.full(load.containers, -1, dtype=np.int64))
     _, service = np.unique(np.array(load.services), return_inverse=True)
-    free = np.flatnonzero(load.exchangeable)
+    free = load.exchangeable & known
     members = np.bincount(service[free], minlength=int(service.max()) + 1)
-    gang = np.where(load.exchangeable & (members[service] > 1), service, -1)
-    arrival = load.arrival_ms.copy()
-    first = np.full(len(members), np.iinfo(np.int64).max)
-    np.minimum.at(first, service[free], arrival[free])
-    arrival = np.where(gang >= 0, first[service], arrival)
-    order = np.lexsort((np.arange(load.containers), gang, arrival))
-    return in_order_of(load, order, arrival, gang[order])
+    gang = np.where(free & (members[service] > 1), service, -1)
+    arrival, order = _gathered(load.arrival_ms, gang)
+    return in_order_of(dataclasses.replace(load, gang=gang), order, arrival)
 
 
-def in_order_of(
-    load: Workload, order: IntArray, arrival_ms: IntArray, gang: IntArray | None = None
-) -> Workload:
+def redrawn(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
+    """The workload in another order; gangs that arrived at one time do so again, at the earliest.
+
+    Parameters
+    ----------
+    arrival_ms : int64, shape (containers,)
+        New times of arrival, in the order that the workload has now.
+    """
+    again = in_order_of(load, order, arrival_ms)
+    if again.gang is None or load.gang is None:
+        return again
+    split = spread_gangs(load.gang, load.arrival_ms)
+    gathered = np.where(np.isin(again.gang, split), -1, again.gang)
+    arrival, order = _gathered(again.arrival_ms, gathered)
+    return in_order_of(again, order, arrival)
+
+
+def spread_gangs(gang: IntArray, arrival_ms: IntArray) -> IntArray:
+    """The gangs whose members do not all arrive at one time, ascending."""
+    members = np.flatnonzero(gang >= 0)
+    pairs = np.unique(np.stack([gang[members], arrival_ms[members]], axis=1), axis=0)
+    found, times = np.unique(pairs[:, 0], return_counts=True)
+    return np.asarray(found[times > 1])
+
+
+def _gathered(arrival_ms: IntArray, gang: IntArray) -> tuple[IntArray, IntArray]:
+    """Times of arrival with each gang at its earliest, and the order with gangs in one piece."""
+    first = np.full(int(gang.max(initial=-1)) + 1, np.iinfo(np.int64).max)
+    members = np.flatnonzero(gang >= 0)
+    np.minimum.at(first, gang[members], arrival_ms[members])
+    arrival = arrival_ms.copy()
+    arrival[members] = first[gang[members]]
+    return arrival, np.lexsort((np.arange(len(gang)), gang, arrival))
+
+
+def in_order_of(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
     """The workload with its containers in another order; the matrix of usage stays as it is.
 
     Parameters
     ----------
     arrival_ms : int64, shape (containers,)
         New times of arrival, in the order that the workload has now.
-    gang : int64, shape (containers,), optional
-        In the new order.
     """
+    optional: dict[str, Any] = {name: getattr(load, name) for name in _OPTIONAL}
     return dataclasses.replace(
         load,
         container_ids=tuple(load.container_ids[at] for at in order),
@@ -52,15 +91,15 @@ def in_order_of(
         recorded_node=load.recorded_node[order],
         arrival_ms=arrival_ms[order],
         departure_ms=load.departure_ms[order],
-        gang=gang,
         request=load.request[order],
         nonzero_request=load.nonzero_request[order],
         limit=load.limit[order],
         usage_column=order if load.usage_column is None else load.usage_column[order],
-        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
+        constraints=None if load.constraints is None else load.constraints.taken(order),
         calls=None
         if load.calls is None
         else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
+        **{name: None if of is None else of[order] for name, of in optional.items()},
     )
 
 

@@ -18,13 +18,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.replay.workload.calls import CallWeights
-from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.cells import Cells
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
+from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.workload import Workload
 
 _DOCUMENT = "workload.json"
 _MAPPED_BYTES = 1 << 16
-#: Fields that are arrays and names again.
-_NESTED: dict[str, type[Any]] = {"anti_affinity": AntiAffinity, "calls": CallWeights}
+#: What a field may hold that has fields of its own, by name.
+_NESTED: dict[str, type[Any]] = {
+    made.__name__: made
+    for made in (CallWeights, Constraints, AntiAffinity, Sharing, Allowed, Apart, Together, Cells)
+}
 
 
 @dataclass(frozen=True)
@@ -36,9 +44,6 @@ class SharedWorkload:
     def load(self) -> Workload:
         """The workload; its arrays are in memory once, however many processes have it."""
         document = json.loads((self.folder / _DOCUMENT).read_text(encoding="utf-8"))
-        for name, made in _NESTED.items():
-            if document[name] is not None:
-                document[name] = made(**self._fields(document[name]))
         return Workload(**self._fields(document))
 
     def _fields(self, document: dict[str, Any]) -> dict[str, Any]:
@@ -47,7 +52,11 @@ class SharedWorkload:
     def _field(self, value: Any) -> Any:
         if isinstance(value, dict) and set(value) == {"array"}:
             return _mapped(self.folder / value["array"])
-        return tuple(value) if isinstance(value, list) else value
+        if isinstance(value, dict) and set(value) == {"made", "fields"}:
+            return _NESTED[value["made"]](**self._fields(value["fields"]))
+        if isinstance(value, list):
+            return tuple(self._field(one) if isinstance(one, dict) else one for one in value)
+        return value
 
 
 @contextlib.contextmanager
@@ -70,17 +79,23 @@ def shared(load: Workload, folder: Path) -> Iterator[SharedWorkload]:
 
 def _written(thing: Any, folder: Path, prefix: str) -> dict[str, Any]:
     """The fields of a workload, or of a part of it, with arrays as files of the folder."""
-    document: dict[str, Any] = {}
-    for field in dataclasses.fields(thing):
-        value = getattr(thing, field.name)
-        if isinstance(value, np.ndarray):
-            np.save(folder / f"{prefix}{field.name}.npy", value, allow_pickle=False)
-            document[field.name] = {"array": f"{prefix}{field.name}.npy"}
-        elif field.name in _NESTED and value is not None:
-            document[field.name] = _written(value, folder, f"{field.name}.")
-        else:
-            document[field.name] = value
-    return document
+    return {
+        field.name: _kept(getattr(thing, field.name), folder, f"{prefix}{field.name}")
+        for field in dataclasses.fields(thing)
+    }
+
+
+def _kept(value: Any, folder: Path, name: str) -> Any:
+    """A value as the document has it; ``name`` is that of its file."""
+    if isinstance(value, np.ndarray):
+        np.save(folder / f"{name}.npy", value, allow_pickle=False)
+        return {"array": f"{name}.npy"}
+    if type(value).__name__ in _NESTED:
+        fields = _written(value, folder, f"{name}.")
+        return {"made": type(value).__name__, "fields": fields}
+    if isinstance(value, tuple) and value and dataclasses.is_dataclass(value[0]):
+        return [_kept(one, folder, f"{name}.{at}") for at, one in enumerate(value)]
+    return value
 
 
 def _mapped(path: Path) -> NDArray[Any]:

@@ -11,12 +11,16 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
     check_amounts,
+    check_per_container,
     check_times,
     check_unique,
     check_usage,
 )
-from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
+
+#: The service of a container of which none is known.
+UNKNOWN = "?"
 
 #: From this many containers on, compiled code repays its import, and its one compilation.
 WORTH_COMPILING = 10_000
@@ -53,10 +57,22 @@ class Workload:
         Containers that may take each other's times of arrival, because nothing but an assumption
         gave each its own; their usage is known from the first step on. None: none of them.
     gang : int64, shape (containers,), optional
-        Containers of one gang arrive at one time, next to each other, and run all or none; -1 is
-        no gang. None: there are no gangs. See ``tracekit.replay.workload.gangs``.
-    anti_affinity : AntiAffinity, optional
-        Which services may share a node; None: all.
+        Containers of one gang run all or none; -1 is no gang. Best they arrive at one time, next
+        to each other: until the last is there that is needed, the others wait. None: there are no
+        gangs. See ``tracekit.replay.workload.gangs``.
+    gang_minimum : int64, shape (containers,), optional
+        How many of the container's gang are enough, the same for each of the gang; those beyond may
+        wait. None: all of them are needed.
+    constraints : Constraints, optional
+        Who may share a node with whom, and run where at all; None: all anywhere.
+    pinned : int64, shape (containers,), optional
+        The node that a container gets at its arrival without a policy being asked, whether or not
+        there is room; -1: a policy decides. None: a policy always does.
+    daemon : bool, shape (containers,), optional
+        Containers that belong to their node: no rebalancer evicts them. None: there are none.
+    priority : int64, shape (containers,), optional
+        Of those that wait the larger goes first, then who has waited longest. Nobody is evicted
+        for it. None: all have the same.
     calls : CallWeights, optional
         Who calls whom. None: not known, or no policy asks.
     settled_ms : int
@@ -85,7 +101,11 @@ class Workload:
     exchangeable: BoolArray | None = None
     gang: IntArray | None = None
     usage_column: IntArray | None = None
-    anti_affinity: AntiAffinity | None = None
+    gang_minimum: IntArray | None = None
+    constraints: Constraints | None = None
+    pinned: IntArray | None = None
+    daemon: BoolArray | None = None
+    priority: IntArray | None = None
     calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
@@ -97,7 +117,16 @@ class Workload:
             self.capacity, self.request, self.resources, self.node_ids, self.container_ids
         )
         check_times(self.arrival_ms, self.departure_ms, self.container_ids)
+        check_per_container(self.containers, self.nodes, self.pinned, self._per_container())
+        if self.constraints is not None:
+            self.constraints.check(self.containers, self.nodes)
         self._check_usage()
+
+    def _per_container(self) -> dict[str, int]:
+        """Lengths of what is told of some workloads alone."""
+        names = ("gang", "gang_minimum", "pinned", "daemon", "priority", "exchangeable")
+        found = {name: getattr(self, name) for name in names}
+        return {name: len(values) for name, values in found.items() if values is not None}
 
     def _check_usage(self) -> None:
         """Usage must be known from a container's arrival on, or from the start if exchangeable."""

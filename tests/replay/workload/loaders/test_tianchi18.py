@@ -12,6 +12,7 @@ from workload_support import TIANCHI, changed, written, zipped
 from tracekit.errors import TracekitError
 from tracekit.replay.runs.bounds import bound_steps
 from tracekit.replay.runs.node_bound import linear_bound
+from tracekit.replay.workload.constraints.sharing import Sharing
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
@@ -46,9 +47,11 @@ def test_all_of_it_is_read(tmp_path: Path) -> None:
         "containers_without_recorded_node": 1, "anti_affinity_rules": 2,
         "anti_affinity_broken_by_recorded": 0,
     }  # fmt: skip
-    assert made.anti_affinity is not None
-    assert made.anti_affinity.services == ("app_1", "app_2")
-    assert made.anti_affinity.rules.tolist() == [[0, 0, 1], [0, 1, 0]]
+    assert made.constraints is not None
+    (sharing,) = made.constraints.parts
+    assert isinstance(sharing, Sharing)
+    assert sharing.limits.services == ("app_1", "app_2")
+    assert sharing.limits.rules.tolist() == [[0, 0, 1], [0, 1, 0]]
 
 
 def test_assumptions_change_it(tmp_path: Path) -> None:
@@ -56,7 +59,7 @@ def test_assumptions_change_it(tmp_path: Path) -> None:
     placed = load(tmp_path, "containers=placed", "anti_affinity=none", "request=mean")
     assert placed.containers == 4
     assert placed.recorded_node.min() == 0
-    assert placed.anti_affinity is None
+    assert placed.constraints is None
     assert placed.request[of(placed, "inst_1"), 0] == 667  # 2/3 core, rounded up
     assert placed.assumptions["request"] == "mean"
 

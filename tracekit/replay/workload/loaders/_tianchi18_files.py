@@ -13,7 +13,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints import AntiAffinity
+from tracekit.replay.workload.constraints.sharing import AntiAffinity
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE

@@ -10,7 +10,8 @@ import numpy as np
 
 from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.workload.constraints import broken_rules
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.sharing import Sharing, broken_rules
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import csv_files
 from tracekit.replay.workload.loaders._shape import spread_slots
@@ -82,7 +83,9 @@ class Tianchi18(WorkloadLoader):
             settled_ms=int(arrival.max(initial=0)),
             resources=columns.resources,
             exchangeable=np.ones(len(order), dtype=np.bool_),
-            anti_affinity=tables.rules if self.anti_affinity == "keep" else None,
+            constraints=Constraints(parts=(Sharing(limits=tables.rules, service=app),))
+            if self.anti_affinity == "keep"
+            else None,
             assumptions=values(self),
             facts={
                 "containers_without_recorded_node": int((recorded < 0).sum()),

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Self
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.constraint import Constraint, check_positions, everywhere
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -52,6 +54,51 @@ class AntiAffinity:
         return np.array([known.get(name, -1) for name in services], dtype=np.int64)
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Sharing(Constraint):
+    """Rules over services, and the service of each container.
+
+    Parameters
+    ----------
+    limits : AntiAffinity
+    service : int64, shape (containers,)
+        Position in the services of ``limits``, -1 for one without rules.
+    """
+
+    limits: AntiAffinity
+    service: IntArray
+
+    def __post_init__(self) -> None:
+        check_positions("service of container", self.service, len(self.limits.services))
+
+    @classmethod
+    def of(cls, limits: AntiAffinity, services: Sequence[str]) -> Self:
+        """The rules for containers of these services."""
+        return cls(limits=limits, service=limits.positions(services))
+
+    @property
+    def name(self) -> str:
+        """Rules on who shares a node."""
+        return "rules on sharing"
+
+    @property
+    def containers(self) -> int:
+        """How many containers have a service."""
+        return len(self.service)
+
+    def taken(self, order: IntArray) -> Self:
+        """The same of other containers, or in another order."""
+        return replace(self, service=self.service[order])
+
+    def keeper(self, nodes: int) -> SharingKeeper:
+        """Counts of services and of reasons per node."""
+        return SharingKeeper(self, nodes)
+
+    def kind(self, index: int) -> int:
+        """Its service, if rules know it."""
+        return int(self.service[index])
+
+
 @dataclass(frozen=True, kw_only=True)
 class _About:
     """Rules about one service: with itself, as a guest of others, as a holder of others.
@@ -73,30 +120,32 @@ class _About:
     as_holder: IntArray
 
 
-class Sharing:
+class SharingKeeper:
     """Who shares a node with whom, kept so that the nodes closed to a service are at hand.
 
     Holds two counts per service and node; a change costs the number of rules about its service, a
     question one row.
     """
 
-    def __init__(self, limits: AntiAffinity, nodes: int) -> None:
-        shape = (len(limits.services), nodes)
+    def __init__(self, sharing: Sharing, nodes: int) -> None:
+        shape = (len(sharing.limits.services), nodes)
+        self._service = sharing.service.tolist()
         self._count = np.zeros(shape, dtype=np.int16)
         self._reasons = np.zeros(shape, dtype=np.int16)
-        self._everywhere = np.ones(nodes, dtype=np.bool_)
-        self._about = _by_service(limits)
+        self._everywhere = everywhere(nodes)
+        self._about = _by_service(sharing.limits)
 
-    def add(self, service: int, node: int) -> None:
-        """A container of the service starts on the node; -1 is a service without rules."""
-        self._change(service, node, 1)
+    def add(self, index: int, node: int) -> None:
+        """The container starts on the node."""
+        self._change(self._service[index], node, 1)
 
-    def remove(self, service: int, node: int) -> None:
-        """A container of the service leaves the node."""
-        self._change(service, node, -1)
+    def remove(self, index: int, node: int) -> None:
+        """The container leaves the node."""
+        self._change(self._service[index], node, -1)
 
-    def open(self, service: int) -> BoolArray:
+    def open(self, index: int) -> BoolArray:
         """Which nodes take one more container of the service without a rule being broken."""
+        service = self._service[index]
         return self._everywhere if service < 0 else np.asarray(self._reasons[service] == 0)
 
     def _change(self, service: int, node: int, more: int) -> None:

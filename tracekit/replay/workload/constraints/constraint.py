@@ -1,0 +1,80 @@
+"""A kind of constraint: what every file of this room gives."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, Protocol, Self
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+
+#: Which cell of a node a container gets: the lowest number that fits, or the fullest that fits.
+CellChoice = Literal["first", "tight"]
+
+
+class Keeper(Protocol):
+    """Follows who runs where; containers and nodes are positions in the workload."""
+
+    def open(self, index: int) -> BoolArray:
+        """Which nodes the constraint leaves open to a container, shape (nodes,); not written to."""
+
+    def add(self, index: int, node: int) -> None:
+        """The container starts on the node, whether or not that was open to it."""
+
+    def remove(self, index: int, node: int) -> None:
+        """The container leaves the node."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraint:
+    """Base of every kind of constraint."""
+
+    @property
+    def name(self) -> str:
+        """What it is called where it closed a node."""
+        raise NotImplementedError
+
+    @property
+    def containers(self) -> int:
+        """How many containers it has an entry of."""
+        raise NotImplementedError
+
+    @property
+    def nodes(self) -> int | None:
+        """How many nodes it knows, None where it takes any number."""
+        return None
+
+    def taken(self, order: IntArray) -> Self:
+        """The same constraint of the containers at these positions, in this order."""
+        raise NotImplementedError
+
+    def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
+        """The same constraint where a policy chooses cells like this."""
+        return self
+
+    def keeper(self, nodes: int) -> Keeper:
+        """What follows one replay on so many nodes."""
+        raise NotImplementedError
+
+    def kind(self, index: int) -> int:
+        """What sets a container apart from others that request the same; -1: no constraint."""
+        raise NotImplementedError
+
+
+def everywhere(nodes: int) -> BoolArray:
+    """All nodes are open; nobody may write to it."""
+    every = np.ones(nodes, dtype=np.bool_)
+    every.flags.writeable = False
+    return every
+
+
+def check_positions(what: str, positions: IntArray, below: int) -> None:
+    """Raise TracekitError where a position is neither -1 nor one of those there are."""
+    wrong = (positions < -1) | (positions >= below)
+    if wrong.any():
+        at = int(np.flatnonzero(wrong)[0])
+        raise TracekitError(
+            f"{what} {at} is {positions[at]}, expected -1 or a number below {below}"
+        )

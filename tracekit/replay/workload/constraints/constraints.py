@@ -1,0 +1,85 @@
+"""All constraints of a workload together: a node is open where each leaves it open."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.cells import Cells, CellsKeeper
+from tracekit.replay.workload.constraints.constraint import CellChoice, Constraint
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Constraints:
+    """One or more constraints; an entry per container in each, in the order of the workload."""
+
+    parts: tuple[Constraint, ...]
+
+    def check(self, containers: int, nodes: int) -> None:
+        """Raise TracekitError where a part is of other containers or nodes than the workload."""
+        for part in self.parts:
+            if part.containers != containers or part.nodes not in (None, nodes):
+                raise TracekitError(
+                    f"constraint '{part.name}' is of {part.containers} containers and"
+                    f" {nodes if part.nodes is None else part.nodes} nodes, expected {containers}"
+                    f" and {nodes}"
+                )
+
+    def taken(self, order: IntArray) -> Constraints:
+        """The constraints of the containers at these positions, in this order."""
+        return Constraints(parts=tuple(part.taken(order) for part in self.parts))
+
+    def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
+        """What follows one replay on so many nodes, under a policy that chooses cells so."""
+        return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)
+
+    def kind(self, index: int) -> Hashable:
+        """What makes two containers of equal request differ."""
+        return tuple(part.kind(index) for part in self.parts)
+
+    @property
+    def cells(self) -> Cells | None:
+        """The part about NUMA cells, if there is one."""
+        return next((part for part in self.parts if isinstance(part, Cells)), None)
+
+
+class ConstraintsKeeper:
+    """Follows who runs where for all constraints."""
+
+    def __init__(self, parts: list[Constraint], nodes: int) -> None:
+        self._names = [part.name for part in parts]
+        self._keepers = [part.keeper(nodes) for part in parts]
+        self._nodes = nodes
+
+    def open(self, index: int) -> BoolArray | None:
+        """Which nodes all leave open to a container, shape (nodes,); None without constraints."""
+        found: BoolArray | None = None
+        for keeper in self._keepers:
+            mask = keeper.open(index)
+            found = mask if found is None else found & mask
+        return found
+
+    def closed(self, index: int) -> list[tuple[str, BoolArray]]:
+        """Each constraint by name, with the nodes it closes to a container."""
+        return [
+            (name, ~keeper.open(index))
+            for name, keeper in zip(self._names, self._keepers, strict=True)
+        ]
+
+    def add(self, index: int, node: int) -> None:
+        """A container starts on a node."""
+        for keeper in self._keepers:
+            keeper.add(index, node)
+
+    def remove(self, index: int, node: int) -> None:
+        """A container leaves its node."""
+        for keeper in self._keepers:
+            keeper.remove(index, node)
+
+    @property
+    def free_cells(self) -> IntArray | None:
+        """What is left of every cell, shape (nodes, cells, 2), a read-only view; None: no cells."""
+        found = [one for one in self._keepers if isinstance(one, CellsKeeper)]
+        return found[0].free if found else None
