@@ -11,6 +11,8 @@ from types import MappingProxyType
 
 import polars as pl
 
+from tracekit.ingest import ingest
+from tracekit.query import Database
 from tracekit.sources import (
     Broken,
     ClusterFile,
@@ -20,6 +22,7 @@ from tracekit.sources import (
     all_sources,
     get_source,
 )
+from tracekit.store import open_store
 from tracekit.tables import all_tables
 
 _HEAD_BYTES = 1 << 16
@@ -102,6 +105,13 @@ def read(
         frames.setdefault(one.table, []).append(one.rows)
     joined = {table: pl.concat(some, how="diagonal_relaxed") for table, some in frames.items()}
     return Reading(joined, broken)
+
+
+def stored(source: Path, folder: Path, sql: str) -> list[tuple[object, ...]]:
+    """Ingest a file or folder into ``folder / "store"``, and what a query says of the store."""
+    ingest(source, folder / "store")
+    with Database(open_store(folder / "store")) as database:
+        return database.frame(sql).rows()
 
 
 def _bytes(path: Path) -> bytes:

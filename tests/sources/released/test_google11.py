@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 import pytest
-from reading_support import Reading, opened, read, recognised
+from reading_support import Reading, opened, read, recognised, stored
 from tests_support import shared_data
 
 from tracekit.errors import TracekitError
@@ -196,6 +196,21 @@ def test_usage(tmp_path: Path) -> None:
         (600_000, "7/0", "disk_io", 0.3),
     ]
     assert set(found.tables["container_amount"]["unit"]) == {"fraction"}
+
+
+def test_parts_come_into_a_store(tmp_path: Path) -> None:
+    folder = tmp_path / "google11"
+    for table, part, line in (
+        ("machine_events", 0, f"0,41,0,{HASH},0.5,0.25"),
+        ("machine_attributes", 0, f"0,41,{HASH},1,0"),
+        ("task_events", 0, _event(700 * SECOND, 1, machine="41")),
+        ("task_events", 1, _event(800 * SECOND, 4, machine="41")),
+    ):
+        _written(folder / table, line, name=f"part-0000{part}-of-00002.csv")
+    sql = """
+        SELECT container.time_ms, departure_ms, node, labels FROM container JOIN node USING (node)
+    """
+    assert stored(folder, tmp_path, sql) == [(700_000, 800_000, "41", json.dumps({HASH: "1"}))]
 
 
 def test_the_real_heads() -> None:

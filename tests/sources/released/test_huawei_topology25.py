@@ -8,7 +8,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reading_support import Reading, read, recognised
+from reading_support import Reading, read, recognised, stored
 from tests_support import shared_data
 
 from tracekit.errors import TracekitError
@@ -204,6 +204,27 @@ def test_a_damaged_workbook_is_refused(tmp_path: Path) -> None:
 
 def test_another_workbook_is_nobodys(tmp_path: Path) -> None:
     assert recognised(_workbook(tmp_path / "salaries.xlsx", [["a"], [1]])) == []
+
+
+def test_it_comes_into_a_store(tmp_path: Path) -> None:
+    folder = tmp_path / "c1"
+    folder.mkdir()
+    _written(folder, "pm_res.csv", "CPU1,RAM1,CPU2,RAM2", "16,32,30,64")
+    _written(folder, "vm_data_c1.csv", HEADER, "8,16,2,,,", "4,8,1,affinity,1,")
+    sql = """
+        SELECT container, numa_cells, request, together, 0 FROM container
+        JOIN container_resource USING (container) WHERE resource = 'cpu'
+        UNION ALL
+        SELECT node, NULL, amount, cell, 1 FROM node_resource WHERE resource = 'cpu'
+        ORDER BY 5, 1, 4 NULLS FIRST
+    """
+    assert stored(folder, tmp_path, sql) == [
+        ("c1/0000", 2.0, 8.0, None, 0),
+        ("c1/0001", 1.0, 4.0, "c1/affinity/1", 0),
+        ("server-0000", None, 46.0, None, 1),
+        ("server-0000", None, 16.0, "0", 1),
+        ("server-0000", None, 30.0, "1", 1),
+    ]
 
 
 REAL = [("c1", 216, 1173), ("c2", 261, 1087), ("c3", 233, 1104)]
