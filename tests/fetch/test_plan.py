@@ -58,7 +58,7 @@ def test_files_that_are_read_by_code_have_archives_and_checksums() -> None:
 
 WRONG = [
     ({"release": "ctm20"}, "no trace release named 'ctm20'"),
-    ({"release": "openb"}, "release openb cannot be fetched; these can: alibaba18, "),
+    ({"release": "openb"}, "release openb cannot be fetched; these can: alibaba17, "),
     ({"tables": ["nodes"]}, "has no table 'nodes'; tables: resource, rate, call, node"),
     ({"tables": [""]}, "has no table ''"),
     ({"tables": ["resource"], "parts": "12"}, "MSResource has parts 0 to 11, none of those"),

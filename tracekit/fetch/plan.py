@@ -76,7 +76,7 @@ def plan(
         for part in _numbers(kept, numbers):
             archives = kept.archives
             path = archives.path.format(part=part)
-            wanted[path] = Wanted(
+            one = Wanted(
                 table=kept.table,
                 part=part,
                 path=path,
@@ -84,6 +84,8 @@ def plan(
                 usual_bytes=archives.part_bytes,
                 sha256=archives.sha256[part] if archives.sha256 else None,
             )
+            # several tables may lie in one archive
+            wanted.setdefault(path, one)
     return list(wanted.values())
 
 
