@@ -164,6 +164,9 @@ def _with(one: Opened, beside: dict[str, tuple[Opened, ...]]) -> Opened:
 
 def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:
     """The rows with the columns of the table; ``line`` is their place among these rows."""
+    if "position" not in rows.columns and any(c.name == "position" for c in table.columns):
+        # the order of the file is the order of the source
+        rows = rows.with_columns(pl.col("line").alias("position"))
     strange = set(rows.columns) - {column.name for column in table.columns} - {"line"}
     if strange:
         raise TypeError(f"table {table.name} has no column {', '.join(sorted(strange))}")

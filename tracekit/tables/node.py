@@ -15,6 +15,14 @@ TABLE = Table(
         ),
         Column(name="node", kind="id", unit="", description="The node.", entity="node"),
         Column(
+            name="position",
+            kind="number",
+            unit="",
+            description="Its place in the order of the source.",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
             name="state",
             kind="text",
             unit="",

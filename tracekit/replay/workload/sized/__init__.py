@@ -1,0 +1,1 @@
+"""A workload out of the sizes that a store records: nodes, containers, requests, groups, use."""

@@ -1,0 +1,175 @@
+"""Recorded amounts as the integer columns of a workload: units, and resources that nobody asks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.resources import BASE, CPU, MEMORY, PODS, UNLIMITED, column_order
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import Sizes
+from tracekit.units import MILLI_PER_CORE
+
+#: Names of columns; what is not here keeps the name it has.
+_COLUMNS = {"cpu": CPU, "memory": MEMORY, "disk": "disk_bytes", "gpu": "gpu_milli"}
+#: What one of a unit is in the unit of a column, by column.
+_FACTORS = {
+    (CPU, "cores"): MILLI_PER_CORE,
+    (MEMORY, "bytes"): 1,
+    ("disk_bytes", "bytes"): 1,
+    ("gpu_milli", "count"): 1000,
+}
+#: A fraction of what nobody knows the whole of is counted in millionths.
+_MILLIONTHS = 1_000_000
+#: Decimal fractions times a unit miss whole numbers by rounding; that is no millicore and no byte.
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Amounts:
+    """Capacities and requests by column.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    capacity : int64, shape (nodes, resources)
+    request, limit : int64, shape (containers, resources)
+    stated : bool, shape (containers, resources)
+        Where a request is recorded at all.
+    cells : DataFrame
+        node, cell, column, amount: what single NUMA cells have.
+    assumed : tuple of str
+        What is not recorded and was taken from the assumptions.
+    """
+
+    resources: tuple[str, ...]
+    capacity: IntArray
+    request: IntArray
+    limit: IntArray
+    stated: BoolArray
+    cells: pl.DataFrame
+    assumed: tuple[str, ...]
+
+
+def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions) -> Amounts:
+    """The columns that some container asks for; requests are rounded up, capacities down.
+
+    Parameters
+    ----------
+    nodes : the names of all nodes, recorded or assumed
+
+    Raises
+    ------
+    TracekitError
+        For a resource that ``resources`` names and nobody asks for.
+    """
+    asked = in_columns(found.requests, assumptions, ("request", "limit"))
+    have = in_columns(found.capacity, assumptions, ("amount",))
+    whole, cells = have.filter(pl.col("cell").is_null()), have.drop_nulls("cell")
+    resources = _wanted(asked, whole, assumptions)
+    request, stated = _matrix(asked, "container", found.containers["container"], resources, "request")
+    limit, _ = _matrix(asked, "container", found.containers["container"], resources, "limit")
+    capacity, known = _matrix(whole, "node", pl.Series("node", nodes), resources, "amount")
+    counted = np.ceil(request - _ROUNDING).astype(np.int64)
+    room = np.floor(capacity + _ROUNDING).astype(np.int64)
+    if PODS in resources:
+        at = resources.index(PODS)
+        counted[:, at], stated[:, at] = 1, True
+        room[~known[:, at], at] = UNLIMITED
+    assumed = tuple(_assume(room, known, resources, assumptions))
+    return Amounts(
+        resources=resources,
+        capacity=room,
+        request=counted,
+        limit=np.ceil(limit - _ROUNDING).astype(np.int64),
+        stated=stated,
+        cells=cells,
+        assumed=assumed,
+    )
+
+
+def in_columns(
+    rows: pl.DataFrame, assumptions: SizedAssumptions, values: Sequence[str]
+) -> pl.DataFrame:
+    """Rows of resources and units with ``column`` and their values in the unit of the column."""
+    pairs = rows.select("resource", "unit").unique()
+    wanted = [_column(r, u or "", assumptions) for r, u in pairs.iter_rows()]
+    known = pairs.with_columns(
+        pl.Series("column", [name for name, _ in wanted], pl.String),
+        pl.Series("factor", [factor for _, factor in wanted], pl.Float64),
+    )
+    return (
+        rows.join(known, on=["resource", "unit"], how="left", nulls_equal=True)
+        .with_columns(pl.col(name) * pl.col("factor") for name in values)
+        .drop("factor")
+    )
+
+
+def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[str, float]:
+    """The column of a resource, and what one of the unit is there."""
+    column = _COLUMNS.get(resource, resource)
+    whole = {
+        CPU: assumptions.full_cpu_cores * MILLI_PER_CORE,
+        MEMORY: float(assumptions.full_memory_bytes),
+        "disk_bytes": float(assumptions.full_disk_bytes),
+        "gpu_milli": 1000.0,
+    }
+    if unit == "fraction":
+        return column, whole.get(column, _MILLIONTHS)
+    return column, float(_FACTORS.get((column, unit), 1))
+
+
+def _wanted(
+    asked: pl.DataFrame, whole: pl.DataFrame, assumptions: SizedAssumptions
+) -> tuple[str, ...]:
+    """The base columns, and those that somebody asks for and some node has."""
+    some = set(asked.filter(pl.col("request") > 0)["column"])
+    there = set(whole["column"])
+    found = column_order({*some & there, *(there & {PODS})})
+    if assumptions.resources == "all":
+        return found
+    named = {_COLUMNS.get(one, one) for one in assumptions.resources.split("+")}
+    strange = sorted(named - set(found))
+    if strange:
+        raise TracekitError(
+            f"resource '{strange[0]}' is asked for by no container, or no node has it",
+            hint=f"resources of this store: {', '.join(found)}",
+        )
+    return column_order(named)
+
+
+def _matrix(
+    rows: pl.DataFrame, entity: str, ids: pl.Series, resources: Sequence[str], value: str
+) -> tuple[np.ndarray, BoolArray]:
+    """Amounts by entity and resource, and where there is one; shapes (ids, resources)."""
+    at = pl.DataFrame({entity: ids, "at": np.arange(len(ids))})
+    column = pl.DataFrame({"column": list(resources), "of": np.arange(len(resources))})
+    found = rows.join(at, on=entity).join(column, on="column").drop_nulls(value)
+    amounts = np.zeros((len(ids), len(resources)))
+    known = np.zeros(amounts.shape, dtype=np.bool_)
+    place = found["at"].to_numpy(), found["of"].to_numpy()
+    amounts[place], known[place] = found[value].to_numpy(), True
+    return amounts, known
+
+
+def _assume(
+    room: IntArray, known: BoolArray, resources: Sequence[str], assumptions: SizedAssumptions
+) -> list[str]:
+    """Fill in the cpu and memory of nodes of which they are not recorded."""
+    sizes = {
+        CPU: round(assumptions.node_cpu_cores * MILLI_PER_CORE),
+        MEMORY: assumptions.node_memory_bytes,
+    }
+    told = []
+    for name in BASE:
+        at = resources.index(name)
+        missing = ~known[:, at]
+        room[missing, at] = sizes[name]
+        if missing.any():
+            told.append(f"{name} of {int(missing.sum()):,} nodes")
+    return told

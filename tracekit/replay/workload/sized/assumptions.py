@@ -1,0 +1,86 @@
+"""What a store with sizes still leaves open; ``--assume name=value`` sets one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from tracekit import parameters
+from tracekit.parameters import About
+from tracekit.sizes import NODE_CPU_CORES, NODE_MEMORY_BYTES
+from tracekit.units import BYTES_PER_GIB
+
+
+@dataclass(frozen=True, kw_only=True)
+class SizedAssumptions:
+    """How recorded sizes become a workload."""
+
+    start: Annotated[
+        Literal["empty", "observed"],
+        About(
+            "empty: everything is placed anew; observed: what ran at the beginning stays on its"
+            " node, a policy places what arrives and a rebalancer moves from there."
+        ),
+    ] = "empty"
+    arrival_span_ms: Annotated[
+        int,
+        About(
+            "Span over which arrives what was there at the beginning; at most half of the time.",
+            minimum=0,
+        ),
+    ] = 7_200_000
+    order: Annotated[
+        Literal["auto", "seeded", "listed"],
+        About(
+            "Order of what was there at the beginning: seeded draws it, listed takes that of the"
+            " source; auto: seeded where it is known who ran where."
+        ),
+    ] = "auto"
+    departures: Annotated[
+        Literal["recorded", "none"],
+        About("none: everything stays, as in studies of how many nodes are needed."),
+    ] = "recorded"
+    step_ms: Annotated[
+        int, About("Time between two samples; 0: that of the recorded use.", minimum=0)
+    ] = 0
+    used_share: Annotated[
+        float, About("Use over request of a container without recorded use.", minimum=0, maximum=1)
+    ] = 1.0
+    resources: Annotated[
+        str, About("The resources that are asked for: all, or names with + between.")
+    ] = "all"
+    cells: Annotated[
+        Literal["keep", "none"], About("keep: room is per NUMA cell where cells are recorded.")
+    ] = "keep"
+    groups: Annotated[
+        Literal["keep", "none"],
+        About("keep: who shall be apart, together or beside whom is a filter."),
+    ] = "keep"
+    selectors: Annotated[
+        Literal["keep", "none"], About("keep: selectors and taints are a filter.")
+    ] = "keep"
+    full_cpu_cores: Annotated[
+        float, About("Cores of 1.0, where a source gives fractions.", minimum=1e-3)
+    ] = NODE_CPU_CORES
+    full_memory_bytes: Annotated[
+        int, About("Memory of 1.0, where a source gives fractions.", minimum=1)
+    ] = NODE_MEMORY_BYTES
+    full_disk_bytes: Annotated[
+        int, About("Disk of 1.0, where a source gives fractions.", minimum=1)
+    ] = 3600 * BYTES_PER_GIB
+    nodes: Annotated[
+        int, About("Nodes of one size, where a source records none.", minimum=0, maximum=1e6)
+    ] = 0
+    node_cpu_cores: Annotated[
+        float, About("CPU of a node whose CPU is not recorded.", minimum=1e-3)
+    ] = NODE_CPU_CORES
+    node_memory_bytes: Annotated[
+        int, About("Memory of a node whose memory is not recorded.", minimum=1)
+    ] = NODE_MEMORY_BYTES
+    background: Annotated[
+        Literal["keep", "none"],
+        About("keep: node use that no container explains stays on its node."),
+    ] = "keep"
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)

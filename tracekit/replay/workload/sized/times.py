@@ -1,0 +1,153 @@
+"""When the replay begins and ends, and when each container comes and goes in it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.series import steps_between
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+
+#: Steps of a replay without recorded use.
+_STEPS = 288
+#: The step where nothing tells of one.
+_USUAL_STEP_MS = 30_000
+#: Steps that are replayed after the last arrival, where nothing else tells the end.
+_STEPS_AFTER = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Measured:
+    """When use was recorded: the first and the last time, and the usual step between samples."""
+
+    first_ms: int
+    last_ms: int
+    step_ms: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Lives:
+    """Containers in the order they arrive.
+
+    Parameters
+    ----------
+    times_ms : int64, shape (steps,)
+    order : int64, shape (containers,)
+        Row in the table of containers of the one that arrives first, second, ...
+    arrival_ms, departure_ms : int64, shape (containers,), in that order
+    there : bool, shape (containers,), in that order
+        Whether it was there at the beginning.
+    exchangeable : bool, shape (containers,), in that order
+        Whose arrival only an assumption gave it.
+    settled_ms : int
+        When all that was there at the beginning has arrived.
+    over : int
+        Containers left out because they had departed before the beginning.
+    """
+
+    times_ms: IntArray
+    step_ms: int
+    order: IntArray
+    arrival_ms: IntArray
+    departure_ms: IntArray
+    there: BoolArray
+    exchangeable: BoolArray
+    settled_ms: int
+    over: int
+
+
+def lives(
+    containers: pl.DataFrame,
+    measured: Measured | None,
+    assumptions: SizedAssumptions,
+    rng: np.random.Generator,
+) -> Lives:
+    """Lives of containers, which come in order of arrival, on the axis of the replay.
+
+    The replay begins with the first sample of use, without use with the first arrival; it ends with
+    the latest of arrivals, departures and use.
+
+    Raises
+    ------
+    TracekitError
+        When there is no container, or none is left at the beginning.
+    """
+    if not containers.height:
+        raise TracekitError("the store lists no container", hint="see tracekit info STORE")
+    arrival = containers["time_ms"].to_numpy().astype(np.int64)
+    leaves = containers["departure_ms"].to_numpy().astype(np.float64)
+    if assumptions.departures == "none":
+        leaves = np.full(len(arrival), np.nan)
+    start = int(arrival.min()) if measured is None else measured.first_ms
+    rows = np.flatnonzero(~(leaves <= start))
+    if not len(rows):
+        raise TracekitError(
+            f"every container had departed at {start} ms, when the recorded use begins",
+            hint="times of containers and of use must count from one moment",
+        )
+    arrival, leaves = arrival[rows], leaves[rows]
+    step_ms, times, span = _axis(arrival, leaves, start, measured, assumptions)
+    end = int(times[-1]) + step_ms
+    departure = np.where(np.isnan(leaves), end, leaves).astype(np.int64)
+    there = arrival <= start
+    arrival = np.maximum(arrival, start)
+    waiting = _waiting(np.flatnonzero(there), containers["node"].gather(rows), assumptions, rng)
+    exchangeable = np.full(len(rows), assumptions.departures == "none")
+    settled = start
+    if assumptions.start == "empty" and len(waiting) > 1:
+        slots = start + np.arange(len(waiting)) * span // len(waiting)
+        arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
+        settled = int(arrival[waiting].max())
+        exchangeable[waiting] |= departure[waiting] > start + span
+    departure = np.maximum(departure, arrival + 1)
+    first = np.concatenate([waiting, np.flatnonzero(~there)])
+    order = first[np.argsort(arrival[first], kind="stable")]
+    return Lives(
+        times_ms=times,
+        step_ms=step_ms,
+        order=rows[order],
+        arrival_ms=arrival[order],
+        departure_ms=departure[order],
+        there=there[order],
+        exchangeable=exchangeable[order],
+        settled_ms=settled,
+        over=containers.height - len(rows),
+    )
+
+
+def _waiting(
+    there: IntArray, node: pl.Series, assumptions: SizedAssumptions, rng: np.random.Generator
+) -> IntArray:
+    """What was there at the beginning, in the order in which it arrives."""
+    drawn = assumptions.order == "seeded" or (
+        assumptions.order == "auto" and bool(node.gather(there).is_not_null().any())
+    )
+    return there[rng.permutation(len(there))] if drawn else there
+
+
+def _axis(
+    arrival: IntArray,
+    leaves: np.ndarray,
+    start: int,
+    measured: Measured | None,
+    assumptions: SizedAssumptions,
+) -> tuple[int, IntArray, int]:
+    """The step, the sampling times, and the span over which arrives what was there."""
+    gone = leaves[~np.isnan(leaves)]
+    ends = [int(arrival.max()), *([int(gone.max())] if len(gone) else [])]
+    if measured is not None:
+        ends.append(measured.last_ms)
+    end = max(ends)
+    span = min(assumptions.arrival_span_ms, (end - start) // 2)
+    step = assumptions.step_ms or (measured.step_ms if measured is not None else 0)
+    if end <= start:
+        # nothing but an order is known: the span of arrivals is all the time there is
+        span = assumptions.arrival_span_ms
+        step = step or _USUAL_STEP_MS
+        end = start + span + _STEPS_AFTER * step
+    step = step or max(_USUAL_STEP_MS, -(-(end - start) // _STEPS))
+    return step, steps_between(start, end, step), span

@@ -1,0 +1,151 @@
+"""Recorded use as matrices over the axis of the replay, a row group of the store at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.files.places import parquet_file
+from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.series import hold, infer_step_ms
+from tracekit.replay.workload.sized.amounts import in_columns
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import ids_of
+from tracekit.replay.workload.sized.times import Measured
+from tracekit.store import Store
+from tracekit.store.manifest import DERIVED
+
+_USUAL_STEP_MS = 30_000
+_FRACTIONS = ("cpu_fraction", "memory_fraction")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """Where the use of an entity is recorded: in amounts, in fractions of its size, or both."""
+
+    entity: str
+    amounts: str
+    fractions: str
+
+
+CONTAINERS = Recorded(
+    entity="container", amounts="container_amount", fractions="container_usage"
+)
+NODES = Recorded(entity="node", amounts="node_amount", fractions="node_usage")
+
+
+def measured(store: Store, recorded: Recorded) -> Measured | None:
+    """When use was recorded; None where it was not."""
+    entries = [
+        entry
+        for table in (recorded.amounts, recorded.fractions)
+        for entry in store.manifest.parts(table)
+        if entry.rows and entry.release != DERIVED
+    ]
+    firsts = [entry.time_min_ms for entry in entries if entry.time_min_ms is not None]
+    lasts = [entry.time_max_ms for entry in entries if entry.time_max_ms is not None]
+    if not firsts:
+        return None
+    key = f"{recorded.entity}_key"
+    first = next(_pieces(store, recorded, ("time_ms", key)))
+    step = infer_step_ms(first, key) or _USUAL_STEP_MS
+    return Measured(first_ms=min(firsts), last_ms=max(lasts), step_ms=step)
+
+
+def use_of(
+    store: Store,
+    recorded: Recorded,
+    ids: pl.Series,
+    size: IntArray,
+    times_ms: IntArray,
+    step_ms: int,
+    assumptions: SizedAssumptions,
+) -> tuple[Float32Array, BoolArray]:
+    """Use of millicores and bytes at every step, the last sample of a step; gaps are held.
+
+    Parameters
+    ----------
+    ids : the entities whose use is wanted
+    size : int64, shape (ids, 2)
+        What fractions are of.
+
+    Returns
+    -------
+    float32, shape (2, steps, measured), and which ids are measured, bool, shape (ids,)
+    """
+    column = _columns(store, recorded, ids)
+    spoken = np.zeros(len(ids), dtype=np.bool_)
+    key = f"{recorded.entity}_key"
+    for piece in _pieces(store, recorded, (key,)):
+        at = column[piece[key].to_numpy()]
+        spoken[at[at >= 0]] = True
+    where = np.cumsum(spoken) - 1
+    values = np.full((len(BASE), len(times_ms), int(spoken.sum())), np.nan, dtype=np.float32)
+    for resource, piece in _amounts(store, recorded, assumptions):
+        at = column[piece[key].to_numpy()]
+        step = (piece["time_ms"].to_numpy() - times_ms[0]) // step_ms
+        kept = (at >= 0) & (step >= 0) & (step < len(times_ms))
+        at, step = at[kept], step[kept]
+        amount = piece["amount"].to_numpy()[kept]
+        if "fraction" in piece.columns:
+            amount = amount * size[at, resource]
+        values[resource, step, where[at]] = amount
+    hold(values)
+    empty = np.isnan(values[:, 0])
+    values[:, :, empty.all(axis=0)] = 0.0
+    np.nan_to_num(values, copy=False)
+    silent = empty.all(axis=0)
+    spoken[np.flatnonzero(spoken)[silent]] = False
+    return np.ascontiguousarray(values[:, :, ~silent]), spoken
+
+
+def _amounts(
+    store: Store, recorded: Recorded, assumptions: SizedAssumptions
+) -> Iterator[tuple[int, pl.DataFrame]]:
+    """Rows of one base resource: key, time_ms, amount; ``fraction`` where it is one of the size."""
+    key = f"{recorded.entity}_key"
+    columns = ("time_ms", key, "resource", "amount", "unit")
+    for rows in _row_groups(store, recorded.amounts, columns):
+        told = in_columns(rows, assumptions, ("amount",))
+        for resource, name in enumerate(BASE):
+            yield resource, told.filter(pl.col("column") == name)
+    for rows in _row_groups(store, recorded.fractions, ("time_ms", key, *_FRACTIONS)):
+        for resource, name in enumerate(_FRACTIONS):
+            yield (
+                resource,
+                rows.select(
+                    "time_ms", key, pl.col(name).alias("amount"), pl.lit(value=True).alias("fraction")
+                ).drop_nulls(),
+            )
+
+
+def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    yield from _row_groups(store, recorded.amounts, columns)
+    yield from _row_groups(store, recorded.fractions, columns)
+
+
+def _row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
+    """The rows that sources recorded; what ingest derived from them is left out."""
+    derived = {entry.part for entry in store.manifest.parts(table) if entry.release == DERIVED}
+    files = dict(zip([e.part for e in store.manifest.parts(table)], store.table_files(table), strict=True))
+    for part, path in files.items():
+        if part in derived:
+            continue
+        with parquet_file(path) as file:
+            for group in range(file.num_row_groups):
+                read = pl.from_arrow(file.read_row_group(group, columns=list(columns)))
+                assert isinstance(read, pl.DataFrame)  # noqa: S101 - a table gives no series
+                if read.height:
+                    yield read.drop_nulls(columns[1])
+
+
+def _columns(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:
+    """For each key of the store the position among ``ids``, -1 for none."""
+    known = pl.DataFrame({"id": ids, "at": np.arange(len(ids))})
+    every = pl.DataFrame({"id": ids_of(store, recorded.entity)})
+    found = every.join(known, on="id", how="left", maintain_order="left")
+    return found["at"].fill_null(-1).to_numpy().astype(np.int64)
