@@ -17,6 +17,8 @@ FORMAT_VERSION = 3
 #: Format 2 has no checksums.
 OLDEST_READ = 2
 NAME = "manifest.json"
+#: The release of a part that ingest worked out of others.
+DERIVED = "derived"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,8 @@ from tracekit.replay.workload.assumptions import parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
+from tracekit.replay.workload.sized.tables import is_sized
+from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.trace.calls import calls_of_store
 from tracekit.replay.workload.trace.workload import workload_from_store
 from tracekit.replay.workload.workload import Workload
@@ -77,7 +79,10 @@ class WorkloadSource:
     def _read(self, rng: np.random.Generator) -> Workload:
         if self.workload is not None:
             return load_workload(self.workload, rng, assume=self.assume)
-        return workload_from_store(open_store(str(self.store)), parse_assumptions(self.assume), rng)
+        store = open_store(str(self.store))
+        if is_sized(store):
+            return workload_from_sizes(store, sized_assumptions(self.assume), rng)
+        return workload_from_store(store, parse_assumptions(self.assume), rng)
 
 
 def source_of(

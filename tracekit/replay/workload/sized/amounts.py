@@ -72,7 +72,9 @@ def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions
     have = in_columns(found.capacity, assumptions, ("amount",))
     whole, cells = have.filter(pl.col("cell").is_null()), have.drop_nulls("cell")
     resources = _wanted(asked, whole, assumptions)
-    request, stated = _matrix(asked, "container", found.containers["container"], resources, "request")
+    request, stated = _matrix(
+        asked, "container", found.containers["container"], resources, "request"
+    )
     limit, _ = _matrix(asked, "container", found.containers["container"], resources, "limit")
     capacity, known = _matrix(whole, "node", pl.Series("node", nodes), resources, "amount")
     counted = np.ceil(request - _ROUNDING).astype(np.int64)

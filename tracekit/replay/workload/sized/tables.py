@@ -1,4 +1,4 @@
-"""The small tables of a store with their ids as texts: nodes, containers, what they have and ask."""
+"""The small tables of a store with their ids as texts: what there is, has and asks for what."""
 
 from __future__ import annotations
 

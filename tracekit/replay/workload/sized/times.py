@@ -150,4 +150,6 @@ def _axis(
         step = step or _USUAL_STEP_MS
         end = start + span + _STEPS_AFTER * step
     step = step or max(_USUAL_STEP_MS, -(-(end - start) // _STEPS))
-    return step, steps_between(start, end, step), span
+    # the last sample is of the end, or after it
+    last = start - (start - end) // step * step
+    return step, steps_between(start, last, step), span

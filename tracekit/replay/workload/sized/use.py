@@ -32,9 +32,7 @@ class Recorded:
     fractions: str
 
 
-CONTAINERS = Recorded(
-    entity="container", amounts="container_amount", fractions="container_usage"
-)
+CONTAINERS = Recorded(entity="container", amounts="container_amount", fractions="container_usage")
 NODES = Recorded(entity="node", amounts="node_amount", fractions="node_usage")
 
 
@@ -61,6 +59,7 @@ def use_of(
     recorded: Recorded,
     ids: pl.Series,
     size: IntArray,
+    *,
     times_ms: IntArray,
     step_ms: int,
     assumptions: SizedAssumptions,
@@ -118,7 +117,10 @@ def _amounts(
             yield (
                 resource,
                 rows.select(
-                    "time_ms", key, pl.col(name).alias("amount"), pl.lit(value=True).alias("fraction")
+                    "time_ms",
+                    key,
+                    pl.col(name).alias("amount"),
+                    pl.lit(value=True).alias("fraction"),
                 ).drop_nulls(),
             )
 
@@ -130,10 +132,9 @@ def _pieces(store: Store, recorded: Recorded, columns: tuple[str, ...]) -> Itera
 
 def _row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[pl.DataFrame]:
     """The rows that sources recorded; what ingest derived from them is left out."""
-    derived = {entry.part for entry in store.manifest.parts(table) if entry.release == DERIVED}
-    files = dict(zip([e.part for e in store.manifest.parts(table)], store.table_files(table), strict=True))
-    for part, path in files.items():
-        if part in derived:
+    entries = store.manifest.parts(table)
+    for entry, path in zip(entries, store.table_files(table), strict=True):
+        if entry.release == DERIVED:
             continue
         with parquet_file(path) as file:
             for group in range(file.num_row_groups):

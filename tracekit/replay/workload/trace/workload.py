@@ -28,13 +28,13 @@ def workload_from_store(
     TracekitError
         When no container is left to replay.
     """
-    load = _assembled(trace_of(store, assumptions), assumptions, rng, _name(store))
+    load = _assembled(trace_of(store, assumptions), assumptions, rng, name_of(store))
     if assumptions.network_and_disk == "none":
         return load
     return with_network_and_disk(load, assumptions, call_rates(store))
 
 
-def _name(store: Store) -> str:
+def name_of(store: Store) -> str:
     """The store's folder name; ``tracekit run`` calls a store 'store', so there its parent's."""
     folder = store.path.resolve()
     # a bucket has no name above it

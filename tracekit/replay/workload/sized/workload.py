@@ -1,0 +1,201 @@
+"""A workload from the sizes, lives and use that a store records."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit import parameters
+from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import Sizes, sizes_of
+from tracekit.replay.workload.sized.times import Lives, lives
+from tracekit.replay.workload.sized.use import CONTAINERS, NODES, Recorded, measured, use_of
+from tracekit.replay.workload.trace.workload import name_of
+from tracekit.replay.workload.workload import Workload, nonzero
+from tracekit.store import Store
+
+_UNKNOWN = "?"
+
+
+def workload_from_sizes(
+    store: Store, assumptions: SizedAssumptions, rng: np.random.Generator
+) -> Workload:
+    """The workload of a store with sizes, called after the store's folder.
+
+    Raises
+    ------
+    TracekitError
+        When there is no node or no container to replay, or the tables contradict each other.
+    """
+    found = sizes_of(store)
+    nodes = _nodes(found, assumptions)
+    span = measured(store, CONTAINERS) or measured(store, NODES)
+    life = lives(found.containers, span, assumptions, rng)
+    amounts = amounts_of(found, nodes, assumptions)
+    rows = found.containers[life.order]
+    recorded = _positions(rows["node"], nodes)
+    request = amounts.request[life.order]
+    use = _Use(store, life, assumptions)
+    usage, column, silent = use.of_containers(rows["container"], request)
+    background = use.beyond(
+        nodes, amounts.capacity, recorded, usage=usage, column=column, silent=silent
+    )
+    return Workload(
+        name=name_of(store),
+        step_ms=life.step_ms,
+        times_ms=life.times_ms,
+        node_ids=tuple(nodes),
+        capacity=amounts.capacity,
+        container_ids=tuple(rows["container"]),
+        services=tuple(rows["service"].fill_null(_UNKNOWN)),
+        recorded_node=recorded,
+        arrival_ms=life.arrival_ms,
+        departure_ms=life.departure_ms,
+        request=request,
+        nonzero_request=nonzero(request, amounts.stated[life.order], amounts.resources),
+        limit=amounts.limit[life.order],
+        usage=usage,
+        usage_column=column,
+        background=background,
+        settled_ms=life.settled_ms,
+        resources=amounts.resources,
+        exchangeable=life.exchangeable,
+        assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
+        facts={
+            "containers_departed_before": life.over,
+            "containers_without_usage": int(silent.sum()),
+        },
+    )
+
+
+def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
+    """Names of the nodes, in the order of the source; of assumed ones where it records none."""
+    if found.nodes.height:
+        return found.nodes["node"].to_list()
+    if not assumptions.nodes:
+        raise TracekitError(
+            "the store records no nodes, so there is nothing to place on",
+            hint="say how many and how large: --assume nodes=100 --assume node_cpu_cores=96"
+            " --assume node_memory_bytes=384GiB",
+        )
+    digits = len(str(assumptions.nodes - 1))
+    return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
+
+
+def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
+    known = pl.DataFrame({"node": nodes, "at": np.arange(len(nodes))})
+    found = pl.DataFrame({"node": names}).join(known, on="node", how="left", maintain_order="left")
+    return np.asarray(found["at"].fill_null(-1).to_numpy().astype(np.int64))
+
+
+@dataclass(frozen=True)
+class _Use:
+    """Recorded use over the axis of the replay."""
+
+    store: Store
+    life: Lives
+    assumptions: SizedAssumptions
+
+    def _of(
+        self, recorded: Recorded, ids: pl.Series, size: IntArray
+    ) -> tuple[Float32Array, BoolArray]:
+        return use_of(
+            self.store,
+            recorded,
+            ids,
+            size[:, : len(BASE)],
+            times_ms=self.life.times_ms,
+            step_ms=self.life.step_ms,
+            assumptions=self.assumptions,
+        )
+
+    def of_containers(
+        self, ids: pl.Series, request: IntArray
+    ) -> tuple[Float32Array, IntArray, BoolArray]:
+        """The matrix of use, each container's column, and who has no recorded use.
+
+        A container without recorded use takes ``used_share`` of its request all the time; those
+        that ask for the same share a column.
+        """
+        usage, spoken = self._of(CONTAINERS, ids, request)
+        column = np.cumsum(spoken) - 1
+        silent = ~spoken
+        if silent.any():
+            base = request[silent, : len(BASE)]
+            shapes, of = np.unique(base, axis=0, return_inverse=True)
+            column[silent] = usage.shape[2] + of.reshape(-1)
+            flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
+            constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
+            usage = np.concatenate([usage, constant], axis=2)
+        return usage, column.astype(np.int64), silent
+
+    def beyond(
+        self,
+        nodes: Sequence[str],
+        capacity: IntArray,
+        recorded: IntArray,
+        *,
+        usage: Float32Array,
+        column: IntArray,
+        silent: BoolArray,
+    ) -> Float32Array:
+        """Use of nodes beyond that of the containers recorded there, shape (2, steps, nodes).
+
+        Nothing where no container's use is recorded: their requests say nothing of the rest.
+        """
+        life = self.life
+        rest = np.zeros((len(BASE), len(life.times_ms), len(nodes)), dtype=np.float32)
+        unknown = silent.all() or measured(self.store, NODES) is None
+        if self.assumptions.background == "none" or unknown:
+            return rest
+        own, spoken = self._of(NODES, pl.Series(nodes), capacity)
+        rest[:, :, spoken] = own
+        placed = np.flatnonzero(recorded >= 0)
+        for step, now in enumerate(life.times_ms.tolist()):
+            there = (life.arrival_ms[placed] <= now) & (now < life.departure_ms[placed])
+            here = placed[there]
+            for resource in range(len(BASE)):
+                used = usage[resource, step, column[here]]
+                rest[resource, step] -= np.bincount(recorded[here], used, len(nodes))
+        rest[:, :, ~spoken] = 0.0
+        return np.maximum(rest, 0.0, out=rest)
+
+
+def quantities(store: Store, found: Sizes, amounts: Amounts) -> dict[str, str]:
+    """For each quantity of a replay whether it is recorded or assumed."""
+    kinds = {
+        "node sizes": "assumed" if amounts.assumed else "recorded",
+        "requests": "recorded",
+        "limits": "recorded" if amounts.limit.any() else "absent",
+        "placement": "recorded"
+        if found.containers["node"].null_count() < found.containers.height
+        else "absent",
+        "use of containers": "recorded" if measured(store, CONTAINERS) else "assumed",
+        "use of nodes": "recorded" if measured(store, NODES) else "absent",
+    }
+    return {name: kinds[name] for name in kinds}
+
+
+def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:
+    """The assumptions with ``name=value`` settings."""
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise TracekitError(
+                f"assumption '{setting}' is not name=value",
+                hint=f"names: {', '.join(parameters.names(SizedAssumptions))}",
+            )
+        given[name.strip()] = value.strip()
+    made = parameters.build(SizedAssumptions, "the assumptions of a store with sizes", given)
+    if not isinstance(made, SizedAssumptions):
+        raise TypeError(made)
+    return made
