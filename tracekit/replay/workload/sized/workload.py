@@ -48,6 +48,8 @@ def workload_from_sizes(
     background = use.beyond(
         nodes, amounts.capacity, recorded, usage=usage, column=column, silent=silent
     )
+    daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (recorded >= 0)
+    stays = life.there & (recorded >= 0) & (assumptions.start == "observed")
     return Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -68,6 +70,9 @@ def workload_from_sizes(
         settled_ms=life.settled_ms,
         resources=amounts.resources,
         exchangeable=life.exchangeable,
+        pinned=np.where(daemon | stays, recorded, -1) if (daemon | stays).any() else None,
+        daemon=daemon if daemon.any() else None,
+        priority=_priority(rows["priority"]),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         facts={
             "containers_departed_before": life.over,
@@ -88,6 +93,13 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
         )
     digits = len(str(assumptions.nodes - 1))
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
+
+
+def _priority(recorded: pl.Series) -> IntArray | None:
+    """Priorities, 0 where none is recorded; None where none is at all."""
+    if recorded.null_count() == len(recorded):
+        return None
+    return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
 
 
 def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
