@@ -1,0 +1,230 @@
+"""Reads JSON of any length item by item: lists inside an answer, documents one after another."""
+
+from __future__ import annotations
+
+import io
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, BinaryIO, cast
+
+from tracekit.sources._cluster import Head, Opened
+
+_CHUNK_CHARS = 1 << 20
+_SHOWN = 200
+#: So near to its end a text may be called wrong only because the rest has not been read yet.
+_NEAR_END = 16
+#: Members of a document whose own members are the items.
+_LISTS = ("items", "result")
+_AROUND = "data"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Item:
+    """One item, counted from 1.
+
+    Parameters
+    ----------
+    around : dict
+        The members of the document that come before the list which the item is in; empty for an
+        item that is a document itself.
+    """
+
+    number: int
+    value: Any
+    around: dict[str, Any]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cut:
+    """The place where the text is no JSON any more, or ends too early."""
+
+    number: int
+    reason: str
+    text: str
+
+
+class _WrongError(Exception):
+    """No JSON from here on."""
+
+
+def items(opened: Opened) -> Iterator[Item | Cut]:
+    """The items of a file: what ``items`` or ``data.result`` lists, or an array, or documents.
+
+    After a broken document the next one that begins a line is read; a broken list is at its end.
+    """
+    with opened.stream() as stream:
+        buffered = cast("BinaryIO", stream)
+        text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
+        walk = _Walk(text)
+        while text.peek():
+            try:
+                yield from walk.document()
+            except _WrongError as error:
+                yield Cut(number=walk.number + 1, reason=str(error), text=text.shown())
+                walk.number += 1
+                if walk.inside or not text.skip_to_document():
+                    return
+
+
+def first_members(head: Head) -> dict[str, Any]:
+    """The members that a file's first document begins with, as far as its start shows them.
+
+    A member that is a list or an object is shown as an empty one.
+    """
+    text = _Text(io.StringIO(head.start.decode(errors="replace").removeprefix("\ufeff")))
+    found: dict[str, Any] = {}
+    try:
+        if text.take() != "{":
+            return {}
+        while text.peek() == '"':
+            key = text.value()
+            if text.take() != ":":
+                return {}
+            begins = text.peek()
+            found[key] = {"{": {}, "[": []}.get(begins)
+            value = text.value()
+            if begins not in "{[":
+                found[key] = value
+            if text.take() != ",":
+                break
+    except _WrongError:
+        pass
+    return found
+
+
+class _Text:
+    """A text that is read on as far as the next value needs it."""
+
+    def __init__(self, source: io.TextIOBase) -> None:
+        self._source = source
+        self._buffer, self._at, self._ended = "", 0, False
+        self._decoder = json.JSONDecoder()
+
+    def peek(self) -> str:
+        """The next character that is no blank; empty at the end."""
+        while True:
+            while self._at < len(self._buffer):
+                if not self._buffer[self._at].isspace():
+                    return self._buffer[self._at]
+                self._at += 1
+            if not self._more():
+                return ""
+
+    def take(self) -> str:
+        """The next character that is no blank, passed over."""
+        found = self.peek()
+        self._at += 1
+        return found
+
+    def value(self) -> Any:
+        """The next value, whole."""
+        self.peek()
+        while True:
+            try:
+                value, end = self._decoder.raw_decode(self._buffer, self._at)
+            except json.JSONDecodeError as error:
+                unread = error.msg.startswith("Unterminated") or (
+                    error.pos >= len(self._buffer) - _NEAR_END
+                )
+                if unread and self._more():
+                    continue
+                raise _WrongError(
+                    "is cut off: the file ends before the value does"
+                    if unread
+                    else f"is no JSON: {error.msg}"
+                ) from None
+            if end == len(self._buffer) and self._more():
+                continue
+            self._at = end
+            return value
+
+    def shown(self) -> str:
+        """What stands here, as far as it is worth showing."""
+        return self._buffer[self._at : self._at + _SHOWN]
+
+    def skip_to_document(self) -> bool:
+        """Go on to the next line that begins a document."""
+        while True:
+            found = self._buffer.find("\n{", self._at)
+            if found >= 0:
+                self._at = found + 1
+                return True
+            self._at = max(len(self._buffer) - 1, self._at)
+            if not self._more():
+                return False
+
+    def _more(self) -> bool:
+        """Read on; the more is waiting already, the more at once."""
+        if self._ended:
+            return False
+        rest = self._buffer[self._at :]
+        data = self._source.read(max(_CHUNK_CHARS, len(rest)))
+        self._ended = not data
+        self._buffer, self._at = rest + data, 0
+        return bool(data)
+
+
+class _Walk:
+    def __init__(self, text: _Text) -> None:
+        self._text = text
+        self.number = 0
+        self.inside = False
+
+    def document(self) -> Iterator[Item]:
+        """The items of the next document."""
+        self.inside = False
+        if self._text.peek() == "[":
+            yield from self._list({})
+        elif self._text.peek() == "{":
+            yield from self._object({})
+        else:
+            raise _WrongError("is no JSON: expected { or [")
+
+    def _object(self, around: dict[str, Any]) -> Iterator[Item]:
+        self._text.take()
+        listed, nested = False, self.inside
+        if self._text.peek() == "}":
+            self._text.take()
+            return
+        while True:
+            key = self._text.value()
+            self._expect(":")
+            begins = self._text.peek()
+            if key in _LISTS and begins == "[":
+                listed = True
+                yield from self._list(around)
+            elif key == _AROUND and begins == "{":
+                listed = True
+                self.inside = True
+                yield from self._object(around)
+            else:
+                around[key] = self._text.value()
+            if self._expect(",}") == "}":
+                break
+        if not listed and not nested:
+            self.number += 1
+            yield Item(number=self.number, value=around, around={})
+        self.inside = nested
+
+    def _list(self, around: dict[str, Any]) -> Iterator[Item]:
+        self._text.take()
+        before, self.inside = self.inside, True
+        if self._text.peek() == "]":
+            self._text.take()
+        else:
+            while True:
+                value = self._text.value()
+                self.number += 1
+                yield Item(number=self.number, value=value, around=around)
+                if self._expect(",]") == "]":
+                    break
+        self.inside = before
+
+    def _expect(self, wanted: str) -> str:
+        found = self._text.peek()
+        if not found:
+            raise _WrongError("is cut off: the file ends before the list does")
+        if found not in wanted:
+            raise _WrongError(f"is no JSON: expected {' or '.join(wanted)}")
+        return self._text.take()

@@ -1,0 +1,121 @@
+"""The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from tracekit.sources._cluster import Head, Opened
+from tracekit.sources.own._json_items import Cut, first_members, items
+
+_EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
+_LISTS = ("List", "NodeList", "PodList")
+_KINDS = ("Node", "Pod", "PodGroup")
+_METRICS_API = "metrics.k8s.io/"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Thing:
+    """An object of the cluster.
+
+    Parameters
+    ----------
+    number : int
+        Which object of the file it is, counted from 1.
+    event : str, optional
+        In a watch log: ADDED, MODIFIED or DELETED.
+    """
+
+    number: int
+    kind: str
+    value: dict[str, Any]
+    event: str | None
+
+    @property
+    def uid(self) -> str:
+        """What tells it from another one of the same name; empty where it is not stated."""
+        return str(self.value["metadata"].get("uid") or "")
+
+    @property
+    def name(self) -> str:
+        """Its name, with the namespace before it where it has one."""
+        meta = self.value["metadata"]
+        space = "" if self.kind == "Node" else f"{meta.get('namespace') or 'default'}/"
+        return f"{space}{meta['name']}"
+
+
+def holds_objects(head: Head) -> bool:
+    """Whether a file begins as nodes and pods that kubectl printed."""
+    members = first_members(head)
+    if str(members.get("apiVersion", "")).startswith(_METRICS_API):
+        return False
+    if members.get("type") in _EVENTS and "object" in members:
+        return True
+    if members.get("kind") in (*_LISTS, *_KINDS):
+        return True
+    return members.get("apiVersion") == "v1" and "items" in members and "kind" not in members
+
+
+def holds_measurements(head: Head) -> bool:
+    """Whether a file begins as what metrics-server answers."""
+    return str(first_members(head).get("apiVersion", "")).startswith(_METRICS_API)
+
+
+def things(opened: Opened) -> Iterator[Thing | Cut]:
+    """Nodes, pods and pod groups of a file; other objects are passed over.
+
+    What is no object of Kubernetes at all is a Cut.
+    """
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield item
+            continue
+        value, event = item.value, None
+        if isinstance(value, dict) and value.get("type") in _EVENTS and "object" in value:
+            value, event = value["object"], value["type"]
+        if event in ("BOOKMARK", "ERROR"):
+            continue
+        if not isinstance(value, dict) or not _is_named(value):
+            yield Cut(
+                number=item.number,
+                reason="is no object of Kubernetes: it has no metadata with a name",
+                text=str(value)[:200],
+            )
+            continue
+        kind = value.get("kind") or str(item.around.get("kind", "")).removesuffix("List")
+        kind = kind or _by_shape(value)
+        if kind in _KINDS:
+            yield Thing(number=item.number, kind=kind, value=value, event=event)
+
+
+def time_ms(text: str) -> int:
+    """A time as Kubernetes writes it, in ms since 1970; raises ValueError for another text."""
+    return round(datetime.fromisoformat(text).timestamp() * 1000)
+
+
+def arrival_ms(pod: dict[str, Any]) -> int:
+    """When a pod was created, else when it was scheduled; raises ValueError without both."""
+    status = pod.get("status") or {}
+    scheduled = [
+        one.get("lastTransitionTime")
+        for one in status.get("conditions") or ()
+        if one.get("type") == "PodScheduled"
+    ]
+    times = [pod["metadata"].get("creationTimestamp"), *scheduled, status.get("startTime")]
+    known = next((one for one in times if one), None)
+    if known is None:
+        raise ValueError("has no creationTimestamp")
+    return time_ms(known)
+
+
+def _is_named(value: dict[str, Any]) -> bool:
+    meta = value.get("metadata")
+    return isinstance(meta, dict) and isinstance(meta.get("name"), str)
+
+
+def _by_shape(value: dict[str, Any]) -> str:
+    if "containers" in (value.get("spec") or {}):
+        return "Pod"
+    return "Node" if "allocatable" in (value.get("status") or {}) else ""

@@ -1,0 +1,236 @@
+"""Reads nodes and containers out of what kubectl printed."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tracekit.sources._cluster import Broken, Opened, Read
+from tracekit.sources.own import _kubernetes_rules as rules
+from tracekit.sources.own._json_items import Cut
+from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things, time_ms
+from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, resource, unit
+from tracekit.sources.own._kubernetes_requests import effective
+from tracekit.sources.own._kubernetes_roster import Roster, roster
+from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
+
+_SHOWN = 200
+_BATCH = 4096
+_GROUP_LABELS = (
+    "scheduling.x-k8s.io/pod-group",
+    "pod-group.scheduling.sigs.k8s.io",
+    "pod-group.scheduling.sigs.k8s.io/name",
+)
+_GROUP_ANNOTATIONS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+
+
+class _PodError(ValueError):
+    """What is wrong with an object, and in which column."""
+
+    def __init__(self, table: str, column: str, reason: str) -> None:
+        super().__init__(reason)
+        self.table, self.column = table, column
+
+
+def read_objects(opened: Opened) -> Read:
+    """Nodes and pods of a file, each once; in a watch log as they were at last."""
+    known = roster(opened, "objects")
+    seen: dict[tuple[str, str], int] = {}
+    last: dict[tuple[str, str], Rows] = {}
+    rows: Rows = {}
+    for thing in things(opened):
+        found = _found(thing, known, seen)
+        if isinstance(found, Broken):
+            yield found
+        elif isinstance(thing, Thing) and thing.event is not None:
+            last[_key(thing)] = found
+        else:
+            _extend(rows, found)
+        if sum(map(len, rows.values())) > _BATCH:
+            yield from batches(rows)
+            rows = {}
+    for found in last.values():
+        _extend(rows, found)
+    yield from batches(rows)
+
+
+def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) -> Rows | Broken:
+    """The rows of a thing, or what is wrong with it; ``seen`` is where each was met first."""
+    if isinstance(thing, Cut):
+        return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
+    if thing.kind == "PodGroup":
+        return {}
+    if thing.event is None and _key(thing) in seen:
+        return _twice(thing, seen[_key(thing)])
+    seen[_key(thing)] = thing.number
+    return _rows(thing, known)
+
+
+def _key(thing: Thing) -> tuple[str, str]:
+    return thing.kind, thing.uid or thing.name
+
+
+def _extend(rows: Rows, found: Rows) -> None:
+    for table, more in found.items():
+        rows.setdefault(table, []).extend(more)
+
+
+def _twice(thing: Thing, first: int) -> Broken:
+    return Broken(
+        table="node" if thing.kind == "Node" else "container",
+        line=thing.number,
+        column="uid",
+        reason=f"is '{thing.uid or thing.name}', the uid of object {first}, expected its own",
+        text=thing.name,
+    )
+
+
+def _rows(thing: Thing, known: Roster) -> Rows | Broken:
+    make: Callable[[Thing, Roster], Rows] = _node if thing.kind == "Node" else _pod
+    table = "node" if thing.kind == "Node" else "container"
+    column = None
+    try:
+        return make(thing, known)
+    except _PodError as error:
+        table, column, reason = error.table, error.column, str(error)
+    except QuantityError as error:
+        table, reason = f"{table}_resource", str(error)
+    except ValueError as error:
+        reason = str(error)
+    except (KeyError, TypeError, AttributeError) as error:
+        reason = f"has not the shape of a {thing.kind}: {type(error).__name__} {error}"
+    text = f"{thing.name}: {json.dumps(thing.value)}"
+    return Broken(table=table, line=thing.number, column=column, reason=reason, text=text[:_SHOWN])
+
+
+def _node(thing: Thing, _: Roster) -> Rows:
+    meta, spec = thing.value["metadata"], thing.value.get("spec") or {}
+    created = meta.get("creationTimestamp")
+    if not created:
+        raise _PodError("node", "time_ms", "has no creationTimestamp")
+    time, line = time_ms(created), thing.number
+    taints = [
+        {"key": one.get("key"), "value": one.get("value", ""), "effect": one.get("effect")}
+        for one in spec.get("taints") or ()
+    ]
+    closed = bool(spec.get("unschedulable"))
+    row = node_rows(
+        thing.name, time, line, labels=meta.get("labels") or {}, taints=taints, closed=closed
+    )
+    nodes = [row]
+    if thing.event == "DELETED":
+        nodes.append({**row, "time_ms": max(_last_change(thing.value), time + 1), "state": "gone"})
+    stated = (thing.value.get("status") or {}).get("allocatable") or {}
+    resources = [
+        {
+            "time_ms": time,
+            "node": thing.name,
+            "resource": resource(name),
+            "amount": amount(str(value)),
+            "unit": unit(resource(name)),
+            "line": line,
+        }
+        for name, value in stated.items()
+    ]
+    return {"node": nodes, "node_resource": resources}
+
+
+def _pod(thing: Thing, known: Roster) -> Rows:
+    pod, line = thing.value, thing.number
+    meta, spec = pod["metadata"], pod["spec"]
+    arrival, departure = arrival_ms(pod), _departure_ms(thing)
+    if departure is not None and departure < arrival:
+        raise _PodError(
+            "container",
+            "departure_ms",
+            f"is {departure}, before the arrival at {arrival}",
+        )
+    node = spec.get("nodeName") or None
+    if node is not None and not known.knows_node(node):
+        raise _PodError("container", "node", f"is '{node}', which no file describes")
+    container = known.container(thing.name, thing.uid)
+    owner = _owner(meta)
+    daemon = owner[0] in ("DaemonSet", "Node")
+    apart, together = rules.group(pod, "podAntiAffinity"), rules.group(pod, "podAffinity")
+    gang = _gang(meta)
+    row = {
+        "time_ms": arrival,
+        "container": container,
+        "service": _service(meta, owner, node),
+        "node": node,
+        "position": line,
+        "departure_ms": departure,
+        "priority": spec.get("priority"),
+        "gang": gang,
+        "gang_minimum": known.groups.get(gang) if gang else None,
+        "apart": apart[0] if apart else None,
+        "apart_domain": apart[1] if apart else None,
+        "together": together[0] if together else None,
+        "together_domain": together[1] if together else None,
+        "selector": None if daemon else rules.selector(spec),
+        "tolerations": rules.tolerations(spec),
+        "daemon": int(daemon),
+        "line": line,
+    }
+    resources = [
+        {
+            "time_ms": arrival,
+            "container": container,
+            "resource": resource(name),
+            "request": request,
+            "limit": limit,
+            "unit": unit(resource(name)),
+            "line": line,
+        }
+        for name, (request, limit) in effective(spec).items()
+    ]
+    return {"container": [row], "container_resource": resources}
+
+
+def _departure_ms(thing: Thing) -> int | None:
+    """When a pod's last container ended; None for a pod that is still there."""
+    pod = thing.value
+    status = pod.get("status") or {}
+    if status.get("phase") not in ("Succeeded", "Failed"):
+        return _last_change(pod) if thing.event == "DELETED" else None
+    ends = [
+        ((one.get("state") or {}).get("terminated") or {}).get("finishedAt")
+        for one in status.get("containerStatuses") or ()
+    ]
+    known = [time_ms(one) for one in ends if one]
+    return max(known) if known else _last_change(pod)
+
+
+def _last_change(value: Mapping[str, Any]) -> int:
+    """The latest time that an object speaks of."""
+    meta, status = value["metadata"], value.get("status") or {}
+    times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
+    for one in status.get("conditions") or ():
+        times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
+    return max(time_ms(one) for one in times if one)
+
+
+def _owner(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of what made a pod; empty for a bare one."""
+    owners = meta.get("ownerReferences") or []
+    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
+    return chosen.get("kind", ""), chosen.get("name", "")
+
+
+def _service(meta: Mapping[str, Any], owner: tuple[str, str], node: str | None) -> str:
+    kind, name = owner
+    space = meta.get("namespace") or "default"
+    if not name:
+        return f"{space}/{meta['name']}"
+    if kind == "Node":
+        return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
+    return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
+
+
+def _gang(meta: Mapping[str, Any]) -> str | None:
+    labels, notes = meta.get("labels") or {}, meta.get("annotations") or {}
+    found = [labels.get(key) for key in _GROUP_LABELS]
+    found += [notes.get(key) for key in _GROUP_ANNOTATIONS]
+    name = next((one for one in found if one), None)
+    return f"{meta.get('namespace') or 'default'}/{name}" if name else None

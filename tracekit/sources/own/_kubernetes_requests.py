@@ -1,0 +1,80 @@
+"""What a pod as a whole asks for, out of its containers."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracekit.sources.own._kubernetes_quantity import amount
+
+Amounts = dict[str, float]
+
+
+def effective(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+    """Request and limit of a pod for each resource, by Kubernetes' names.
+
+    The scheduler's rule: sidecars (init containers that restart always) are added to the
+    containers; any other init container counts with the sidecars started before it; the larger of
+    both holds, and the overhead comes on top. A limit without a request is the request, too. A pod
+    has a limit where all of its containers have one. What the pod itself states, in
+    ``spec.resources``, holds instead.
+
+    Raises QuantityError for a quantity that is none.
+    """
+    requests = _whole(spec, _requests)
+    limits = {
+        name: value
+        for name, value in _whole(spec, _limits).items()
+        if all(name in _limits(one) for one in spec.get("containers") or ())
+    }
+    for name, extra in _amounts(spec.get("overhead")).items():
+        requests[name] = requests.get(name, 0.0) + extra
+        if name in limits:
+            limits[name] += extra
+    own = spec.get("resources") or {}
+    requests |= _amounts(own.get("limits")) | _amounts(own.get("requests"))
+    limits |= _amounts(own.get("limits"))
+    return {name: (requests.get(name), limits.get(name)) for name in {**requests, **limits}}
+
+
+def _whole(spec: Mapping[str, Any], stated: Any) -> Amounts:
+    """The larger of what runs at last and of what any init container needs on the way."""
+    sidecars: Amounts = {}
+    peak: Amounts = {}
+    for one in spec.get("initContainers") or ():
+        if one.get("restartPolicy") == "Always":
+            sidecars = _added(sidecars, stated(one))
+        else:
+            peak = _larger(peak, _added(sidecars, stated(one)))
+    running = sidecars
+    for one in spec.get("containers") or ():
+        running = _added(running, stated(one))
+    return _larger(running, peak)
+
+
+def _requests(container: Mapping[str, Any]) -> Amounts:
+    resources = container.get("resources") or {}
+    return _amounts(resources.get("limits")) | _amounts(resources.get("requests"))
+
+
+def _limits(container: Mapping[str, Any]) -> Amounts:
+    return _amounts((container.get("resources") or {}).get("limits"))
+
+
+def _amounts(stated: Mapping[str, Any] | None) -> Amounts:
+    return {name: amount(str(value)) for name, value in (stated or {}).items()}
+
+
+def _added(one: Amounts, other: Amounts) -> Amounts:
+    return {name: one.get(name, 0.0) + other.get(name, 0.0) for name in _names(one, other)}
+
+
+def _larger(one: Amounts, other: Amounts) -> Amounts:
+    return {
+        name: max(value for value in (one.get(name), other.get(name)) if value is not None)
+        for name in _names(one, other)
+    }
+
+
+def _names(*some: Amounts) -> Sequence[str]:
+    return list(dict.fromkeys(name for one in some for name in one))

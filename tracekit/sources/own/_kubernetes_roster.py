@@ -1,0 +1,147 @@
+"""Which nodes and pods there are in all files together, and so what each pod is called.
+
+A pod is ``namespace/name``. Where a name occurs with several uids, which are several lives, the
+first one keeps it and each later one is ``namespace/name@uid``. Metrics seldom know the uid: they
+belong to the life that had begun last when they were taken.
+"""
+
+from __future__ import annotations
+
+import bisect
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracekit.sources._cluster import Opened
+from tracekit.sources.own._json_items import Cut
+from tracekit.sources.own._kubernetes_objects import arrival_ms, things
+from tracekit.sources.own._prometheus_state import State, read_state
+
+_OBJECTS = "objects"
+_SERIES = ("range", "text", "export")
+
+
+@dataclass(kw_only=True)
+class Roster:
+    """What the files of one ingest know.
+
+    Attributes
+    ----------
+    nodes, pods, names : set of str
+        What kubectl printed: names of the nodes; uids of the pods, names where there is no uid;
+        names of all pods.
+    groups : dict of str to int
+        How many of each PodGroup are enough.
+    state : State
+        What kube-state-metrics recorded.
+    """
+
+    nodes: set[str] = field(default_factory=set)
+    pods: set[str] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    groups: dict[str, int] = field(default_factory=dict)
+    state: State = field(default_factory=State)
+    _starts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
+
+    def note(self, pod: str, uid: str, start_ms: int) -> None:
+        """A life of a pod began then, or before."""
+        lives = self._starts.setdefault(pod, {})
+        lives[uid] = min(start_ms, lives.get(uid, start_ms))
+
+    def settle(self) -> None:
+        """Name the lives, now that all are known."""
+        for pod, lives in self._starts.items():
+            if "" in lives and len(lives) > 1:
+                del lives[""]
+            order = sorted((start, uid) for uid, start in lives.items())
+            names = [pod if at == 0 else f"{pod}@{uid}" for at, (_, uid) in enumerate(order)]
+            self._order[pod] = [start for start, _ in order], names
+
+    def container(self, pod: str, uid: str) -> str:
+        """What the store calls a life."""
+        lives = self._starts.get(pod, {})
+        if len(lives) < 2 or uid not in lives:
+            return pod
+        return self.container_at(pod, lives[uid], uid)
+
+    def container_at(self, pod: str, time_ms: int, uid: str = "") -> str:
+        """The life of a pod at a time."""
+        starts, names = self._order.get(pod, ([], []))
+        exact = f"{pod}@{uid}"
+        if exact in names:
+            return exact
+        at = bisect.bisect_right(starts, time_ms) - 1
+        return names[max(at, 0)] if names else pod
+
+    def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
+        """When each life of a pod began, and what it is called."""
+        return self._order.get(pod, ([], [pod]))
+
+    def knows_node(self, node: str) -> bool:
+        """Whether any file describes the node; yes where none describes any."""
+        known = self.nodes or self.state.nodes
+        return not known or node in self.nodes or node in self.state.nodes
+
+    def printed(self, pod: str, uid: str) -> bool:
+        """Whether kubectl printed this life."""
+        return uid in self.pods if uid and pod not in self.pods else pod in self.names
+
+
+def roster(opened: Opened, word: str) -> Roster:
+    """What the file and those beside it know; kept for the next file of the same ingest."""
+    files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
+    files.setdefault((opened.path, word), opened)
+    return _roster(_Files(files))
+
+
+class _Files:
+    """Files that are equal as long as their paths and sizes are."""
+
+    def __init__(self, files: dict[tuple[Path, str], Opened]) -> None:
+        self.files = [(word, files[path, word]) for path, word in sorted(files)]
+        self._key = tuple(
+            (str(one.path), word, one.path.stat().st_mtime_ns) for word, one in self.files
+        )
+
+    def __hash__(self) -> int:
+        return hash(self._key)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Files) and self._key == other._key
+
+
+@functools.lru_cache(maxsize=2)
+def _roster(files: _Files) -> Roster:
+    known = Roster()
+    for word, one in files.files:
+        if word == _OBJECTS:
+            _note_objects(known, one)
+        elif word in _SERIES:
+            read_state(known.state, one, word)
+    known.state.settle()
+    for pod, uid, start_ms in known.state.lives():
+        known.note(pod, uid, start_ms)
+    known.settle()
+    return known
+
+
+def _note_objects(known: Roster, opened: Opened) -> None:
+    """What is broken here is said when the file's rows are read."""
+    for thing in things(opened):
+        if isinstance(thing, Cut):
+            continue
+        if thing.kind == "Node":
+            known.nodes.add(thing.name)
+        elif thing.kind == "PodGroup":
+            least = (thing.value.get("spec") or {}).get("minMember")
+            if isinstance(least, int):
+                known.groups[thing.name] = least
+        else:
+            known.pods.add(thing.uid or thing.name)
+            known.names.add(thing.name)
+            try:
+                known.note(thing.name, thing.uid, arrival_ms(thing.value))
+            except (ValueError, TypeError, AttributeError):
+                continue

@@ -1,0 +1,68 @@
+"""Rows of nodes and containers, as frames; what they have in common whoever describes them."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.sources._cluster import Batch
+from tracekit.sources.own import _kubernetes_rules as rules
+
+_HASH = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}$")
+_CRON = re.compile(r"-\d{7,10}$")
+Rows = dict[str, list[dict[str, Any]]]
+
+#: Text columns need no entry; the others are numbers.
+_NUMBERS = {
+    "time_ms": pl.Int64,
+    "line": pl.Int64,
+    "position": pl.Float64,
+    "departure_ms": pl.Float64,
+    "priority": pl.Float64,
+    "gang_minimum": pl.Float64,
+    "daemon": pl.Float64,
+    "request": pl.Float64,
+    "limit": pl.Float64,
+    "amount": pl.Float64,
+}
+
+
+def batches(rows: Rows) -> Iterator[Batch]:
+    """Rows of each table as a frame."""
+    for table, some in rows.items():
+        names = list(dict.fromkeys(name for row in some for name in row))
+        schema = {name: _NUMBERS.get(name, pl.String) for name in names}
+        if some:
+            yield Batch(table=table, rows=pl.DataFrame(some, schema=schema))
+
+
+def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
+    """A controller's service: a ReplicaSet belongs to its Deployment, a Job to its CronJob."""
+    if kind == "ReplicaSet":
+        ends = f"-{template_hash}" if template_hash else ""
+        name = name.removesuffix(ends) if ends else _HASH.sub("", name)
+    elif kind == "Job":
+        name = _CRON.sub("", name)
+    return f"{space}/{name}"
+
+
+def node_rows(
+    node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
+) -> dict[str, Any]:
+    """A node's row, with zone, rack and platform out of its labels."""
+    return {
+        "time_ms": time,
+        "node": node,
+        "state": "closed" if closed else "ready",
+        "rack": rules.rack(labels),
+        "zone": rules.zone(labels),
+        "platform": labels.get("node.kubernetes.io/instance-type")
+        or labels.get("beta.kubernetes.io/instance-type"),
+        "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
+        "taints": json.dumps(taints) if taints else None,
+        "line": line,
+    }

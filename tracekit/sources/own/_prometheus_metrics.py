@@ -1,0 +1,167 @@
+"""Which metric of Prometheus means what, and the query that fetches it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from string import Template
+from typing import Literal
+
+Entity = Literal["container", "node"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """A metric of what containers or nodes use.
+
+    Parameters
+    ----------
+    fills : {'container', 'node'}
+    resource, unit : str
+        As the tables of amounts call them.
+    counter : bool
+        Whether it counts up, so that its rate is what is in use.
+    sign : int
+        1 or -1: one of two metrics of which the difference is in use; 0: it is in use itself.
+    sandbox : bool
+        Whether it belongs to the pod and not to one of its containers.
+    without : tuple of pairs
+        A label, and its values that do not count.
+    """
+
+    fills: Entity
+    resource: str
+    unit: str
+    counter: bool = False
+    sign: int = 0
+    sandbox: bool = False
+    without: tuple[tuple[str, tuple[str, ...]], ...] = ()
+
+
+#: Not at work: idle, waiting for disks, or taken by the machine below.
+_IDLE = ("mode", ("idle", "iowait", "steal"))
+
+#: What is in use, by the metric's name; names that end in ``_in_use`` are those of our queries.
+USES: dict[str, Use] = {
+    "container_cpu_in_use": Use(fills="container", resource="cpu", unit="cores"),
+    "container_memory_in_use": Use(fills="container", resource="memory", unit="bytes"),
+    "container_net_in_in_use": Use(fills="container", resource="net_in", unit="bytes/s"),
+    "container_net_out_in_use": Use(fills="container", resource="net_out", unit="bytes/s"),
+    "node_cpu_in_use": Use(fills="node", resource="cpu", unit="cores"),
+    "node_memory_in_use": Use(fills="node", resource="memory", unit="bytes"),
+    "container_cpu_usage_seconds_total": Use(
+        fills="container", resource="cpu", unit="cores", counter=True
+    ),
+    "container_memory_working_set_bytes": Use(fills="container", resource="memory", unit="bytes"),
+    "container_network_receive_bytes_total": Use(
+        fills="container", resource="net_in", unit="bytes/s", counter=True, sandbox=True
+    ),
+    "container_network_transmit_bytes_total": Use(
+        fills="container", resource="net_out", unit="bytes/s", counter=True, sandbox=True
+    ),
+    "node_cpu_seconds_total": Use(
+        fills="node",
+        resource="cpu",
+        unit="cores",
+        counter=True,
+        without=(_IDLE,),
+    ),
+    "node_memory_MemTotal_bytes": Use(fills="node", resource="memory", unit="bytes", sign=1),
+    "node_memory_MemAvailable_bytes": Use(fills="node", resource="memory", unit="bytes", sign=-1),
+}
+
+#: What kube-state-metrics records, and what each metric says.
+STATES: dict[str, str] = {
+    "kube_node_status_allocatable": "capacity of a node",
+    "kube_node_labels": "labels of a node, as far as --metric-labels-allowlist lets them through",
+    "kube_node_spec_taint": "taints of a node",
+    "kube_node_spec_unschedulable": "whether a node takes new pods",
+    "kube_pod_info": "node and owner of a pod",
+    "kube_pod_created": "when a pod was created",
+    "kube_pod_completion_time": "when a pod ended",
+    "kube_pod_container_resource_requests": "requests of a container",
+    "kube_pod_container_resource_limits": "limits of a container",
+    "kube_pod_init_container_resource_requests": "requests of an init container",
+    "kube_pod_overhead_cpu_cores": "what a pod takes beside its containers",
+    "kube_pod_overhead_memory_bytes": "what a pod takes beside its containers",
+    "kube_replicaset_owner": "the Deployment of a ReplicaSet",
+    "node_uname_info": "the node that an instance of the node exporter stands on",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """A query of ``fetch``: its result's name, and PromQL with places for what is asked.
+
+    ``$match`` are matchers that every selector gets, ``$rate`` the span of rates, ``$span`` the
+    time between two samples of what seldom changes. ``state`` is that which seldom changes.
+    """
+
+    name: str
+    template: str
+    state: bool = False
+
+    def promql(self, *, match: str, rate: str, span: str) -> str:
+        """The query as Prometheus takes it."""
+        text = Template(self.template).substitute(match=match, rate=rate, span=span)
+        return text.replace(",}", "}").replace("{}", "")
+
+
+_REAL = 'container!="",container!="POD",$match'
+_NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
+
+
+def _of_pods(name: str, metric: str, filters: str, *, rate: bool) -> Query:
+    series = f"rate({metric}{{{filters}}}[$rate])" if rate else f"{metric}{{{filters}}}"
+    return Query(name=name, template=f"sum by (namespace, pod) ({series})")
+
+
+def _state(metric: str, *labels: str) -> Query:
+    last = f"last_over_time({metric}{{$match}}[$span])"
+    kept = f"max by ({', '.join(labels)}) ({last})" if labels else last
+    return Query(name=metric, template=kept, state=True)
+
+
+_POD = ("namespace", "pod", "uid")
+_SIZE = (*_POD, "node", "container", "resource", "unit")
+#: What ``tracekit fetch prometheus`` asks for, in this order.
+QUERIES: tuple[Query, ...] = (
+    _state("kube_node_status_allocatable", "node", "resource", "unit"),
+    _state("kube_node_labels"),
+    _state("kube_node_spec_taint", "node", "key", "value", "effect"),
+    _state("kube_node_spec_unschedulable", "node"),
+    _state("kube_replicaset_owner", "namespace", "replicaset", "owner_kind", "owner_name"),
+    _state("kube_pod_info", *_POD, "node", "created_by_kind", "created_by_name"),
+    _state("kube_pod_created", *_POD),
+    _state("kube_pod_completion_time", *_POD),
+    _state("kube_pod_container_resource_requests", *_SIZE),
+    _state("kube_pod_container_resource_limits", *_SIZE),
+    _state("kube_pod_init_container_resource_requests", *_SIZE),
+    _state("kube_pod_overhead_cpu_cores", *_POD),
+    _state("kube_pod_overhead_memory_bytes", *_POD),
+    _of_pods("container_cpu_in_use", "container_cpu_usage_seconds_total", _REAL, rate=True),
+    _of_pods("container_memory_in_use", "container_memory_working_set_bytes", _REAL, rate=False),
+    _of_pods(
+        "container_net_in_in_use", "container_network_receive_bytes_total", "$match", rate=True
+    ),
+    _of_pods(
+        "container_net_out_in_use", "container_network_transmit_bytes_total", "$match", rate=True
+    ),
+    Query(
+        name="node_cpu_in_use",
+        template="sum by (nodename) (sum by (instance)"
+        ' (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal",$match}[$rate]))'
+        f" * {_NAMED})",
+    ),
+    Query(
+        name="node_memory_in_use",
+        template="sum by (nodename) (max by (instance)"
+        " (node_memory_MemTotal_bytes{$match} - node_memory_MemAvailable_bytes{$match})"
+        f" * {_NAMED})",
+    ),
+)
+
+
+def name_in(stem: str) -> str | None:
+    """The metric that a file's name begins with, the longest; None for none."""
+    known = [name for name in (*USES, *STATES) if stem.startswith(name)]
+    return max(known, key=len, default=None)

@@ -1,0 +1,214 @@
+"""Rows of nodes, containers and what they use out of time series."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Broken, Opened, Read
+from tracekit.sources.own._kubernetes_quantity import unit
+from tracekit.sources.own._kubernetes_roster import Roster, roster
+from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
+from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
+from tracekit.sources.own._prometheus_series import Series, read_series
+from tracekit.sources.own._prometheus_state import NodeSeen, PodSeen
+from tracekit.sources.own._prometheus_sums import Sums
+
+#: kube-state-metrics writes labels with _ for every other character; these we need by name.
+_LABELS = {
+    "topology_kubernetes_io_zone": "topology.kubernetes.io/zone",
+    "topology_kubernetes_io_region": "topology.kubernetes.io/region",
+    "node_kubernetes_io_instance_type": "node.kubernetes.io/instance-type",
+    "kubernetes_io_hostname": "kubernetes.io/hostname",
+    "kubernetes_io_arch": "kubernetes.io/arch",
+    "kubernetes_io_os": "kubernetes.io/os",
+}
+
+
+def read_ranges(opened: Opened) -> Read:
+    """Rows of answers to query_range."""
+    return _read(opened, "range", scraped=False)
+
+
+def read_exports(opened: Opened) -> Read:
+    """Rows of VictoriaMetrics' export."""
+    return _read(opened, "export", scraped=True)
+
+
+def read_texts(opened: Opened) -> Read:
+    """Rows of a dump of promtool, or of OpenMetrics."""
+    return _read(opened, "text", scraped=True)
+
+
+def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
+    known = roster(opened, word)
+    sums = Sums(scraped=scraped)
+    met: set[str] = set()
+    others: set[str] = set()
+
+    def wanted(name: str) -> bool:
+        (met if name in USES or name in STATES else others).add(name)
+        return name in USES or name in STATES
+
+    for series in read_series(opened, word, wanted):
+        if isinstance(series, Broken):
+            yield series
+        elif series.name in USES:
+            _use(series, USES[series.name], known, sums)
+    if others and not met:
+        raise TracekitError(
+            f"{opened.name}: holds no metric that says what nodes or containers are or use; it"
+            f" holds {', '.join(sorted(others)[:5])}",
+            hint=f"these are read: {', '.join(sorted({*USES, *STATES}))}",
+        )
+    yield from _astray(opened, known)
+    yield from batches(_described(opened, known))
+    yield from sums.rows()
+
+
+def _use(series: Series, use: Use, known: Roster, sums: Sums) -> None:
+    """Add a series to the sums of what its container or node uses."""
+    labels = series.labels
+    if any(labels.get(label) in values for label, values in use.without):
+        return
+    if use.fills == "node":
+        node = _node_of(labels, known)
+        if node:
+            sums.add(series, use, lambda _: node, lives=[])
+        return
+    # cgroups around a pod's containers count the same again
+    inner = labels.get("container") not in (None, "", "POD")
+    if not labels.get("pod") or (series.raw and not use.sandbox and not inner):
+        return
+    pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
+    starts, names = known.lives(pod)
+    uid = labels.get("uid", "")
+    if uid or len(names) < 2:
+        container = known.container(pod, uid)
+        sums.add(series, use, lambda _: container, lives=[])
+    else:
+        sums.add(series, use, lambda at: names[max(at, 0)], lives=list(starts))
+
+
+def _node_of(labels: Any, known: Roster) -> str:
+    """A node by its name, else by the address of the exporter on it."""
+    for label in ("node", "nodename", "kubernetes_node"):
+        if labels.get(label):
+            return str(labels[label])
+    host = str(labels.get("instance", "")).rpartition(":")[0] or str(labels.get("instance", ""))
+    return known.state.instances.get(host, host)
+
+
+def _astray(opened: Opened, known: Roster) -> Iterator[Broken]:
+    """Pods first seen in this file that ran on a node which no file describes."""
+    for (pod, uid), seen in known.state.pods.items():
+        mine = seen.path == opened.path and not known.printed(pod, uid)
+        if mine and seen.node[1] and not known.knows_node(seen.node[1]):
+            yield Broken(
+                table="container",
+                line=seen.line,
+                column="node",
+                reason=f"is '{seen.node[1]}', which no file describes",
+                text=known.container(pod, uid),
+            )
+
+
+def _described(opened: Opened, known: Roster) -> Rows:
+    """Nodes and pods first seen in this file, as far as kubectl did not print them."""
+    rows: Rows = {"node": [], "node_resource": [], "container": [], "container_resource": []}
+    for name, node in known.state.nodes.items():
+        if node.path == opened.path and name not in known.nodes:
+            rows["node"] += _nodes(name, node, known)
+            rows["node_resource"] += _capacities(name, node)
+    for (pod, uid), seen in known.state.pods.items():
+        mine = seen.path == opened.path and not known.printed(pod, uid)
+        if mine and (not seen.node[1] or known.knows_node(seen.node[1])):
+            rows["container"].append(_pod(pod, uid, seen, known))
+            rows["container_resource"] += _sizes(known.container(pod, uid), seen)
+    return rows
+
+
+def _nodes(name: str, node: NodeSeen, known: Roster) -> list[dict[str, Any]]:
+    labels = {_LABELS.get(key, key): value for key, value in sorted(node.labels.items())}
+    taints = [
+        {"key": key, "value": value, "effect": effect}
+        for (key, value, effect), last_ms in sorted(node.taints.items())
+        if known.state.ended_ms(node) is not None or last_ms >= node.last_ms
+    ]
+    row = node_rows(
+        name, node.first_ms, node.line, labels=labels, taints=taints, closed=node.closed[1]
+    )
+    gone = known.state.ended_ms(node)
+    return [row] if gone is None else [row, {**row, "time_ms": gone, "state": "gone"}]
+
+
+def _capacities(name: str, node: NodeSeen) -> list[dict[str, Any]]:
+    return [
+        {
+            "time_ms": time,
+            "node": name,
+            "resource": what,
+            "amount": value,
+            "unit": unit(what),
+            "line": node.line,
+        }
+        for what, values in node.resources.items()
+        for time, value in values
+    ]
+
+
+def _pod(pod: str, uid: str, seen: PodSeen, known: Roster) -> dict[str, Any]:
+    space, _, name = pod.partition("/")
+    kind, owner = seen.owner
+    if kind == "ReplicaSet":
+        made = known.state.owners.get((space, owner), ("", ""))
+        kind, owner = made if made[1] and made[1] != "<none>" else (kind, owner)
+    ends = [one for one in (seen.completed_ms, known.state.ended_ms(seen)) if one is not None]
+    return {
+        "time_ms": _arrival_ms(seen),
+        "container": known.container(pod, uid),
+        "service": service_of(space, kind, owner or name),
+        "node": seen.node[1] or None,
+        "position": None,
+        "departure_ms": min(ends, default=None),
+        "daemon": int(kind in ("DaemonSet", "Node")),
+        "line": seen.line,
+    }
+
+
+def _arrival_ms(seen: PodSeen) -> int:
+    return seen.first_ms if seen.created_ms is None else seen.created_ms
+
+
+def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
+    """Requests and limits of all its containers together, by the scheduler's rule."""
+    requests, limits = _added(seen.requests), _added(seen.limits)
+    for one in seen.first_requests.values():
+        for what, (_, value) in one.items():
+            requests[what] = max(value, requests.get(what, 0.0))
+    sized = [name for name in seen.requests if name]
+    for what in list(limits):
+        # a container without a limit may take what it gets
+        if any(what not in seen.limits.get(name, {}) for name in sized):
+            del limits[what]
+    for what, extra in seen.overhead.items():
+        requests[what] = requests.get(what, 0.0) + extra
+    for what in {**requests, **limits}:
+        yield {
+            "time_ms": _arrival_ms(seen),
+            "container": container,
+            "resource": what,
+            "request": requests.get(what),
+            "limit": limits.get(what),
+            "unit": unit(what),
+            "line": seen.line,
+        }
+
+
+def _added(sizes: dict[str, dict[str, tuple[int, float]]]) -> dict[str, float]:
+    total: dict[str, float] = {}
+    for one in sizes.values():
+        for what, (_, value) in one.items():
+            total[what] = total.get(what, 0.0) + value
+    return total

@@ -1,0 +1,212 @@
+"""Nodes and pods as kube-state-metrics recorded them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from tracekit.sources._cluster import Broken, Opened
+from tracekit.sources.own._kubernetes_quantity import resource
+from tracekit.sources.own._prometheus_metrics import STATES
+from tracekit.sources.own._prometheus_series import Series, read_series
+
+#: What ended so shortly before the last sample of all may as well go on.
+_LATE_STEPS = 1.5
+_LABEL = "label_"
+
+
+@dataclass(kw_only=True)
+class Seen:
+    """Of what and when something was seen: the first file and line, the first and last sample."""
+
+    path: Path
+    line: int
+    first_ms: int
+    last_ms: int
+
+    def widen(self, series: Series) -> None:
+        """It was seen at these times, too."""
+        self.first_ms = min(self.first_ms, int(series.times_ms[0]))
+        self.last_ms = max(self.last_ms, int(series.times_ms[-1]))
+
+
+_S = TypeVar("_S", bound=Seen)
+
+
+@dataclass(kw_only=True)
+class PodSeen(Seen):
+    """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``."""
+
+    node: tuple[int, str] = (-1, "")
+    owner: tuple[str, str] = ("", "")
+    created_ms: int | None = None
+    completed_ms: int | None = None
+    requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
+    limits: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
+    first_requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
+    overhead: dict[str, float] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class NodeSeen(Seen):
+    """A node; ``resources`` are the values of each resource from when on."""
+
+    labels: dict[str, str] = field(default_factory=dict)
+    taints: dict[tuple[str, str, str], int] = field(default_factory=dict)
+    closed: tuple[int, bool] = (-1, False)
+    resources: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
+
+
+@dataclass(kw_only=True)
+class State:
+    """All of it; pods by ``namespace/name`` and uid, which is empty where it is not recorded."""
+
+    pods: dict[tuple[str, str], PodSeen] = field(default_factory=dict)
+    nodes: dict[str, NodeSeen] = field(default_factory=dict)
+    owners: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
+    instances: dict[str, str] = field(default_factory=dict)
+    end_ms: int = -1
+    step_ms: int = 0
+
+    def settle(self) -> None:
+        """What was said of a pod without its uid belongs to the pod, where it has one life."""
+        by_pod: dict[str, list[str]] = {}
+        for pod, uid in self.pods:
+            by_pod.setdefault(pod, []).append(uid)
+        for pod, uids in by_pod.items():
+            if "" in uids and len(uids) > 1:
+                stray = self.pods.pop((pod, ""))
+                for uid in uids:
+                    if uid:
+                        _fill(self.pods[pod, uid], stray)
+
+    def lives(self) -> Iterator[tuple[str, str, int]]:
+        """Pod, uid and start of each life."""
+        for (pod, uid), seen in self.pods.items():
+            yield pod, uid, seen.first_ms if seen.created_ms is None else seen.created_ms
+
+    def ended_ms(self, seen: Seen) -> int | None:
+        """When something was seen last, if that was before the end; None: it goes on."""
+        late = self.end_ms - int(_LATE_STEPS * self.step_ms)
+        return seen.last_ms if seen.last_ms < late else None
+
+
+def read_state(state: State, opened: Opened, word: str) -> None:
+    """Add what a file says; what cannot be read in it is said when its rows are read."""
+    for series in read_series(opened, word, STATES.__contains__):
+        if isinstance(series, Broken):
+            continue
+        state.end_ms = max(state.end_ms, int(series.times_ms[-1]))
+        if len(series.times_ms) > 1:
+            step = int((series.times_ms[1:] - series.times_ms[:-1]).min())
+            state.step_ms = min(step, state.step_ms or step)
+        _Reader(state, opened.path, series).read()
+
+
+class _Reader:
+    """One series, and where it goes."""
+
+    def __init__(self, state: State, path: Path, series: Series) -> None:
+        self._state, self._path, self._series = state, path, series
+        self._labels = series.labels
+        self._last = int(series.times_ms[-1]), float(series.values[-1])
+
+    def read(self) -> None:
+        name = self._series.name
+        if name == "kube_replicaset_owner":
+            self._owner()
+        elif name == "node_uname_info":
+            self._state.instances[_host(self._labels)] = self._labels.get("nodename", "")
+        elif name.startswith("kube_node_") and self._labels.get("node"):
+            self._node(name, self._seen_node())
+        elif name.startswith("kube_pod_") and self._labels.get("pod"):
+            self._pod(name, self._seen_pod())
+
+    def _owner(self) -> None:
+        made = self._labels.get("namespace", ""), self._labels.get("replicaset", "")
+        owner = self._labels.get("owner_kind", ""), self._labels.get("owner_name", "")
+        self._state.owners[made] = owner
+
+    def _node(self, name: str, node: NodeSeen) -> None:
+        if name == "kube_node_labels":
+            node.labels |= {
+                key.removeprefix(_LABEL): value
+                for key, value in self._labels.items()
+                if key.startswith(_LABEL)
+            }
+        elif name == "kube_node_spec_taint":
+            taint = tuple(self._labels.get(key, "") for key in ("key", "value", "effect"))
+            node.taints[taint[0], taint[1], taint[2]] = self._last[0]
+        elif name == "kube_node_spec_unschedulable":
+            node.closed = max(node.closed, (self._last[0], self._last[1] > 0))
+        else:
+            kept = node.resources.setdefault(resource(self._labels.get("resource", "")), [])
+            for time, value in zip(
+                self._series.times_ms.tolist(), self._series.values.tolist(), strict=True
+            ):
+                if not kept or (time > kept[-1][0] and value != kept[-1][1]):
+                    kept.append((time, value))
+
+    def _pod(self, name: str, pod: PodSeen) -> None:
+        labels = self._labels
+        if name == "kube_pod_info":
+            if labels.get("node"):
+                pod.node = max(pod.node, (self._last[0], labels["node"]))
+            if labels.get("created_by_name", "<none>") != "<none>":
+                pod.owner = labels.get("created_by_kind", ""), labels["created_by_name"]
+        elif name == "kube_pod_created":
+            pod.created_ms = round(self._last[1] * 1000)
+        elif name == "kube_pod_completion_time":
+            pod.completed_ms = round(self._last[1] * 1000)
+        elif name.startswith("kube_pod_overhead"):
+            kind = "cpu" if name.endswith("cores") else "memory"
+            pod.overhead[kind] = self._last[1]
+        else:
+            kinds = {"requests": pod.requests, "limits": pod.limits}
+            sizes = kinds[name.rpartition("_")[2]]
+            if name.startswith("kube_pod_init"):
+                sizes = pod.first_requests
+            own = sizes.setdefault(labels.get("container", ""), {})
+            what = resource(labels.get("resource", ""))
+            own[what] = max(self._last, own.get(what, self._last))
+            if labels.get("node"):
+                pod.node = max(pod.node, (self._last[0], labels["node"]))
+
+    def _seen_node(self) -> NodeSeen:
+        node = self._labels["node"]
+        if node not in self._state.nodes:
+            self._state.nodes[node] = self._begun(NodeSeen)
+        self._state.nodes[node].widen(self._series)
+        return self._state.nodes[node]
+
+    def _seen_pod(self) -> PodSeen:
+        pod = f"{self._labels.get('namespace') or 'default'}/{self._labels['pod']}"
+        key = pod, self._labels.get("uid", "")
+        if key not in self._state.pods:
+            self._state.pods[key] = self._begun(PodSeen)
+        self._state.pods[key].widen(self._series)
+        return self._state.pods[key]
+
+    def _begun(self, kind: type[_S]) -> _S:
+        times = self._series.times_ms
+        return kind(
+            path=self._path,
+            line=self._series.line,
+            first_ms=int(times[0]),
+            last_ms=int(times[-1]),
+        )
+
+
+def _host(labels: Mapping[str, str]) -> str:
+    return labels.get("instance", "").rpartition(":")[0]
+
+
+def _fill(pod: PodSeen, stray: PodSeen) -> None:
+    pod.node = pod.node if pod.node[1] else stray.node
+    pod.owner = pod.owner if pod.owner[1] else stray.owner
+    pod.requests = pod.requests or stray.requests
+    pod.limits = pod.limits or stray.limits
+    pod.first_requests = pod.first_requests or stray.first_requests
+    pod.overhead = pod.overhead or stray.overhead

@@ -1,0 +1,193 @@
+"""Adds the series of a container or node up to what it uses, without holding more than a part."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.sources._cluster import Batch, Broken
+from tracekit.sources.own._prometheus_metrics import Use
+from tracekit.sources.own._prometheus_series import Series
+
+#: So many samples are held in memory; with more they lie on disk, in so many parts.
+_HELD = 6_000_000
+_PARTS = 32
+#: After so long a silence a counter is looked at anew, as Prometheus does.
+_SILENCE_MS = 300_000
+#: An entity, its resource and where that stands: a number for each.
+_Key = tuple[str, str, str, str]
+
+
+class Sums:
+    """Collects samples; ``scraped`` ones, whose times differ by containers, are put on a grid.
+
+    The grid's step is the usual one of the first series that has one. A sample counts for the end
+    of its step, as a query of Prometheus at that time would find it.
+    """
+
+    def __init__(self, *, scraped: bool) -> None:
+        self._scraped = scraped
+        self._step_ms: int | None = None
+        self._keys: dict[_Key, int] = {}
+        self._paired: set[int] = set()
+        self._parts: dict[tuple[object, ...], int] = {}
+        self._last: dict[int, tuple[int, float]] = {}
+        self._frames: list[pl.DataFrame] = []
+        self._held = 0
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._spilled = 0
+
+    def add(
+        self, series: Series, use: Use, name: Callable[[int], str], *, lives: Sequence[int]
+    ) -> None:
+        """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
+        part = self._part(series, use)
+        times, values = series.times_ms, series.values
+        if use.counter and series.raw:
+            times, values = self._rates(part, times, values)
+        if self._scraped:
+            times = self._on_grid(times)
+        life = np.searchsorted(np.asarray(lives, dtype=np.int64), times, side="right") - 1
+        for one in np.unique(life).tolist() if len(lives) else [0] * bool(len(times)):
+            chosen = life == one if len(lives) else slice(None)
+            entity = self._entity(use, name(one))
+            sized = values[chosen] * (use.sign or 1)
+            self._take((entity, part, use.sign), times[chosen], sized, series.line)
+
+    def rows(self) -> Iterator[Batch | Broken]:
+        """The sums, a table at a time or a part of one."""
+        names = pl.DataFrame(
+            [(key, *name) for name, key in self._keys.items()],
+            schema={
+                "entity": pl.Int32,
+                "fills": pl.String,
+                "name": pl.String,
+                "resource": pl.String,
+                "unit": pl.String,
+            },
+            orient="row",
+        )
+        paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
+        for frame in self._summed():
+            halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
+            named = halves.join(names, on="entity", how="left").group_by("name", "fills")
+            for line, name, fills, count in (
+                named.agg(pl.col("line").min(), pl.len().alias("count"))
+                .select("line", "name", "fills", "count")
+                .iter_rows()
+            ):
+                yield Broken(
+                    table=f"{fills}_amount",
+                    line=line,
+                    reason=f"has {count} times with one of two metrics, of which the difference is"
+                    " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes",
+                    text=name,
+                )
+            whole = frame.join(
+                halves.select("entity", "time_ms"), on=["entity", "time_ms"], how="anti"
+            )
+            joined = whole.join(names, on="entity", how="left").sort("entity", "time_ms")
+            for fills in ("container", "node"):
+                some = joined.filter(pl.col("fills") == fills)
+                if some.height:
+                    yield Batch(
+                        table=f"{fills}_amount",
+                        rows=some.select(
+                            "time_ms",
+                            pl.col("name").alias(fills),
+                            "resource",
+                            pl.col("value").alias("amount"),
+                            "unit",
+                            "line",
+                        ),
+                    )
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _part(self, series: Series, use: Use) -> int:
+        """The number of what a series is beside others of its entity."""
+        same = tuple(sorted(series.labels.items()))
+        return self._parts.setdefault((series.name, use.resource, same), len(self._parts))
+
+    def _entity(self, use: Use, name: str) -> int:
+        key = self._keys.setdefault((use.fills, name, use.resource, use.unit), len(self._keys))
+        if use.sign:
+            self._paired.add(key)
+        return key
+
+    def _rates(
+        self, part: int, times: np.ndarray, values: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Increase per second since the sample before; a counter that fell began again at 0."""
+        before = self._last.get(part)
+        if len(times):
+            self._last[part] = int(times[-1]), float(values[-1])
+        if before is not None:
+            times = np.concatenate([[before[0]], times])
+            values = np.concatenate([[before[1]], values])
+        passed = np.diff(times)
+        more = np.diff(values)
+        more = np.where(more < 0, values[1:], more)
+        good = (passed > 0) & (passed <= _SILENCE_MS)
+        return times[1:][good], more[good] / (passed[good] / 1000.0)
+
+    def _on_grid(self, times: np.ndarray) -> np.ndarray:
+        if self._step_ms is None and len(times) > 2:
+            usual = float(np.median(np.diff(times)))
+            self._step_ms = max(1000, round(usual / 1000.0) * 1000)
+        step = self._step_ms or 1
+        return -(-times // step) * step
+
+    def _take(
+        self, of: tuple[int, int, int], times: np.ndarray, values: np.ndarray, line: int
+    ) -> None:
+        """Keep samples of an entity, a part of it and its sign."""
+        frame = pl.DataFrame({"time_ms": times, "value": values}).select(
+            *(
+                pl.lit(number, dtype=pl.Int32).alias(name)
+                for name, number in zip(("entity", "part", "sign"), of, strict=True)
+            ),
+            "time_ms",
+            "value",
+            pl.lit(line, dtype=pl.Int64).alias("line"),
+        )
+        self._frames.append(frame)
+        self._held += frame.height
+        if self._held > _HELD:
+            self._spill()
+
+    def _spill(self) -> None:
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="tracekit-series-")
+        held = pl.concat(self._frames)
+        for (at,), some in held.group_by(pl.col("entity") % _PARTS):
+            folder = Path(self._folder.name) / f"{at}"
+            folder.mkdir(exist_ok=True)
+            some.write_parquet(folder / f"{self._spilled}.parquet")
+        self._spilled += 1
+        self._frames, self._held = [], 0
+
+    def _summed(self) -> Iterator[pl.DataFrame]:
+        if self._folder is None:
+            if self._frames:
+                yield _sum(pl.concat(self._frames))
+            return
+        self._spill()
+        for folder in sorted(Path(self._folder.name).iterdir()):
+            yield _sum(pl.read_parquet(folder / "*.parquet"))
+
+
+def _sum(samples: pl.DataFrame) -> pl.DataFrame:
+    """The last sample of each part in a step of the grid, and the parts' sum."""
+    last = samples.group_by("entity", "part", "sign", "time_ms").agg(
+        pl.col("value").last(), pl.col("line").min()
+    )
+    return last.group_by("entity", "time_ms").agg(
+        pl.col("value").sum(),
+        pl.col("line").min(),
+        pl.col("sign").n_unique().alias("signs"),
+    )
