@@ -1,0 +1,447 @@
+"""What Prometheus recorded, in every form it hands it out: amounts, nodes, lives of pods."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from kubernetes_support import answer, listed, node, pod, series, written
+from reading_support import Reading, file_of, opened, read, recognised
+from tests_support import shared_data
+
+from tracekit.errors import TracekitError
+from tracekit.sources import Opened
+from tracekit.sources.own import _prometheus_sums
+from tracekit.sources.own._prometheus_metrics import QUERIES, STATES, USES
+
+NAME = "kubernetes"
+START = 1_767_225_600
+MS = 1000
+CPU = "container_cpu_usage_seconds_total"
+MEMORY = "container_memory_working_set_bytes"
+Sample = tuple[float, float | str]
+Made = tuple[str, dict[str, str], Sequence[Sample]]
+
+
+def _times(*values: float | str, step: int = 30) -> list[Sample]:
+    return [(START + at * step, value) for at, value in enumerate(values)]
+
+
+def _as_range(some: Sequence[Made]) -> str:
+    return json.dumps(answer(*(series(name, values, **labels) for name, labels, values in some)))
+
+
+def _as_promtool(some: Sequence[Made]) -> str:
+    return json.dumps([series(name, values, **labels) for name, labels, values in some], indent=1)
+
+
+def _labelled(labels: Mapping[str, str], separator: str) -> str:
+    return separator.join(f"{key}={json.dumps(value)}" for key, value in labels.items())
+
+
+def _as_dump(some: Sequence[Made]) -> str:
+    return "".join(
+        f"{{{_labelled({'__name__': name, **labels}, ', ')}}} {value} {round(time * MS)}\n"
+        for name, labels, values in some
+        for time, value in values
+    )
+
+
+def _as_openmetrics(some: Sequence[Made]) -> str:
+    lines = [
+        f"{name}{{{_labelled(labels, ',')}}} {value} {time}\n"
+        for name, labels, values in some
+        for time, value in values
+    ]
+    return f"# TYPE {some[0][0]} gauge\n{''.join(lines)}# EOF\n"
+
+
+def _as_export(some: Sequence[Made]) -> str:
+    return "".join(
+        json.dumps(
+            {
+                "metric": {"__name__": name, **labels},
+                "values": [value for _, value in values],
+                "timestamps": [round(time * MS) for time, _ in values],
+            }
+        )
+        + "\n"
+        for name, labels, values in some
+    )
+
+
+FORMS: list[tuple[str, str, Callable[[Sequence[Made]], str]]] = [
+    ("range", "answer.json", _as_range),
+    ("range", "promtool.json", _as_promtool),
+    ("text", "dump.txt", _as_dump),
+    ("text", "series.om", _as_openmetrics),
+    ("export", "export.jsonl", _as_export),
+]
+SCRAPED = FORMS[2:]
+
+
+def _pod(name: str = "web-1", container: str | None = "main", **more: str) -> dict[str, str]:
+    inner = {} if container is None else {"container": container}
+    return {"namespace": "default", "pod": name, **inner, **more}
+
+
+def _amounts(found: Reading, table: str = "container") -> list[tuple[object, ...]]:
+    columns = ("time_ms", table, "resource", "amount", "unit")
+    return found.rows(f"{table}_amount", *columns)
+
+
+CLUSTER: list[Made] = [
+    (MEMORY, _pod(), _times(100, 200)),
+    (MEMORY, _pod(container="side"), _times(10, 20)),
+    (MEMORY, _pod(container="POD"), _times(1, 1)),
+    (MEMORY, _pod(container=None), _times(111, 221)),
+    (MEMORY, {"id": "/system.slice"}, _times(5, 5)),
+    ("kube_node_status_allocatable", {"node": "n1", "resource": "cpu"}, _times(8, 16)),
+    ("kube_node_labels", {"node": "n1", "label_topology_kubernetes_io_zone": "z"}, _times(1, 1)),
+    ("kube_node_spec_unschedulable", {"node": "n1"}, _times(0, 1)),
+    (
+        "kube_pod_info",
+        _pod(
+            container=None, uid="u", node="n1", created_by_kind="ReplicaSet", created_by_name="rs"
+        ),
+        _times(1, 1),
+    ),
+    (
+        "kube_replicaset_owner",
+        {
+            "namespace": "default",
+            "replicaset": "rs",
+            "owner_kind": "Deployment",
+            "owner_name": "web",
+        },
+        _times(1, 1),
+    ),
+    ("kube_pod_created", _pod(container=None, uid="u"), _times(START - 60, START - 60)),
+    (
+        "kube_pod_container_resource_requests",
+        _pod(uid="u", resource="cpu"),
+        _times(0.5, 0.5),
+    ),
+    (
+        "kube_pod_container_resource_requests",
+        _pod(container="side", uid="u", resource="cpu"),
+        _times(0.25, 0.25),
+    ),
+    ("kube_pod_container_resource_limits", _pod(uid="u", resource="cpu"), _times(1, 1)),
+    (
+        "kube_pod_init_container_resource_requests",
+        _pod(container="init", uid="u", resource="cpu"),
+        _times(2, 2),
+    ),
+    ("kube_pod_overhead_cpu_cores", _pod(container=None, uid="u"), _times(0.125, 0.125)),
+]
+
+
+@pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])
+def test_every_form_says_the_same(
+    tmp_path: Path, word: str, name: str, form: Callable[[Sequence[Made]], str]
+) -> None:
+    path = written(tmp_path / name, form(CLUSTER))
+    assert recognised(path) == [(NAME, word)]
+    found = read(NAME, path)
+    assert found.broken == []
+    assert _amounts(found) == [
+        (START * MS, "default/web-1", "memory", 110.0, "bytes"),
+        ((START + 30) * MS, "default/web-1", "memory", 220.0, "bytes"),
+    ]
+    assert found.rows("node", "node", "time_ms", "state", "zone") == [
+        ("n1", START * MS, "closed", "z")
+    ]
+    assert found.rows("node_resource", "time_ms", "resource", "amount", "unit") == [
+        (START * MS, "cpu", 8.0, "cores"),
+        ((START + 30) * MS, "cpu", 16.0, "cores"),
+    ]
+    columns = ("container", "service", "node", "time_ms", "departure_ms", "daemon")
+    assert found.rows("container", *columns) == [
+        ("default/web-1", "default/web", "n1", (START - 60) * MS, None, 0)
+    ]
+    assert found.rows("container_resource", "resource", "request", "limit", "unit") == [
+        ("cpu", 2.125, None, "cores")
+    ]
+
+
+RATES: list[tuple[str, list[Sample], list[tuple[int, float]]]] = [
+    ("it grows", _times(0, 30, 90), [(30, 1.0), (60, 2.0)]),
+    ("it was reset", _times(300, 15, 30), [(30, 0.5), (60, 0.5)]),
+    (
+        "it was silent",
+        [(START, 0), (START + 30, 30), (START + 600, 60), (START + 630, 90)],
+        [(30, 1.0), (630, 1.0)],
+    ),
+    ("one sample", _times(7), []),
+]
+
+
+@pytest.mark.parametrize(("word", "name", "form"), SCRAPED, ids=[case[1] for case in SCRAPED])
+@pytest.mark.parametrize(("_", "samples", "rates"), RATES, ids=[case[0] for case in RATES])
+def test_counters_become_rates(
+    tmp_path: Path,
+    word: str,
+    name: str,
+    form: Callable[[Sequence[Made]], str],
+    _: str,
+    samples: list[Sample],
+    rates: list[tuple[int, float]],
+) -> None:
+    path = written(tmp_path / name, form([(CPU, _pod(), samples)]))
+    assert recognised(path) == [(NAME, word)]
+    found = read(NAME, path)
+    amounts = _amounts(found) if "container_amount" in found.tables else []
+    assert amounts == [
+        ((START + after) * MS, "default/web-1", "cpu", rate, "cores") for after, rate in rates
+    ]
+
+
+def test_containers_that_are_scraped_at_other_times_add_up_on_a_grid(tmp_path: Path) -> None:
+    made: list[Made] = [
+        (MEMORY, _pod(), [(START + 30 * at + 1, 100 + at) for at in range(3)]),
+        (MEMORY, _pod(container="side"), [(START + 30 * at + 12.25, 10) for at in range(3)]),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump(made)))
+    assert [(row[0], row[3]) for row in _amounts(found)] == [
+        ((START + 30) * MS, 110.0),
+        ((START + 60) * MS, 111.0),
+        ((START + 90) * MS, 112.0),
+    ]
+
+
+@pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])
+def test_what_is_no_number_is_told_and_the_rest_is_kept(
+    tmp_path: Path, word: str, name: str, form: Callable[[Sequence[Made]], str]
+) -> None:
+    made: list[Made] = [(MEMORY, _pod(), _times(1, "NaN", 3, "+Inf"))]
+    path = written(tmp_path / name, form(made))
+    assert recognised(path) == [(NAME, word)]
+    found = read(NAME, path)
+    assert [row[3] for row in _amounts(found)] == [1.0, 3.0]
+    assert [reason.split(",")[0] for _, _, reason in found.reasons] == [
+        "is NaN",
+        "is '+Inf'",
+    ]
+    assert found.broken[0].text.startswith(MEMORY)
+
+
+LINES = [
+    ("this is no sample", "is no sample: expected {labels} value time"),
+    ('{__name__="x", pod=web} 1 1', "has labels that cannot be read"),
+    (f'{{__name__="{MEMORY}", pod="a", container="b"}} x 1', "is 'x', expected a finite number"),
+    (f'{{__name__="{MEMORY}", pod="a", container="b"}} 5', "has no time"),
+]
+
+
+@pytest.mark.parametrize(("line", "reason"), LINES)
+def test_a_broken_line_of_a_dump_is_told_with_its_number(
+    tmp_path: Path, line: str, reason: str
+) -> None:
+    good = _as_dump([(MEMORY, _pod(), _times(1, 2))]).splitlines()
+    path = written(tmp_path / "dump.txt", "\n".join([good[0], line, good[1]]))
+    found = read(NAME, path)
+    assert found.reasons == [(2, None, reason)]
+    assert [row[3] for row in _amounts(found)] == [1.0, 2.0]
+
+
+CUT = [
+    ("answer.json", '{"status":"success","data":{"resultType":"matrix","result":['),
+    ("bare.json", "["),
+]
+
+
+@pytest.mark.parametrize(("name", "begin"), CUT)
+def test_an_answer_that_is_cut_off_keeps_its_whole_series(
+    tmp_path: Path, name: str, begin: str
+) -> None:
+    one = json.dumps(series(MEMORY, _times(1), **_pod()))
+    path = written(tmp_path / name, f"{begin}{one},{one[: len(one) // 2]}")
+    found = read(NAME, path)
+    assert [row[3] for row in _amounts(found)] == [1.0]
+    assert found.reasons == [(2, None, "is cut off: the file ends before the value does")]
+
+
+def test_a_dump_that_is_cut_off_loses_its_last_line_only(tmp_path: Path) -> None:
+    text = _as_dump([(MEMORY, _pod(), _times(1, 2))])
+    found = read(NAME, written(tmp_path / "dump.txt", text[:-30]))
+    assert [row[3] for row in _amounts(found)] == [1.0]
+    assert [line for line, _, _ in found.reasons] == [2]
+
+
+def test_a_result_without_names_is_what_its_file_or_its_query_is_called(tmp_path: Path) -> None:
+    one = series(None, _times(0.5), namespace="default", pod="web-1")
+    named = read(NAME, written(tmp_path / "container_cpu_in_use-0.json", answer(one)))
+    asked = read(NAME, written(tmp_path / "x.json", answer(one, name="container_cpu_in_use")))
+    assert _amounts(named) == _amounts(asked)
+    assert [row[2:4] for row in _amounts(named)] == [("cpu", 0.5)]
+    lost = read(NAME, written(tmp_path / "y.json", answer(one)))
+    assert lost.tables == {}
+    assert lost.reasons[0][2].startswith("is a series without __name__; name the file after")
+
+
+def test_an_answer_that_is_an_error_is_one(tmp_path: Path) -> None:
+    document = {"status": "error", "errorType": "bad_data", "error": "no such query"}
+    path = written(tmp_path / "answer.json", document)
+    with pytest.raises(TracekitError, match="Prometheus answered with an error: no such query"):
+        read(NAME, path)
+
+
+def test_a_file_of_other_metrics_is_refused_by_their_names(tmp_path: Path) -> None:
+    path = written(tmp_path / "dump.txt", _as_dump([("up", {"job": "x"}, _times(1))]))
+    with pytest.raises(TracekitError, match=r"holds no metric that says .* it holds up"):
+        read(NAME, path)
+
+
+def test_a_node_uses_what_it_is_not_idle_with_and_memory_that_is_not_available(
+    tmp_path: Path,
+) -> None:
+    at = {"instance": "10.0.0.1:9100"}
+    made: list[Made] = [
+        ("node_cpu_seconds_total", {**at, "cpu": "0", "mode": "user"}, _times(0, 15)),
+        ("node_cpu_seconds_total", {**at, "cpu": "1", "mode": "system"}, _times(0, 3)),
+        ("node_cpu_seconds_total", {**at, "cpu": "1", "mode": "idle"}, _times(0, 27)),
+        ("node_memory_MemTotal_bytes", at, _times(100, 100, 100)),
+        ("node_memory_MemAvailable_bytes", at, _times(40, 30)),
+        ("node_uname_info", {**at, "nodename": "n1"}, _times(1, 1)),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump(made)))
+    assert sorted(row[1:4] for row in _amounts(found, "node")) == [
+        ("n1", "cpu", pytest.approx(0.6)),
+        ("n1", "memory", 60.0),
+        ("n1", "memory", 70.0),
+    ]
+    [(_, _, reason)] = found.reasons
+    assert reason.startswith("has 1 times with one of two metrics")
+
+
+def test_two_lives_of_a_name_are_two_containers_and_its_use_belongs_to_the_one_at_the_time(
+    tmp_path: Path,
+) -> None:
+    def info(uid: str, where: str, first: int, last: int) -> Made:
+        times: list[Sample] = [(START + 30 * at, 1) for at in range(first, last)]
+        return ("kube_pod_info", _pod("db-0", None, uid=uid, node=where), times)
+
+    made: list[Made] = [
+        info("one", "n1", 0, 3),
+        info("two", "n2", 3, 9),
+        (MEMORY, _pod("db-0"), _times(*range(1, 10))),
+    ]
+    found = read(NAME, written(tmp_path / "all.json", _as_range(made)))
+    columns = ("container", "node", "time_ms", "departure_ms")
+    assert found.rows("container", *columns) == [
+        ("default/db-0", "n1", START * MS, (START + 60) * MS),
+        ("default/db-0@two", "n2", (START + 90) * MS, None),
+    ]
+    counts = found.tables["container_amount"].group_by("container").len().sort("container")
+    assert counts.rows() == [("default/db-0", 3), ("default/db-0@two", 6)]
+
+
+def _beside(*paths: Path) -> dict[str, tuple[Opened, ...]]:
+    kinds: dict[str, tuple[Opened, ...]] = {}
+    for path in paths:
+        [(_, word)] = recognised(path)
+        kinds[word] = (*kinds.get(word, ()), opened(path))
+    return kinds
+
+
+def test_what_kubectl_printed_is_not_said_again_and_what_it_did_not_print_is_added(
+    tmp_path: Path,
+) -> None:
+    printed = written(tmp_path / "cluster.json", listed(node("n1"), pod("web-1", nodeName="n1")))
+    made: list[Made] = [
+        ("kube_node_status_allocatable", {"node": "n1", "resource": "cpu"}, _times(8)),
+        ("kube_node_status_allocatable", {"node": "n2", "resource": "cpu"}, _times(8)),
+        ("kube_pod_info", _pod("web-1", None, uid="uid-web-1", node="n1"), _times(1)),
+        ("kube_pod_info", _pod("gone-1", None, uid="g", node="n2"), _times(1)),
+        ("kube_pod_info", _pod("lost-1", None, uid="l", node="n7"), _times(1)),
+    ]
+    recorded = written(tmp_path / "series.json", _as_range(made))
+    found = read(NAME, recorded, _beside(printed, recorded))
+    assert found.rows("node", "node") == [("n2",)]
+    assert found.rows("container", "container") == [("default/gone-1",)]
+    assert found.reasons == [(5, "node", "is 'n7', which no file describes")]
+
+
+def test_a_size_in_one_file_belongs_to_the_pod_of_another(tmp_path: Path) -> None:
+    """Each of the fetched files holds one metric; together they give what one file would."""
+    paths = [
+        written(tmp_path / f"{at:02}.json", _as_range([one])) for at, one in enumerate(CLUSTER)
+    ]
+    parts = [read(NAME, path, _beside(*paths)) for path in paths]
+    sizes = [
+        row
+        for one in parts
+        if "container_resource" in one.tables
+        for row in one.rows("container_resource", "request", "limit")
+    ]
+    assert sizes == [(2.125, None)]
+
+
+def test_many_samples_lie_on_disk_and_add_up_to_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(7)
+    made: list[Made] = [
+        (MEMORY, _pod(f"p{at % 9}", f"c{at}"), _times(*rng.integers(1, 1 << 40, 50).tolist()))
+        for at in range(40)
+    ]
+    path = written(tmp_path / "dump.txt", _as_dump(made))
+    held = read(NAME, path).tables["container_amount"]
+    monkeypatch.setattr(_prometheus_sums, "_HELD", 300)
+    spilled = read(NAME, path).tables["container_amount"]
+    keys = ["container", "time_ms"]
+    assert held.height == 9 * 50
+    assert spilled.sort(keys).equals(held.sort(keys))
+
+
+def test_every_query_gives_what_the_table_of_metrics_knows() -> None:
+    assert {query.name for query in QUERIES} <= {*USES, *STATES}
+    for query in QUERIES:
+        text = query.promql(match='cluster="x"', rate="2m", span="5m")
+        assert 'cluster="x"' in text
+        assert "$" not in text
+        bare = query.promql(match="", rate="2m", span="5m")
+        assert ",}" not in bare
+
+
+REAL = [
+    ("in.om", 8),
+    ("promtool_tsdb_dump.txt", 8),
+    ("victoriametrics_export.jsonl", 8),
+]
+
+
+@pytest.mark.parametrize(("name", "cores"), REAL)
+def test_real_rows_of_one_prometheus_in_three_forms(name: str, cores: int) -> None:
+    found = read(NAME, shared_data("prometheus") / name)
+    assert found.broken == []
+    cpu = found.tables["node_resource"].filter(pl.col("resource") == "cpu")
+    assert cpu["amount"].to_list() == [cores, cores]
+    assert sorted(found.rows("container", "container", "service", "node")) == [
+        ("default/db-0", "default/db", "node-b"),
+        ("default/web-7d4b9c6f5d-x2x7k", "default/web", "node-a"),
+    ]
+    used = found.tables["container_amount"]
+    first = used.filter(
+        (pl.col("container") == "default/db-0") & (pl.col("time_ms") == (START + 30) * MS)
+    ).sort("resource")
+    rate = (14.179023 - 5.077173) / 30
+    assert first["amount"].to_list() == [pytest.approx(rate, rel=1e-12), 196_843_463.0]
+    assert used.height == 2 * (19 + 20)
+
+
+def test_real_answers_of_a_query() -> None:
+    folder = shared_data("prometheus")
+    path = folder / "range_sumbynamespacepodcontainernoderatecontai.json"
+    one = opened(path)
+    named = Opened(path=path, name="container_cpu_in_use.json", stream=one.stream)
+    batches: list[Any] = list(file_of(NAME, path).read(named))
+    [rows] = [batch.rows for batch in batches]
+    assert rows.height == 38
+    assert rows["amount"][0] == 0.11815852500000001
