@@ -3,69 +3,56 @@
 from __future__ import annotations
 
 import json
-import re
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
 
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
+from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._lives import Parts, lives
 from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._rows import frames, long
+from tracekit.sources._shape import INTEGER, REAL, Shape
 from tracekit.sources.released._google_times import in_trace, time_ms
 
-_INT, _REAL, _NAME = r"\d+", r"[-+.\deE]*", r"[A-Za-z0-9+/]{43}="
-_LOOKED_AT = 5
-
-
-@dataclass(frozen=True)
-class Shape:
-    """A headerless table: its columns, and the pattern of each field."""
-
-    fields: tuple[tuple[str, str], ...]
-
-    def fits(self, head: Head) -> bool:
-        """Whether the first lines of a file look like this table's."""
-        pattern = re.compile(",".join(f"(?:{pattern})" for _, pattern in self.fields))
-        lines = head.lines[:_LOOKED_AT]
-        return bool(lines) and all(pattern.fullmatch(line) for line in lines)
-
-    def form(self, table: str, numbers: Sequence[str]) -> Delimited:
-        """How the lines are split."""
-        return Delimited(columns=[name for name, _ in self.fields], numbers=numbers, table=table)
+_NAME = r"[A-Za-z0-9+/]{43}="
 
 
 MACHINES = Shape(
     (
-        ("time", _INT), ("machine", _INT), ("event", "[012]"), ("platform", f"{_NAME}|"),
-        ("cpu", _REAL), ("memory", _REAL),
+        ("time", INTEGER), ("machine", INTEGER), ("event", "[012]"), ("platform", f"{_NAME}|"),
+        ("cpu", REAL), ("memory", REAL),
     )
 )  # fmt: skip
 ATTRIBUTES = Shape(
-    (("time", _INT), ("machine", _INT), ("name", _NAME), ("value", "[^,]*"), ("deleted", "[01]"))
+    (
+        ("time", INTEGER),
+        ("machine", INTEGER),
+        ("name", _NAME),
+        ("value", "[^,]*"),
+        ("deleted", "[01]"),
+    )
 )
 JOBS = Shape(
     (
-        ("time", _INT), ("missing", "[0-6]?"), ("job", _INT), ("event", "[0-8]"),
+        ("time", INTEGER), ("missing", "[0-6]?"), ("job", INTEGER), ("event", "[0-8]"),
         ("user", f"{_NAME}|"), ("class", "[0-3]?"), ("name", f"{_NAME}|"),
         ("logical", f"{_NAME}|"),
     )
 )  # fmt: skip
 TASKS = Shape(
     (
-        ("time", _INT), ("missing", "[0-6]?"), ("job", _INT), ("task", _INT),
+        ("time", INTEGER), ("missing", "[0-6]?"), ("job", INTEGER), ("task", INTEGER),
         ("machine", r"\d*"), ("event", "[0-8]"), ("", f"{_NAME}|"), ("", "[0-3]?"),
-        ("priority", r"\d*"), ("cpu", _REAL), ("memory", _REAL), ("disk", _REAL),
+        ("priority", r"\d*"), ("cpu", REAL), ("memory", REAL), ("disk", REAL),
         ("different", "[01]?"),
     )
 )  # fmt: skip
 USAGE = Shape(
     (
-        ("time", _INT), ("end", _INT), ("job", _INT), ("task", _INT), ("", r"\d*"),
-        ("cpu", _REAL), ("memory", _REAL), ("", _REAL), ("", _REAL), ("", _REAL), ("", _REAL),
-        ("disk_io", _REAL), ("disk", _REAL), *((("", _REAL),) * 7),
+        ("time", INTEGER), ("end", INTEGER), ("job", INTEGER), ("task", INTEGER), ("", r"\d*"),
+        ("cpu", REAL), ("memory", REAL), ("", REAL), ("", REAL), ("", REAL), ("", REAL),
+        ("disk_io", REAL), ("disk", REAL), *((("", REAL),) * 7),
     )
 )  # fmt: skip
 

@@ -1,0 +1,91 @@
+"""Reads the VM table and the CPU readings of azure_vm17."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tracekit.sources._cluster import Batch, Opened, Read
+from tracekit.sources._refused import Rule, missing, refuse
+from tracekit.sources._rows import frames, long
+from tracekit.sources._shape import INTEGER, REAL, Shape
+
+_ID = r"[A-Za-z0-9+/]{20,}=*"
+_BUCKET = r">?[\d.]+"
+
+VMS = Shape(
+    (
+        ("vm", _ID), ("", f"{_ID}|"), ("deployment", f"{_ID}|"), ("created", INTEGER),
+        ("deleted", INTEGER), ("", REAL), ("", REAL), ("", REAL), ("", "[A-Za-z -]*"),
+        ("cores", _BUCKET), ("memory", _BUCKET),
+    )
+)  # fmt: skip
+READINGS = Shape((("time", INTEGER), ("vm", _ID), ("", REAL), ("", REAL), ("average", REAL)))
+
+_GB = float(1 << 30)
+#: What upstream's notebook puts for the open bucket of each size.
+_OPEN = {"cores": (">24", 30.0), "memory": (">64", 70.0)}
+#: VMs that are still there are told to be deleted with the last reading, of 2017 or of 2019.
+_END_S = 2_591_400
+_STEP_S = 300
+
+
+def read_vms(opened: Opened) -> Read:
+    """The containers and what they request."""
+    form = VMS.form("container", ("created", "deleted"))
+    for rows, broken in frames(opened, form):
+        yield from broken
+        good, refused = refuse(rows, _rules(), form.table)
+        yield from refused
+        vms = good.with_columns(
+            pl.col("vm").alias("container"),
+            (pl.col("created") * 1000).cast(pl.Int64).alias("time_ms"),
+            *(_size(name).alias(name) for name in _OPEN),
+        )
+        yield Batch(table="container", rows=_containers(vms))
+        units = {"cores": ("cpu", "cores", 1.0), "memory": ("memory", "bytes", _GB)}
+        requests = long(vms, ("time_ms", "container"), units)
+        yield Batch(table="container_resource", rows=requests.rename({"amount": "request"}))
+
+
+def _size(name: str) -> pl.Expr:
+    bucket, value = _OPEN[name]
+    number = pl.col(name).cast(pl.Float64, strict=False)
+    return pl.when(pl.col(name) == bucket).then(value).otherwise(number)
+
+
+def _rules() -> Iterator[Rule]:
+    yield from missing("vm", "created", "deleted")
+    for name, (bucket, _) in _OPEN.items():
+        wrong = _size(name).is_null() | ~(_size(name) > 0)
+        yield Rule(column=name, broken=wrong, expected=f"a size above 0, or {bucket}")
+    early = pl.col("deleted") < pl.col("created")
+    yield Rule(column="deleted", broken=early, expected="a time behind its creation")
+
+
+def _containers(vms: pl.DataFrame) -> pl.DataFrame:
+    end = pl.max_horizontal("deleted", pl.col("created") + _STEP_S) * 1000
+    return vms.select(
+        "time_ms",
+        "container",
+        pl.col("deployment").alias("service"),
+        (pl.col("line") - 1).alias("position"),
+        pl.when(pl.col("deleted") < _END_S).then(end.cast(pl.Int64)).alias("departure_ms"),
+        "line",
+    )
+
+
+def read_readings(opened: Opened) -> Read:
+    """Mean CPU use of each VM over 300 s, as a fraction of its vCPUs."""
+    form = READINGS.form("container_amount", ("time", "average"))
+    for rows, broken in frames(opened, form):
+        yield from broken
+        good, refused = refuse(rows, missing("time", "vm", "average"), form.table)
+        yield from refused
+        samples = good.with_columns(
+            (pl.col("time") * 1000).cast(pl.Int64).alias("time_ms"),
+            pl.col("vm").alias("container"),
+        )
+        units = {"average": ("cpu", "fraction", 0.01)}
+        yield Batch(table="container_amount", rows=long(samples, ("time_ms", "container"), units))
