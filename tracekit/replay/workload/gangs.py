@@ -11,15 +11,11 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.workload import UNKNOWN, Workload
-
-#: What only some workloads tell of each container.
-_OPTIONAL = ("exchangeable", "gang", "gang_minimum", "pinned", "daemon", "priority")
 
 
 def with_gangs(load: Workload) -> Workload:
@@ -83,7 +79,6 @@ def in_order_of(load: Workload, order: IntArray, arrival_ms: IntArray) -> Worklo
     arrival_ms : int64, shape (containers,)
         New times of arrival, in the order that the workload has now.
     """
-    optional: dict[str, Any] = {name: getattr(load, name) for name in _OPTIONAL}
     return dataclasses.replace(
         load,
         container_ids=tuple(load.container_ids[at] for at in order),
@@ -99,8 +94,17 @@ def in_order_of(load: Workload, order: IntArray, arrival_ms: IntArray) -> Worklo
         calls=None
         if load.calls is None
         else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
-        **{name: None if of is None else of[order] for name, of in optional.items()},
+        exchangeable=None if load.exchangeable is None else load.exchangeable[order],
+        gang=_taken(load.gang, order),
+        gang_minimum=_taken(load.gang_minimum, order),
+        pinned=_taken(load.pinned, order),
+        daemon=None if load.daemon is None else load.daemon[order],
+        priority=_taken(load.priority, order),
     )
+
+
+def _taken(values: IntArray | None, order: IntArray) -> IntArray | None:
+    return None if values is None else values[order]
 
 
 def runs(gang: IntArray) -> list[tuple[int, int]]:
