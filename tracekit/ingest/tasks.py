@@ -11,7 +11,25 @@ from tracekit.crew.crew import OnProgress
 from tracekit.ingest.sort import Written
 from tracekit.ingest.stage import sort, stage
 from tracekit.ingest.staged import Staged
-from tracekit.read.discover import identify
+from tracekit.read.discover import TraceFile, identify
+from tracekit.sources import Match, Source, TableFormat
+from tracekit.store.manifest import DERIVED
+from tracekit.tables import all_tables
+
+
+def derived_file(path: Path, name: str) -> TraceFile:
+    """A Parquet file in the store's own columns, called as the table it holds."""
+    columns = [column.name for column in all_tables()[path.stem].columns]
+    form = TableFormat(
+        table=path.stem,
+        word=path.stem,
+        file_stem=path.stem,
+        columns={column: (column,) for column in columns},
+    )
+    source = Source(name=DERIVED, title="Worked out", url="", missing_names=frozenset({""}))
+    positions = {column: at for at, column in enumerate(columns)}
+    match = Match(source=source, format=form, header=tuple(columns), positions=positions)
+    return TraceFile(path=path, name=name, kind="parquet", match=match)
 
 
 @dataclass(frozen=True)
@@ -30,7 +48,11 @@ class StageTask:
         shutil.rmtree(self.folder, ignore_errors=True)
         self.folder.mkdir(parents=True)
         try:
-            file = identify(self.path, self.name, self.release)
+            file = (
+                derived_file(self.path, self.name)
+                if self.release == DERIVED
+                else identify(self.path, self.name, self.release)
+            )
             return stage(replace(file, beside=self.beside), self.folder, on_progress)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)

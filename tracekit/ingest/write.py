@@ -21,6 +21,7 @@ from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.lock import held
 from tracekit.files.places import is_remote, place, telling
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
+from tracekit.ingest.derive import derive
 from tracekit.ingest.mend import mend, sha256
 from tracekit.ingest.remote.workbench import workbench
 from tracekit.ingest.staged import Staged
@@ -119,6 +120,8 @@ def ingest(
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             coordinator.take(writer.unknown(found.files, task.advance), task.advance)
+            if not is_remote(target):
+                derive(folder, writer.manifest, commit, alone_memory)
     if summary.failed:
         raise _failure(summary)
     return summary
@@ -257,7 +260,7 @@ class _Writer:
         max_rejects: float | None,
     ) -> None:
         self._commit = commit
-        self._manifest = manifest
+        self.manifest = manifest
         self._summary = summary
         self._max_rejects = max_rejects
 
@@ -272,7 +275,7 @@ class _Writer:
 
     def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
         self._commit(manifest)
-        self._manifest = manifest
+        self.manifest = manifest
         self._summary.ingested += entries
 
     def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
@@ -293,7 +296,7 @@ class _Writer:
 
     def _known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""
-        alike = [e for e in self._manifest.sources if e.size_bytes == file.size_bytes]
+        alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
         if not alike:
             return None
         digest = sha256(file.path)

@@ -1,0 +1,193 @@
+"""Fractions worked out of amounts and sizes, so that every analysis reads them as any others.
+
+Sources that record cores and bytes get rows of ``container_usage`` and ``node_usage``: use over the
+request, where none is stated over the limit, else over the capacity of the node; and use of a node
+over its capacity, from its own samples, else from the sum of its containers'. They are parts like
+those of a file, called ``derived/DIGEST/TABLE``; the digest is of what they were worked out of.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+from tracekit.crew.crew import Alone
+from tracekit.errors import TracekitError
+from tracekit.ingest.coordinate import Coordinator, Events
+from tracekit.ingest.tasks import derived_file
+from tracekit.store.checksums import damaged_parts
+from tracekit.store.folder import STAGING, Store, part_path, rejects_path
+from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
+from tracekit.store.views import base_views, quoted
+
+_TABLES = ("container_usage", "node_usage")
+_READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
+
+_SIZES = """
+CREATE TEMP TABLE capacity AS
+SELECT node_key, resource, unit, arg_min(amount, time_ms) AS amount
+FROM node_resource_keyed
+WHERE cell IS NULL AND resource IN ('cpu', 'memory') AND amount > 0
+GROUP BY node_key, resource, unit;
+
+CREATE TEMP TABLE place AS
+SELECT container_key, any_value(node_key) AS node_key, any_value(service_key) AS service_key
+FROM container_keyed GROUP BY container_key;
+
+CREATE TEMP TABLE size AS
+SELECT container_key, resource, unit,
+       CASE WHEN row_number() OVER earlier = 1 THEN -9000000000000000 ELSE time_ms END AS from_ms,
+       coalesce(nullif(request, 0), nullif("limit", 0)) AS amount
+FROM container_resource_keyed
+WHERE resource IN ('cpu', 'memory')
+WINDOW earlier AS (PARTITION BY container_key, resource, unit ORDER BY time_ms);
+"""
+
+_CONTAINERS = """
+SELECT used.time_ms, service, used.container, node,
+       max(CASE WHEN used.resource = 'cpu' THEN used.share END) AS cpu_fraction,
+       max(CASE WHEN used.resource = 'memory' THEN used.share END) AS memory_fraction
+FROM (
+    SELECT a.time_ms, a.container_key, a.resource,
+           a.amount / coalesce(size.amount, capacity.amount) AS share,
+           container_id.container, service_id.service, node_id.node
+    FROM container_amount_keyed AS a
+    JOIN container_id ON container_id.container_key = a.container_key
+    LEFT JOIN place ON place.container_key = a.container_key
+    LEFT JOIN node_id ON node_id.node_key = place.node_key
+    LEFT JOIN service_id ON service_id.service_key = place.service_key
+    ASOF LEFT JOIN size
+        ON size.container_key = a.container_key AND size.resource = a.resource
+        AND size.unit = a.unit AND a.time_ms >= size.from_ms
+    LEFT JOIN capacity
+        ON capacity.node_key = place.node_key AND capacity.resource = a.resource
+        AND capacity.unit = a.unit
+    WHERE a.resource IN ('cpu', 'memory')
+) AS used
+GROUP BY used.time_ms, service, used.container, node
+HAVING cpu_fraction IS NOT NULL AND memory_fraction IS NOT NULL
+ORDER BY node, used.container, used.time_ms
+"""
+
+_OWN_SAMPLES = """
+SELECT a.time_ms, node_id.node,
+       max(CASE WHEN a.resource = 'cpu' THEN a.amount / capacity.amount END) AS cpu_fraction,
+       max(CASE WHEN a.resource = 'memory' THEN a.amount / capacity.amount END) AS memory_fraction
+FROM node_amount_keyed AS a
+JOIN node_id ON node_id.node_key = a.node_key
+JOIN capacity
+    ON capacity.node_key = a.node_key AND capacity.resource = a.resource
+    AND capacity.unit = a.unit
+WHERE a.resource IN ('cpu', 'memory')
+GROUP BY a.time_ms, node_id.node
+HAVING cpu_fraction IS NOT NULL AND memory_fraction IS NOT NULL
+ORDER BY node_id.node, a.time_ms
+"""
+
+_SUMS = """
+WITH step AS (
+    SELECT coalesce(mode(gap), 30000) AS step_ms
+    FROM (
+        SELECT time_ms - lag(time_ms) OVER (PARTITION BY container_key ORDER BY time_ms) AS gap
+        FROM container_amount_keyed
+        WHERE resource = 'cpu'
+    ) AS gaps
+    WHERE gap > 0
+), grid AS (
+    SELECT a.container_key, place.node_key, a.resource, a.unit,
+           a.time_ms // step.step_ms * step.step_ms AS time_ms, avg(a.amount) AS amount
+    FROM container_amount_keyed AS a
+    JOIN place ON place.container_key = a.container_key
+    CROSS JOIN step
+    WHERE a.resource IN ('cpu', 'memory') AND place.node_key IS NOT NULL
+    GROUP BY ALL
+), total AS (
+    SELECT grid.time_ms, grid.node_key, grid.resource, sum(grid.amount / capacity.amount) AS share
+    FROM grid
+    JOIN capacity
+        ON capacity.node_key = grid.node_key AND capacity.resource = grid.resource
+        AND capacity.unit = grid.unit
+    GROUP BY ALL
+)
+SELECT total.time_ms, node_id.node,
+       max(CASE WHEN total.resource = 'cpu' THEN total.share END) AS cpu_fraction,
+       max(CASE WHEN total.resource = 'memory' THEN total.share END) AS memory_fraction
+FROM total
+JOIN node_id ON node_id.node_key = total.node_key
+GROUP BY total.time_ms, node_id.node
+HAVING cpu_fraction IS NOT NULL AND memory_fraction IS NOT NULL
+ORDER BY node_id.node, total.time_ms
+"""
+
+
+def derive(
+    folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
+) -> None:
+    """Work out the fractions anew where what they rest on has changed, or they are damaged.
+
+    Raises
+    ------
+    TracekitError
+        When the tables cannot be read.
+    """
+    inputs = [entry for table in _READ for entry in manifest.parts(table)]
+    if not any(entry.rows for entry in inputs if entry.table.endswith("_amount")):
+        return
+    digest = hashlib.sha256("\n".join(sorted(e.content for e in inputs)).encode()).hexdigest()[:16]
+    before = [entry for entry in manifest.sources if entry.release == DERIVED]
+    known = {entry.file.split("/")[1] for entry in before}
+    if known == {digest} and not any(damaged_parts(folder, before)):
+        return
+    aside = folder / STAGING / "derive"
+    aside.mkdir(parents=True, exist_ok=True)
+    plain = replace(manifest, sources=tuple(e for e in manifest.sources if e not in before))
+    files = list(_written(Store(folder, plain), aside, memory_bytes))
+    made: list[SourceEntry] = []
+
+    def failed(_: str, error: TracekitError) -> None:
+        raise error
+
+    events = Events(
+        committed=lambda entries, _: made.extend(entries),
+        known=lambda *_: None,
+        failed=failed,
+        check=lambda *_: None,
+    )
+    # parts get numbers beyond all there are: those of before stay until the manifest lets them go
+    coordinator = Coordinator(folder, manifest, Alone(), memory_bytes, events)
+    named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
+    coordinator.take(named, lambda *_: None)
+    commit(replace(plain, sources=(*plain.sources, *made)))
+    for entry in before:
+        for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
+            (folder / path).unlink(missing_ok=True)
+
+
+def _written(store: Store, aside: Path, memory_bytes: int) -> Iterator[Path]:
+    """Parquet files of the tables that can be worked out, those that have rows."""
+    import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
+
+    recorded = {table for table in _TABLES if any(e.rows for e in store.manifest.parts(table))}
+    own = any(entry.rows for entry in store.manifest.parts("node_amount"))
+    # sums of floats must not depend on how many threads there are
+    settings: dict[str, str | bool | int | float | list[str]] = {
+        "threads": 1,
+        "memory_limit": f"{memory_bytes >> 20}MiB",
+    }
+    with duckdb.connect(config=settings) as con:
+        con.execute(f"SET temp_directory = '{quoted(aside)}'")
+        for statement in base_views(store, relative=False):
+            con.execute(statement)
+        con.execute(_SIZES)
+        wanted = {"container_usage": (_CONTAINERS,), "node_usage": (_OWN_SAMPLES, _SUMS)}
+        for table, ways in wanted.items():
+            if table in recorded:
+                continue
+            for way in ways if own or table != "node_usage" else ways[1:]:
+                path = aside / f"{table}.parquet"
+                con.execute(f"COPY ({way}) TO '{quoted(path)}' (FORMAT parquet)")
+                if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:
+                    yield path
+                    break
