@@ -141,7 +141,7 @@ def _row_groups(store: Store, table: str, columns: tuple[str, ...]) -> Iterator[
                 read = pl.from_arrow(file.read_row_group(group, columns=list(columns)))
                 assert isinstance(read, pl.DataFrame)  # noqa: S101 - a table gives no series
                 if read.height:
-                    yield read.drop_nulls(columns[1])
+                    yield read.drop_nulls([name for name in columns if name.endswith("_key")])
 
 
 def _columns(store: Store, recorded: Recorded, ids: pl.Series) -> IntArray:

@@ -12,6 +12,8 @@ import polars as pl
 from tracekit import parameters
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.build import constraints_of
+from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -19,10 +21,17 @@ from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, Recorded, measured, use_of
 from tracekit.replay.workload.trace.workload import name_of
-from tracekit.replay.workload.workload import Workload, nonzero
+from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 
-_UNKNOWN = "?"
+#: The columns of the table ``container`` that name groups.
+_GROUPS = (
+    "apart",
+    "apart_domain",
+    "apart_most",
+    "together",
+    "together_domain",
+)
 
 
 def workload_from_sizes(
@@ -50,6 +59,7 @@ def workload_from_sizes(
     )
     daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (recorded >= 0)
     stays = life.there & (recorded >= 0) & (assumptions.start == "observed")
+    gang, gang_minimum = _gangs(rows)
     return Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -57,7 +67,7 @@ def workload_from_sizes(
         node_ids=tuple(nodes),
         capacity=amounts.capacity,
         container_ids=tuple(rows["container"]),
-        services=tuple(rows["service"].fill_null(_UNKNOWN)),
+        services=tuple(rows["service"].fill_null(UNKNOWN)),
         recorded_node=recorded,
         arrival_ms=life.arrival_ms,
         departure_ms=life.departure_ms,
@@ -73,10 +83,15 @@ def workload_from_sizes(
         pinned=np.where(daemon | stays, recorded, -1) if (daemon | stays).any() else None,
         daemon=daemon if daemon.any() else None,
         priority=_priority(rows["priority"]),
+        constraints=_constraints(found, rows, amounts, request, assumptions),
+        gang=gang,
+        gang_minimum=gang_minimum,
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         facts={
             "containers_departed_before": life.over,
+            "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
             "containers_without_usage": int(silent.sum()),
+            "containers_without_recorded_node": int((recorded < 0).sum()),
         },
     )
 
@@ -100,6 +115,49 @@ def _priority(recorded: pl.Series) -> IntArray | None:
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
+
+
+def _constraints(
+    found: Sizes,
+    rows: pl.DataFrame,
+    amounts: Amounts,
+    request: IntArray,
+    assumptions: SizedAssumptions,
+) -> Constraints | None:
+    """What the tables say of who may run where, less what the assumptions leave out."""
+    if not found.nodes.height:
+        return None
+    left_out = [
+        *(_GROUPS if assumptions.groups == "none" else ()),
+        *(("selector", "tolerations") if assumptions.selectors == "none" else ()),
+        *(("numa_cells",) if assumptions.cells == "none" else ()),
+    ]
+    nodes = found.nodes if assumptions.selectors == "keep" else found.nodes.drop("taints", "state")
+    return constraints_of(
+        nodes,
+        found.capacity if assumptions.cells == "keep" else None,
+        rows.drop(left_out),
+        found.rules if assumptions.groups == "keep" else None,
+        request=request,
+        capacity=amounts.capacity,
+        whole={
+            "cpu": assumptions.full_cpu_cores,
+            "memory": float(assumptions.full_memory_bytes),
+        },
+    )
+
+
+def _gangs(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
+    """The gang of each container, -1 for none, and how many of it are enough; None without any."""
+    names = rows["gang"]
+    if names.null_count() == len(names):
+        return None, None
+    number = names.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    members = np.bincount(number[number >= 0])
+    needed = rows["gang_minimum"].to_numpy()
+    of_gang = np.where(number >= 0, members[np.maximum(number, 0)], 0)
+    minimum = np.where(np.isnan(needed) | (needed <= 0), of_gang, np.nan_to_num(needed))
+    return number, np.minimum(minimum, of_gang).astype(np.int64)
 
 
 def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
