@@ -60,12 +60,12 @@ def missing(*columns: str, expected: str = "a value") -> list[Rule]:
 
 def _broken(row: dict[str, object], rule: Rule, table: str) -> Broken:
     value = row[rule.column]
-    shown = "empty" if value is None else f"'{value}'"
+    shown = "empty" if value is None else f"'{str(value)[:60]}'"
     text = ",".join("" if one is None else str(one) for name, one in row.items() if name != "line")
     return Broken(
         table=table,
         line=int(str(row["line"])),
         column=rule.column,
-        reason=f"is {shown[:60]}, expected {rule.expected}",
+        reason=f"is {shown}, expected {rule.expected}",
         text=text[:_SHOWN],
     )

@@ -5,8 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from reading_support import Reading, read, recognised, stored
+from reading_support import Reading, opened, read, recognised, stored
 from tests_support import shared_data
+
+from tracekit.errors import TracekitError
 
 NAME = "azure_vm17"
 GB = 1 << 30
@@ -83,12 +85,22 @@ def test_broken_vms(tmp_path: Path, line: str, column: str | None, reason: str) 
     assert found.tables["container"].height == 5
 
 
-def test_readings_are_fractions_of_the_vm(tmp_path: Path) -> None:
-    found = read(NAME, _written(tmp_path, f"0,{VM},1,9,2.5", f"300,{VM},1,9,40"))
+def test_readings_are_shares_of_the_vm_as_the_vm_table_beside_says(tmp_path: Path) -> None:
+    vms = opened(_written(tmp_path, _vm(cores="8"), _vm(cores=">24", vm="D" * 64)))
+    folder = tmp_path / "readings"
+    folder.mkdir()
+    lines = (f"0,{VM},1,9,2.5", f"0,{'E' * 64},1,9,40", f"300,{'D' * 64},1,9,40")
+    found = read(NAME, _written(folder, *lines), {"vms": (vms,)})
     assert found.rows("container_amount", "time_ms", "container", "resource", "amount", "unit") == [
-        (0, VM, "cpu", 0.025, "fraction"),
-        (300_000, VM, "cpu", 0.4, "fraction"),
+        (0, VM, "cpu", 0.2, "cores"),
+        (300_000, "D" * 64, "cpu", 12.0, "cores"),
     ]
+    assert found.reasons == [(2, "vm", f"is '{'E' * 60}', expected a VM of vmtable")]
+
+
+def test_readings_alone_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no vmtable beside them"):
+        read(NAME, _written(tmp_path, f"0,{VM},1,9,2.5"))
 
 
 @pytest.mark.parametrize("line", ["0,vm1,1,9,2.5", "a,b,c,0,1,2,3,4,Interactive,1,1.75"])
@@ -113,6 +125,7 @@ def test_the_real_sample() -> None:
     assert vms.tables["container"]["departure_ms"].null_count() == 6
     sizes = vms.tables["container_resource"]
     assert sizes.filter(resource="memory")["request"].sum() == (0.75 + 5 * 1.75 + 4 * 56) * GB
-    readings = read(NAME, folder / "vm_cpu_readings-file-1-of-125.csv.gz")
-    assert readings.broken == []
-    assert readings.tables["container_amount"].height == 100
+    beside = {"vms": (opened(folder / "vmtable.csv.gz"),)}
+    readings = read(NAME, folder / "vm_cpu_readings-file-1-of-125.csv.gz", beside)
+    # the sample's readings are of other VMs than its table
+    assert len(readings.broken) == 100

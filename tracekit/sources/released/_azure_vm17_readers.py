@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import frames, long
@@ -77,15 +78,44 @@ def _containers(vms: pl.DataFrame) -> pl.DataFrame:
 
 
 def read_readings(opened: Opened) -> Read:
-    """Mean CPU use of each VM over 300 s, as a fraction of its vCPUs."""
+    """Mean CPU use of each VM over 300 s, in cores: the VMs beside it say of how many.
+
+    Raises
+    ------
+    TracekitError
+        When no table of VMs is ingested with it.
+    """
     form = READINGS.form("container_amount", ("time", "average"))
+    sizes = _cores(opened)
     for rows, broken in frames(opened, form):
         yield from broken
         good, refused = refuse(rows, missing("time", "vm", "average"), form.table)
         yield from refused
-        samples = good.with_columns(
+        known = good.join(sizes, on="vm").sort("line")
+        if known.height < good.height:
+            strange = good.join(sizes, on="vm", how="anti")
+            rule = Rule(column="vm", broken=pl.lit(value=True), expected="a VM of vmtable")
+            yield from refuse(strange, [rule], form.table)[1]
+        samples = known.with_columns(
             (pl.col("time") * 1000).cast(pl.Int64).alias("time_ms"),
             pl.col("vm").alias("container"),
+            (pl.col("average") * pl.col("cores") / 100).alias("used"),
         )
-        units = {"average": ("cpu", "fraction", 0.01)}
+        units = {"used": ("cpu", "cores", 1.0)}
         yield Batch(table="container_amount", rows=long(samples, ("time_ms", "container"), units))
+
+
+def _cores(opened: Opened) -> pl.DataFrame:
+    """How many vCPUs each VM has: vm, cores."""
+    form = VMS.form("container", ("created", "deleted"))
+    found = [
+        refuse(rows, _rules(), form.table)[0].select("vm", _size("cores").alias("cores"))
+        for table in opened.beside.get("vms", ())
+        for rows, _ in frames(table, form)
+    ]
+    if not found:
+        raise TracekitError(
+            f"{opened.name}: readings in percent of a VM's vCPUs, and no vmtable beside them",
+            hint="put vmtable.csv.gz into the same folder and ingest the folder",
+        )
+    return pl.concat(found).unique("vm", keep="first")

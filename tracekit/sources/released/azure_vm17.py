@@ -44,7 +44,7 @@ SOURCE = ClusterSource(
     ),
     notes=(
         "VMs of time 0 were there before",
-        "CPU use is a fraction of the VM's own vCPUs",
+        "readings are percent of a VM's vCPUs: ingest them with the VM table, which says how many",
         "the service of a VM is its deployment",
     ),
 )
