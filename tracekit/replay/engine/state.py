@@ -120,7 +120,13 @@ class ReplayState:
                 int(load.recorded_node[index]) if "recorded" in self.policy.reads else None
             ),
             kind=int(load.calls.kind[index]) if load.calls and "calls" in self.policy.reads else -1,
+            numa_cells=self._numa_cells(index),
         )
+
+    def _numa_cells(self, index: int) -> int:
+        """Over how many cells a container is divided, if its policy asks."""
+        cells = self._limits.cells if self._limits and "cells" in self.policy.reads else None
+        return int(cells.numa_cells[index]) if cells else 0
 
     def snapshot(self, now: int) -> Snapshot:
         """The cluster as the policy sees it at this time."""
@@ -190,6 +196,7 @@ class ReplayState:
             usage=self.samples.history.usage(now, reader) if "usage" in reads else None,
             placed=self._known_placed(now, reader, shown) if "placed" in reads else None,
             calls=self.workload.calls if "calls" in reads else None,
+            cells=self._keeper.free_cells if self._keeper and "cells" in reads else None,
         )
 
     def _change(self, index: int, *, sign: int) -> None:

@@ -81,6 +81,7 @@ class RowsPlacer:
         self._split = policy if isinstance(policy, SplitPolicy) else None
         self._shape = shapes_of(state.workload).of
         self._by_service = bool({"placed", "recorded"} & policy.reads)
+        self._by_cells = "cells" in policy.reads
         self._windowed = type(policy).candidates is not PlacementPolicy.candidates
         self._log = ChangeLog(nodes)
         self._rows: OrderedDict[Hashable, Row] = OrderedDict()
@@ -174,6 +175,8 @@ class RowsPlacer:
         key: Hashable = int(self._shape[index])
         if self._by_service:
             key = (key, container.service, container.recorded_node)
+        if self._by_cells:
+            key = (key, container.numa_cells)
         nodes = self._state.workload.nodes
         row = self._rows.pop(key, None)
         if row is None:

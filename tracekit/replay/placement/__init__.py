@@ -26,7 +26,7 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.constraints.constraint import CellChoice
 
 Scores = IntArray | FloatArray
-Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls"]
+Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells"]
 
 #: What recorded cases write before a policy's name.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
@@ -42,7 +42,7 @@ class PlacementPolicy:
 
     Attributes
     ----------
-    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded', 'calls'}
+    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded', 'calls', 'cells'}
         What of the snapshot the score depends on; only that is handed over.
     source : str
         Upstream file and version, or paper and equation.

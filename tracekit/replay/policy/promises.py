@@ -72,9 +72,9 @@ def documented(kind: type[PlacementPolicy]) -> None:
     ):
         if not getattr(kind, name, None):
             raise PromiseError(kind, f"class attribute '{name}' is missing", f"write {example}")
-    unknown = set(kind.reads) - {"requests", "limits", "usage", "placed", "recorded"}
+    unknown = set(kind.reads) - {"requests", "limits", "usage", "placed", "recorded", "cells"}
     if unknown:
-        known = "requests, limits, usage, placed, recorded"
+        known = "requests, limits, usage, placed, recorded, cells"
         raise PromiseError(kind, f"reads {sorted(unknown)} is not known", f"known: {known}")
     if not dataclasses.is_dataclass(kind) or "__dataclass_fields__" not in vars(kind):
         raise PromiseError(

@@ -62,6 +62,7 @@ class Cluster:
         usage: NodeUsage | None = None,
         placed: Placed | None = None,
         calls: CallWeights | None = None,
+        cells: IntArray | None = None,
     ) -> Snapshot:
         """What a policy may see now; read-only views of this state."""
         return Snapshot(
@@ -76,4 +77,5 @@ class Cluster:
             known_usage=usage,
             known_placed=placed,
             known_calls=calls,
+            free_cells=cells,
         )

@@ -69,6 +69,9 @@ class Container:
         which the amounts describe fully.
     kind : int
         The number of its service in the snapshot's ``calls``; -1 unless the policy reads 'calls'.
+    numa_cells : int
+        Over how many NUMA cells of a node its request is divided, 0: it is bound to none; 0 unless
+        the policy reads 'cells'.
     """
 
     id: str
@@ -79,6 +82,7 @@ class Container:
     recorded_node: int | None = None
     pod: Pod | None = None
     kind: int = -1
+    numa_cells: int = 0
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
@@ -123,6 +127,9 @@ class Snapshot:
         Number of containers on each node.
     recorded : Recorded, optional
         What a recorded case tells beyond the arrays; None in the replay.
+    free_cells : int64, shape (nodes, cells, 2), optional
+        cpu_milli and memory_bytes left of each NUMA cell; None where no container is bound to
+        cells, and unless the policy reads 'cells'.
     """
 
     time_ms: int
@@ -137,6 +144,7 @@ class Snapshot:
     known_placed: Placed | None = None
     recorded: Recorded | None = None
     known_calls: CallWeights | None = None
+    free_cells: IntArray | None = None
 
     @property
     def calls(self) -> CallWeights:

@@ -19,7 +19,7 @@ from tracekit.replay.workload.constraints.constraints import Constraints
 
 KEYS = ("zone", "disk", "cores")
 VALUES = ("a", "b", "8", "16")
-NODE_COLUMNS = {name: pl.String for name in ("node", "zone", "rack", "labels", "taints", "state")}
+NODE_COLUMNS = dict.fromkeys(("node", "zone", "rack", "labels", "taints", "state"), pl.String)
 ASKS = np.array([[1000, 10]])
 
 label = some.dictionaries(some.sampled_from(KEYS[1:]), some.sampled_from(VALUES))
@@ -59,17 +59,16 @@ container_rows = some.lists(
 )  # fmt: skip
 
 
-def meets(asked: dict[str, Any], labels: dict[str, str]) -> bool:
+def meets(asked: Any, labels: dict[str, str]) -> bool:
     value, operator, values = labels.get(asked["key"]), asked["operator"], asked["values"]
     if operator in ("Exists", "DoesNotExist"):
-        return (value is not None) == (operator == "Exists")
-    if operator == "NotIn":
-        return value not in values
-    if operator == "In":
-        return value in values
+        return bool((value is not None) == (operator == "Exists"))
+    if operator in ("In", "NotIn"):
+        return bool((value in values) == (operator == "In"))
     if value is None or not value.isdigit():
         return False
-    return int(value) > int(values[0]) if operator == "Gt" else int(value) < int(values[0])
+    bound = int(values[0])
+    return int(value) > bound if operator == "Gt" else int(value) < bound
 
 
 def tolerates(one: dict[str, str], mark: dict[str, str]) -> bool:
@@ -211,7 +210,8 @@ def test_cells_in_the_order_of_their_numbers_and_a_node_without_is_one() -> None
 
 
 WRONG = {
-    "selector": ["[", '"x"', '["x"]', '[[{"operator": "In"}]]', '[[{"key": "k", "operator": "is"}]]',
+    "selector": ["[", '"x"', '["x"]', '[[{"operator": "In"}]]',
+                 '[[{"key": "k", "operator": "is"}]]',
                  '[[{"key": "k", "operator": "Gt", "values": ["x"]}]]',
                  '[[{"key": "k", "values": "x"}]]'],
     "tolerations": ["{", '{"key": "k"}', '[{"operator": "Like"}]'],

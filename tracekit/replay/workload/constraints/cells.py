@@ -89,7 +89,7 @@ class CellsKeeper:
         self._cells = cells
         self._everywhere = everywhere(nodes)
         # cell by cell, node beside node: a question looks at every node
-        self._free = np.ascontiguousarray(cells.capacity.transpose(1, 2, 0))
+        self._free = cells.capacity.transpose(1, 2, 0).copy(order="C")
         self._got: dict[int, Taken] = {}
 
     @property
