@@ -37,7 +37,7 @@ def _singular(kind: str) -> str:
 
 
 def _sources() -> list[Entry]:
-    from tracekit.sources import all_sources
+    from tracekit.sources import ClusterSource, all_sources
 
     return [
         {
@@ -45,7 +45,9 @@ def _sources() -> list[Entry]:
             "title": source.title,
             "url": source.url,
             "tables": {fmt.file_stem: fmt.table for fmt in source.formats},
-            "workload_files": [file.title for file in source.workload_files],
+            "files": {file.word: file.title for file in source.files}
+            if isinstance(source, ClusterSource)
+            else {},
             "notes": source.notes,
         }
         for name, source in all_sources().items()

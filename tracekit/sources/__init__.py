@@ -26,9 +26,7 @@ from tracekit.sources._cluster import (
 )
 from tracekit.sources._recognise import (
     MissingColumnError,
-    WorkloadFileError,
     recognise_among,
-    workload_among,
 )
 from tracekit.sources._release import (
     Archives,
@@ -36,7 +34,6 @@ from tracekit.sources._release import (
     Source,
     TableFormat,
     Unpivot,
-    WorkloadFile,
 )
 from tracekit.tables import all_tables
 
@@ -55,14 +52,11 @@ __all__ = [
     "Source",
     "TableFormat",
     "Unpivot",
-    "WorkloadFile",
-    "WorkloadFileError",
     "all_sources",
     "check_formats",
     "get_source",
     "recognise",
     "recognise_by_reader",
-    "recognise_workload",
 ]
 
 
@@ -101,11 +95,6 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
                 if file.recognises(head):
                     return cluster_match(source, file)
     return None
-
-
-def recognise_workload(header: Sequence[str]) -> tuple[Source, WorkloadFile] | None:
-    """The placement trace, and the file of it, whose first line this is; None for no such file."""
-    return workload_among(all_sources().values(), header)
 
 
 def get_source(name: str) -> Source:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 
 from tracekit.errors import TracekitError, nearest
-from tracekit.sources._release import Match, Source, TableFormat, WorkloadFile
+from tracekit.sources._release import Match, Source, TableFormat
 
 _NAMED = ("node", "container", "service")
 _ZIP_MAGIC = "PK\x03\x04"
@@ -17,10 +17,6 @@ class MissingColumnError(TracekitError):
     """A file that is nearly a trace table: most columns are there, some are not."""
 
 
-class WorkloadFileError(TracekitError):
-    """A file of a placement trace: something to replay, nothing to put into a store."""
-
-
 def recognise_among(
     sources: Sequence[Source], header: Sequence[str], rows: Sequence[Sequence[str]]
 ) -> Match | TracekitError:
@@ -29,24 +25,12 @@ def recognise_among(
     matches = list(_matches(sources, names))
     if matches:
         return next((match for match in matches if _ids_agree(match, rows)), matches[0])
-    placed = workload_among(sources, header)
-    if placed is not None:
-        return _is_workload(*placed)
     if names[0].startswith(_ZIP_MAGIC):
-        return _is_zip(sources)
+        return TracekitError(
+            "a zip, which no table of a known trace comes in",
+            hint="unpack it, then ingest the files; known sources: tracekit list sources",
+        )
     return _mismatch(names, sources)
-
-
-def workload_among(
-    sources: Iterable[Source], header: Sequence[str]
-) -> tuple[Source, WorkloadFile] | None:
-    """The placement trace, and the file of it, that a first line belongs to."""
-    line = ",".join(header).lstrip("\ufeff")
-    for source in sources:
-        for file in source.workload_files:
-            if re.match(file.first_line, line, re.DOTALL):
-                return source, file
-    return None
 
 
 def _matches(sources: Sequence[Source], header: tuple[str, ...]) -> Iterable[Match]:
@@ -91,25 +75,6 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
     places = [at for column, at in match.positions.items() if column in _NAMED]
     ids = {row[at] for row in rows for at in places if at < len(row)} - match.source.missing_names
     return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
-
-
-def _is_workload(source: Source, file: WorkloadFile) -> WorkloadFileError:
-    return WorkloadFileError(
-        f"{file.title} of the placement trace {source.name}, which has no usage over time"
-        f" to store; replay it: tracekit replay --workload {source.name}:PATH",
-        hint="a store takes usage tables; known releases: tracekit list sources",
-    )
-
-
-def _is_zip(sources: Sequence[Source]) -> WorkloadFileError:
-    """A zip's names may lie behind its first line end, so what it holds is left open."""
-    placed = [source.name for source in sources if source.workload_files]
-    shown = " or ".join(f"--workload {name}:PATH" for name in placed)
-    return WorkloadFileError(
-        "a zip, which no released table comes in"
-        + (f"; one of a placement trace is for tracekit replay {shown}" if shown else ""),
-        hint="unpack a zip of usage tables, then ingest the files",
-    )
 
 
 def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitError:

@@ -1,4 +1,4 @@
-"""What a trace release is made of: tables, archives, placement files."""
+"""What a trace release is made of: tables, archives."""
 
 from __future__ import annotations
 
@@ -81,22 +81,6 @@ class TableFormat:
 
 
 @dataclass(frozen=True, kw_only=True)
-class WorkloadFile:
-    """A file of a placement trace: sizes and arrivals, but no usage over time.
-
-    Parameters
-    ----------
-    title : str
-        What the file holds.
-    first_line : str
-        A regular expression that the start of its first line matches.
-    """
-
-    title: str
-    first_line: str
-
-
-@dataclass(frozen=True, kw_only=True)
 class Source:
     """A trace release.
 
@@ -109,8 +93,6 @@ class Source:
         apart whose headers are the same.
     download_url : str, optional
         The address below which ``Archives.path`` lies.
-    workload_files : tuple of WorkloadFile
-        For placement traces: their files, which ``tracekit replay --workload`` reads.
     notes : tuple of str
         What a reader of the numbers must know about this release.
     """
@@ -122,7 +104,6 @@ class Source:
     formats: tuple[TableFormat, ...] = ()
     id_pattern: str | None = None
     download_url: str | None = None
-    workload_files: tuple[WorkloadFile, ...] = ()
     notes: tuple[str, ...] = ()
 
 

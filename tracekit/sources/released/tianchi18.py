@@ -3,23 +3,66 @@
 Facts: konnase/tianchi, data/preliminary_dataB_20180726.zip.
 """
 
-from tracekit.sources import Source, WorkloadFile
+from functools import partial
 
-_NUMBER = r"\d+(\.\d+)?"
+from tracekit.sources import ClusterFile, ClusterSource
+from tracekit.sources.released._tianchi18_readers import (
+    alike,
+    is_zip,
+    read_apps,
+    read_instances,
+    read_machines,
+    read_rules,
+    read_zip,
+)
 
-SOURCE = Source(
+_TABLES = {
+    "machines": ("node", "node_resource"),
+    "instances": ("container",),
+    "apps": ("container_resource", "container_amount"),
+    "rules": ("sharing_rule",),
+}
+_KINDS = {
+    "machines": ("node sizes", read_machines),
+    "instances": ("placements", read_instances),
+    "apps": ("demand curves", read_apps),
+    "rules": ("anti-affinity", read_rules),
+}
+
+SOURCE = ClusterSource(
     name="tianchi18",
-    title="Alibaba Tianchi 2018 set B: 68,224 containers with demand, 6,000 nodes (workload)",
+    title="Alibaba Tianchi 2018 set B: 68,224 containers with demand curves, 6,000 nodes",
     url="https://tianchi.aliyun.com/competition/entrance/231663/information",
     missing_names=frozenset({""}),
-    notes=(
-        "a placement problem: no usage table, read by tracekit replay --workload tianchi18:PATH",
-        "demand of CPU and memory at 98 points of a day, disk, anti-affinity, first placement",
+    lacks=("arrivals", "departures", "requests", "network", "racks and zones", "prices"),
+    inferred=(
+        "a container asks for the peak of its application's curve",
+        "the 98 points of a curve are 15 minutes apart; the release does not say",
+        "all containers arrive at 0, in the order of the file",
     ),
-    workload_files=(
-        WorkloadFile(title="node sizes", first_line=rf"machine_\d+(,{_NUMBER}){{6}}$"),
-        WorkloadFile(title="placements", first_line=r"inst_\d+,app_\d+,(machine_\d+)?$"),
-        WorkloadFile(title="demand curves", first_line=rf"app_\d+,{_NUMBER}(\|{_NUMBER}){{97}},"),
-        WorkloadFile(title="anti-affinity", first_line=r"app_\d+,app_\d+,\d+$"),
+    notes=(
+        "every container of an application has the same demand",
+        "6,970 containers have no recorded node",
+        "sizes and demand are taken as cores, GiB of memory and GiB of disk",
+        "p, m and pm are kinds of applications that count against a node's own p, m and pm",
+    ),
+    files=(
+        *(
+            ClusterFile(
+                word=word,
+                title=title,
+                tables=_TABLES[word],
+                recognises=partial(alike, word),
+                read=read,
+            )
+            for word, (title, read) in _KINDS.items()
+        ),
+        ClusterFile(
+            word="zip",
+            title="all of it",
+            tables=tuple(table for tables in _TABLES.values() for table in tables),
+            recognises=is_zip,
+            read=read_zip,
+        ),
     ),
 )
