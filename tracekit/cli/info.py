@@ -37,4 +37,8 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
             ]
         )
     print_table(f"Store {store}", ["table", "rows", "span", "step", "entities"], rows)
+    for kind in ("recorded", "inferred", "absent"):
+        names = [name for name, found in document["quantities"].items() if found == kind]
+        if names:
+            print(f"{kind}: {', '.join(names)}")
     print(f"{len(document['sources'])} source files; data quality: tracekit check {store}")

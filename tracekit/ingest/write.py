@@ -7,6 +7,7 @@ any moment leaves the store as it was before the file it was at.
 
 from __future__ import annotations
 
+import dataclasses
 import errno
 import os
 import shutil
@@ -31,6 +32,7 @@ from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
 from tracekit.store.quality import QUALITY, write_quality
+from tracekit.store.quantities import quantities
 from tracekit.units import percent
 
 DEFAULT_MEMORY_BYTES = 2**30
@@ -148,8 +150,9 @@ def _writable(target: Path) -> Iterator[_Writable]:
 
 def _commit(folder: Path, manifest: Manifest) -> None:
     """Name a file in the manifest; who reads a store that is not finished finds what was met."""
-    write_manifest(folder, manifest)
-    write_quality(Store(folder, manifest))
+    told = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
+    write_manifest(folder, told)
+    write_quality(Store(folder, told))
 
 
 @contextmanager

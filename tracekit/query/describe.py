@@ -9,6 +9,7 @@ from tracekit.query.database import Database
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
+from tracekit.store.quantities import quantities
 from tracekit.tables import Table, all_tables
 
 #: How ``tracekit info`` calls the number of distinct entities.
@@ -22,7 +23,7 @@ _PLURAL = {
 
 
 def describe(store: Store) -> dict[str, Any]:
-    """The store as one document: ``{"tables": {name: {...}}, "sources": [...]}``.
+    """The store as one document: tables, quantities, sources.
 
     For each table with at least one source file: ``rows`` in the store, ``rows_read``,
     ``rejected``, ``duplicates_dropped``, ``time_min_ms``, ``time_max_ms`` (over all rows),
@@ -35,7 +36,11 @@ def describe(store: Store) -> dict[str, Any]:
             for table in all_tables().values()
             if store.manifest.parts(table.name)
         }
-    return {"tables": tables, "sources": [_source(entry) for entry in store.manifest.sources]}
+    return {
+        "tables": tables,
+        "quantities": quantities(store),
+        "sources": [_source(entry) for entry in store.manifest.sources],
+    }
 
 
 def _describe_table(

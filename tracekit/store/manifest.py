@@ -64,12 +64,14 @@ class Manifest:
     """What is in the store.
 
     ``dimensions`` holds the number of ids of each entity: ids beyond it belong to an ingest that
-    was interrupted before it was committed.
+    was interrupted before it was committed. ``quantities`` says of each whether it is recorded,
+    inferred or absent.
     """
 
     tool_version: str
     sources: tuple[SourceEntry, ...] = ()
     dimensions: dict[str, int] = field(default_factory=dict)
+    quantities: dict[str, str] = field(default_factory=dict)
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
@@ -153,4 +155,5 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         tool_version=document["tool_version"],
         sources=sources,
         dimensions=dict(document.get("dimensions") or {}),
+        quantities=dict(document.get("quantities") or {}),
     )

@@ -11,7 +11,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
@@ -83,6 +83,11 @@ def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
     return parsed
 
 
+def starting(assume: Sequence[str], start: str) -> Sequence[str]:
+    """The assumptions, with how the replay starts where that is not the default."""
+    return assume if start == "empty" else [*assume, f"start={start}"]
+
+
 def names_in(text: str) -> list[str]:
     """Names with commas between."""
     return [name.strip() for name in text.split(",")] if text else []
@@ -104,5 +109,9 @@ StudyFolder = Annotated[Path | str | None, Option("Write a study folder there.")
 RunFolder = Annotated[Path | str, Option("The run folder to write.", metavar="RUN")]
 Assumed = Annotated[
     Sequence[str], Option("Set an assumption; may be repeated.", metavar="NAME=VALUE")
+]
+Start = Annotated[
+    Literal["empty", "observed"],
+    Option("empty: place everything anew; observed: what ran at the beginning stays."),
 ]
 SideBySide = Annotated[int, Option("Processes side by side.", minimum=1)]

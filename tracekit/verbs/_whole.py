@@ -54,6 +54,7 @@ def run_all(
     *,
     policies: Sequence[str],
     repeats: int,
+    assume: Sequence[str],
     seed: int,
     jobs: int | None,
     memory_limit_bytes: int,
@@ -92,6 +93,7 @@ def run_all(
                     policies,
                     out=out / "replay",
                     seed=seed,
+                    assume=assume,
                     repeats=repeats,
                     repeat_policies=["common"] if list(policies) == ["all"] else [],
                     progress=progress,
@@ -130,7 +132,7 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     stages: list[Stage] = [AnalyzeStage(store.path, out / "analysis")]
     if any(entry.rows for entry in store.manifest.parts("call")):
         stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
-    if store.manifest.parts("container_usage"):
+    if any(entry.rows for entry in store.manifest.parts("container_usage")):
         stages.append(FitStage(store.path, traces, out / "fit", out / "bound"))
     return stages
 
@@ -191,6 +193,8 @@ def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progres
 
 
 def _nothing_to_replay(store: Store) -> list[str]:
-    if store.manifest.parts("container_usage"):
+    from tracekit.replay.workload.sized.tables import is_sized  # the crew is not kept waiting
+
+    if any(entry.rows for entry in store.manifest.parts("container_usage")) or is_sized(store):
         return []
-    return ["replay: the trace has no container table (MSResource)"]
+    return ["replay: the trace has neither use nor requests of containers"]

@@ -7,7 +7,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Assumed, Engine, Option, ReplayedStore, RunFolder
+from tracekit.verbs._options import (
+    Assumed,
+    Engine,
+    Option,
+    ReplayedStore,
+    RunFolder,
+    Start,
+    starting,
+)
 
 if TYPE_CHECKING:
     from tracekit.replay.runs.run import Run
@@ -27,6 +35,7 @@ def replay(
     out: RunFolder,
     seed: Annotated[int, Option("Same seed, same bytes.", minimum=0)] = 0,
     assume: Assumed = (),
+    start: Start = "empty",
     workload: Annotated[
         Path | str | None,
         Option(
@@ -99,7 +108,7 @@ def replay(
             policies,
             out=out,
             seed=seed,
-            assume=assume,
+            assume=starting(assume, start),
             workload=workload,
             rebalance=rebalance,
             gangs=gangs,

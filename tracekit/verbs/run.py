@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Option, Seed, size_bytes
+from tracekit.verbs._options import Argument, Assumed, Option, Seed, Start, size_bytes, starting
 
 if TYPE_CHECKING:
     from tracekit.verbs._whole import RunSummary
@@ -36,6 +36,8 @@ def run(
             names="--repeat",
         ),
     ] = None,
+    assume: Assumed = (),
+    start: Start = "empty",
     seed: Seed = 0,
     jobs: Annotated[int | None, Option("Processes side by side; one per core.", minimum=1)] = None,
     memory_limit_bytes: Annotated[
@@ -76,6 +78,7 @@ def run(
         out,
         policies=policies,
         repeats=FEWEST if repeats is None else repeats,
+        assume=starting(assume, start),
         seed=seed,
         jobs=jobs,
         memory_limit_bytes=memory_limit_bytes,

@@ -41,6 +41,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),
             "assumptions": dict(load.assumptions),
+            "quantities": dict(load.quantities),
             "facts": dict(load.facts),
         },
         "bounds": {"nodes_for_demand": demand_bound(load)},

@@ -38,6 +38,8 @@ class Timing:
     arrival_ms, departure_ms : int64, shape (containers,), in that order
     exchangeable : bool, shape (containers,), in that order
         Containers whose time of arrival is a slot of the span, and could be another.
+    stays : bool, shape (containers,), in that order
+        Containers that were there at the beginning and stay on their nodes.
     settled_ms : int
         When the containers that were there from the start have all arrived.
     resolved : mapping
@@ -48,6 +50,7 @@ class Timing:
     arrival_ms: IntArray
     departure_ms: IntArray
     exchangeable: BoolArray
+    stays: BoolArray
     settled_ms: int
     resolved: Mapping[str, object]
 
@@ -82,7 +85,9 @@ def order_of_arrival(
     start, settled = int(axis.times_ms[0]), int(axis.times_ms[0])
     span = min(assumptions.arrival_span_ms, (axis.end_ms - start) // 2)
     exchangeable = np.zeros(len(arrival), dtype=np.bool_)
-    if assumptions.arrival == "spread":
+    stays = (life.start == 0) & (assumptions.start == "observed")
+    arrival[stays] = start
+    if assumptions.arrival == "spread" and assumptions.start == "empty":
         waiting = shuffle[life.start[shuffle] == 0]
         slots = start + np.arange(len(waiting)) * span // max(len(waiting), 1)
         arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
@@ -94,6 +99,7 @@ def order_of_arrival(
         arrival_ms=arrival[order],
         departure_ms=departure[order],
         exchangeable=exchangeable[order],
+        stays=stays[order],
         settled_ms=settled,
         resolved={"arrival_span_used_ms": span} if assumptions.arrival == "spread" else {},
     )

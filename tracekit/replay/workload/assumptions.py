@@ -48,6 +48,13 @@ class Assumptions:
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity with background=none.", minimum=1e-6, maximum=1)
     ] = 0.75
+    start: Annotated[
+        Literal["empty", "observed"],
+        About(
+            "empty: everything is placed anew; observed: what ran at the beginning stays on its"
+            " node, a policy places what arrives and a rebalancer moves from there."
+        ),
+    ] = "empty"
     arrival: Annotated[
         Literal["spread", "trace"],
         About(

@@ -79,6 +79,8 @@ class Workload:
         Averages are over the samples from here on; before it the cluster is being filled.
     assumptions, facts : mapping
         Named assumptions with values; counts worth knowing about how the workload was made.
+    quantities : mapping
+        What it rests on: for each quantity ``recorded``, ``inferred``, ``assumed`` or ``absent``.
     """
 
     name: str
@@ -109,6 +111,7 @@ class Workload:
     calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
+    quantities: Mapping[str, str] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         check_unique("node", self.node_ids)

@@ -13,6 +13,7 @@ from tracekit.replay.measures import all_measures, part_column
 from tracekit.replay.runs.compare import sentences
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.report.cells import Cell, Column, Table, size_text, table
 from tracekit.report.data import Data
 from tracekit.report.measures import alike, best, close, complete, present, text
@@ -143,8 +144,9 @@ def gap_table(data: Data) -> Table | None:
 def assumptions(data: Data) -> Table:
     """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
     load = (data.run or {}).get("workload", {})
-    known = {field.name: field for field in dataclasses.fields(Assumptions)}
-    meanings = about(Assumptions)
+    kind = _kind(load)
+    known = {field.name: field for field in dataclasses.fields(kind)}
+    meanings = about(kind)
     rows = [
         {
             "assumption": name,
@@ -156,6 +158,27 @@ def assumptions(data: Data) -> Table:
     ]
     schema = dict.fromkeys(("assumption", "value", "meaning", "comes_from"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), "Every assumption of this run")
+
+
+def _kind(load: Mapping[str, Any]) -> type[Assumptions | SizedAssumptions]:
+    """Which assumptions a workload was made with: those of a store with sizes, or without."""
+    sized = "full_cpu_cores" in load.get("assumptions", {})
+    return SizedAssumptions if sized else Assumptions
+
+
+def rests_on(data: Data) -> Table | None:
+    """What the replay rests on: each quantity, recorded, inferred, assumed or absent."""
+    known = (data.run or {}).get("workload", {}).get("quantities", {})
+    if not known:
+        return None
+    kinds = ("recorded", "inferred", "assumed", "absent")
+    rows = [
+        {"this is": kind, "quantities": ", ".join(name for name, k in known.items() if k == kind)}
+        for kind in kinds
+        if kind in known.values()
+    ]
+    schema = dict.fromkeys(("this is", "quantities"), pl.String)
+    return table(pl.DataFrame(rows, schema=schema), "What the replay rests on")
 
 
 def _origin(field: dataclasses.Field[Any] | None, value: object) -> str:
@@ -204,8 +227,8 @@ def command(data: Data) -> str:
     """The command line that gives the run again."""
     if data.run is None:
         return ""
-    known = {field.name: field.default for field in dataclasses.fields(Assumptions)}
     load = data.run["workload"]
+    known = {field.name: field.default for field in dataclasses.fields(_kind(load))}
     settings = [
         f"--assume {name}={value}"
         for name, value in load.get("assumptions", {}).items()

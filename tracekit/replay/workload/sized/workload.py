@@ -15,6 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints.build import constraints_of
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.rests_on import rests_on
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
@@ -86,6 +87,9 @@ def workload_from_sizes(
         constraints=_constraints(found, rows, amounts, request, assumptions),
         gang=gang,
         gang_minimum=gang_minimum,
+        quantities=rests_on(
+            store, "use of containers", *(("node sizes",) if amounts.assumed else ())
+        ),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         facts={
             "containers_departed_before": life.over,
@@ -237,21 +241,6 @@ class _Use:
                 rest[resource, step] -= np.bincount(recorded[here], used, len(nodes))
         rest[:, :, ~spoken] = 0.0
         return np.maximum(rest, 0.0, out=rest)
-
-
-def quantities(store: Store, found: Sizes, amounts: Amounts) -> dict[str, str]:
-    """For each quantity of a replay whether it is recorded or assumed."""
-    kinds = {
-        "node sizes": "assumed" if amounts.assumed else "recorded",
-        "requests": "recorded",
-        "limits": "recorded" if amounts.limit.any() else "absent",
-        "placement": "recorded"
-        if found.containers["node"].null_count() < found.containers.height
-        else "absent",
-        "use of containers": "recorded" if measured(store, CONTAINERS) else "assumed",
-        "use of nodes": "recorded" if measured(store, NODES) else "absent",
-    }
-    return {name: kinds[name] for name in kinds}
 
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:

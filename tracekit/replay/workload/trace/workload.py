@@ -7,6 +7,7 @@ import numpy as np
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.arrivals import lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
+from tracekit.replay.workload.rests_on import rests_on
 from tracekit.replay.workload.trace.amounts import Amounts
 from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
 from tracekit.replay.workload.trace.tables import Trace, trace_of
@@ -28,7 +29,7 @@ def workload_from_store(
     TracekitError
         When no container is left to replay.
     """
-    load = _assembled(trace_of(store, assumptions), assumptions, rng, name_of(store))
+    load = _assembled(store, trace_of(store, assumptions), assumptions, rng)
     if assumptions.network_and_disk == "none":
         return load
     return with_network_and_disk(load, assumptions, call_rates(store))
@@ -43,7 +44,7 @@ def name_of(store: Store) -> str:
 
 
 def _assembled(
-    trace: Trace, assumptions: Assumptions, rng: np.random.Generator, name: str
+    store: Store, trace: Trace, assumptions: Assumptions, rng: np.random.Generator
 ) -> Workload:
     request = np.array(
         [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
@@ -55,15 +56,16 @@ def _assembled(
     capacity = _capacity(trace, assumptions, requests)
     amounts = Amounts(trace, life, timing, request)
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
+    recorded = trace.at[timing.order].astype(np.int64)
     return Workload(
-        name=name,
+        name=name_of(store),
         step_ms=trace.axis.step_ms,
         times_ms=trace.axis.times_ms,
         node_ids=trace.node_ids,
         capacity=capacity,
         container_ids=tuple(trace.container_ids[at] for at in timing.order),
         services=tuple(trace.service_ids[at] for at in timing.order),
-        recorded_node=trace.at[timing.order].astype(np.int64),
+        recorded_node=recorded,
         arrival_ms=timing.arrival_ms,
         departure_ms=timing.departure_ms,
         request=requests,
@@ -72,6 +74,8 @@ def _assembled(
         usage=trace.fraction,
         background=background,
         exchangeable=timing.exchangeable,
+        pinned=np.where(timing.stays, recorded, -1) if timing.stays.any() else None,
+        quantities=rests_on(store, "node sizes", "requests", "limits", "arrivals"),
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},
         facts={**trace.facts, "container_steps_held": amounts.held},

@@ -1,0 +1,91 @@
+"""What a store records of the quantities that an analysis or a replay may want."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.files.places import parquet_metadata, scan_parquet
+from tracekit.store.folder import Store
+from tracekit.store.manifest import DERIVED
+
+RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
+
+
+def quantities(store: Store) -> dict[str, str]:
+    """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
+    return {name: find(store) for name, find in _QUANTITIES.items()}
+
+
+def _any(*places: str) -> Callable[[Store], str]:
+    """The best that is known of some columns: ``table.column``, or a table alone."""
+
+    def find(store: Store) -> str:
+        found = {_one(store, *place.partition(".")[::2]) for place in places}
+        return next((kind for kind in (RECORDED, INFERRED) if kind in found), ABSENT)
+
+    return find
+
+
+def _one(store: Store, table: str, column: str) -> str:
+    kind = ABSENT
+    for entry, path in zip(store.manifest.parts(table), store.table_files(table), strict=True):
+        if entry.rows and (not column or _holds(path, column)):
+            kind = INFERRED if entry.release == DERIVED else RECORDED
+        if kind == RECORDED:
+            break
+    return kind
+
+
+def _holds(path: Path, column: str) -> bool:
+    """Whether some row group has a value in the column."""
+    found = parquet_metadata(path)
+    names = found.schema.names
+    if column not in names:
+        return False
+    at = names.index(column)
+    for group in range(found.num_row_groups):
+        known = found.row_group(group).column(at).statistics
+        if known is None or known.null_count < found.row_group(group).num_rows:
+            return True
+    return False
+
+
+def _of(table: str, *resources: str) -> Callable[[Store], str]:
+    """Whether a table speaks of some resources."""
+
+    def find(store: Store) -> str:
+        files = store.table_files(table)
+        if not files:
+            return ABSENT
+        rows = scan_parquet(*files).filter(pl.col("resource").is_in(list(resources)))
+        return RECORDED if rows.head(1).collect().height else ABSENT
+
+    return find
+
+
+#: What may be recorded, in the words of the report.
+_QUANTITIES: dict[str, Callable[[Store], str]] = {
+    "node sizes": _any("node_resource"),
+    "requests": _any("container_resource.request"),
+    "limits": _any("container_resource.limit"),
+    "use of nodes": _any("node_usage", "node_amount"),
+    "use of containers": _any("container_usage", "container_amount"),
+    "network and disk in use": _of(
+        "container_amount", "net", "net_in", "net_out", "disk", "disk_io"
+    ),
+    "placement": _any("container.node_key", "container_usage.node_key"),
+    "arrivals": _any("container"),
+    "departures": _any("container.departure_ms"),
+    "priorities": _any("container.priority"),
+    "groups": _any("container.apart", "container.together", "sharing_rule"),
+    "selectors and taints": _any("container.selector", "node.taints"),
+    "fault domains": _any("node.rack", "node.domain", "node.zone"),
+    "NUMA cells": _any("node_resource.cell"),
+    "vCPUs": _any("container.vcpus"),
+    "calls": _any("call"),
+    "call rates": _any("service_rate"),
+    "prices": _any("node.price_per_hour"),
+}
