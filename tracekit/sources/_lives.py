@@ -39,12 +39,12 @@ def lives(events: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
     """One row for each container: when it first came, and when it left for good.
 
     A container that is put back into the queue after it was evicted or failed lives on. It leaves
-    with the last end that no new start follows. Where its start is not told, its life begins with
-    the first event.
+    with the last end that no new start follows; of events of one time the later row counts. Where
+    its start is not told, its life begins with the first event. Lives come in order of arrival.
 
     Parameters
     ----------
-    events : frames of events in order of time
+    events : frames of events, in any order
         ``container``, ``time_ms``, ``start`` and ``end`` (bool), ``line``; the first known value
         of every further column is kept.
     """
@@ -62,7 +62,7 @@ def lives(events: Iterable[pl.DataFrame]) -> Iterator[pl.DataFrame]:
         arrived = pl.coalesce("start_ms", "first_ms").alias("time_ms")
         yield whole.select(
             arrived, departed, pl.exclude("start_ms", "first_ms", "last_ms", "ended")
-        )
+        ).sort("time_ms", maintain_order=True)
 
 
 def _lives(events: pl.DataFrame) -> pl.DataFrame:
@@ -77,8 +77,11 @@ def _lives(events: pl.DataFrame) -> pl.DataFrame:
 
 
 def _joined(rows: pl.DataFrame) -> pl.DataFrame:
-    last = ["last_ms", "ended"]
-    return rows.group_by("container", maintain_order=True).agg(
-        pl.exclude("container", *last).drop_nulls().first(),
-        pl.col(last).drop_nulls().last(),
+    earliest, last = ["first_ms", "start_ms"], ["last_ms", "ended"]
+    ordered = rows.sort("first_ms", maintain_order=True)
+    by_end = pl.col(last).sort_by("last_ms", nulls_last=False, maintain_order=True)
+    return ordered.group_by("container", maintain_order=True).agg(
+        pl.exclude("container", *earliest, *last).drop_nulls().first(),
+        pl.col(earliest).min(),
+        by_end.last(),
     )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 
 import polars as pl
@@ -13,6 +12,7 @@ from tracekit.sources._lives import Parts, lives
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import frames, long
 from tracekit.sources._shape import INTEGER, REAL, Shape
+from tracekit.sources.released._google_labels import labelled
 from tracekit.sources.released._google_times import in_trace, time_ms
 
 _NAME = r"[A-Za-z0-9+/]{43}="
@@ -102,14 +102,7 @@ def _states(events: pl.DataFrame, opened: Opened) -> pl.DataFrame:
         "line",
     )
     attributes = [frame for one in opened.beside.get("attributes", ()) for frame in _named(one)]
-    if not attributes:
-        return states
-    return states.join(
-        _labels(states.select("time_ms", "node"), pl.concat(attributes)),
-        on=["time_ms", "node"],
-        how="left",
-        maintain_order="left",
-    )
+    return labelled(states, attributes)
 
 
 def _named(opened: Opened) -> Iterator[pl.DataFrame]:
@@ -125,24 +118,6 @@ def _named(opened: Opened) -> Iterator[pl.DataFrame]:
             .then(pl.col("value").fill_null(""))
             .alias("value"),
         )
-
-
-def _labels(events: pl.DataFrame, attributes: pl.DataFrame) -> pl.DataFrame:
-    """The attributes of each machine at the time of each of its events, as a JSON object."""
-    wanted = events.unique().join(attributes.select("node", "name").unique(), on="node")
-    known = wanted.sort("time_ms").join_asof(
-        attributes.sort("time_ms"), on="time_ms", by=["node", "name"], check_sortedness=False
-    )
-    held = (
-        known.filter(pl.col("value").is_not_null())
-        .sort("node", "time_ms", "name")
-        .group_by("node", "time_ms", maintain_order=True)
-        .agg("name", "value")
-    )
-    texts = [
-        json.dumps(dict(zip(*one, strict=True))) for one in held.select("name", "value").rows()
-    ]
-    return held.select("node", "time_ms", pl.Series("labels", texts, dtype=pl.String))
 
 
 def read_attributes(opened: Opened) -> Read:

@@ -1,0 +1,108 @@
+"""JSON lines, and Parquet of the same rows, as frames of texts: a broken line apart from others."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import json
+from collections.abc import Iterator, Mapping
+
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Broken, Opened
+
+#: The columns to read: a text, a record of texts, or a list of either.
+Columns = Mapping[str, pl.DataType | type[pl.DataType]]
+
+_PARQUET = b"PAR1"
+_ROWS_AT_ONCE = 1 << 16
+_SHOWN = 200
+
+
+def objects(
+    opened: Opened, columns: Columns, table: str
+) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
+    """The rows with ``line``, every value a text; fields that are absent are NULL.
+
+    A line that is no JSON object, or has an object where a text is due, is a broken one of
+    ``table``; fields that ``columns`` does not name are passed over.
+
+    Raises
+    ------
+    TracekitError
+        For Parquet that is damaged.
+    """
+    dtype = pl.Struct(dict(columns))
+    with opened.stream() as stream:
+        start = stream.read(len(_PARQUET))
+    texts = _parquet(opened, columns) if start == _PARQUET else _lines(opened)
+    line = 1
+    for some in texts:
+        numbered = pl.DataFrame({"text": some}).with_row_index("line", offset=line)
+        numbered = numbered.with_columns(pl.col("line").cast(pl.Int64))
+        line += numbered.height
+        filled = numbered.filter(pl.col("text").str.strip_chars() != "")
+        frames, broken = _decoded(filled, dtype, table)
+        whole = pl.concat([pl.DataFrame(schema={"line": pl.Int64, **columns}), *frames])
+        yield whole, broken
+
+
+def _lines(opened: Opened) -> Iterator[pl.Series]:
+    with opened.stream() as stream:
+        while some := list(itertools.islice(stream, _ROWS_AT_ONCE)):
+            yield pl.Series([one.decode(errors="replace") for one in some], dtype=pl.String)
+
+
+def _parquet(opened: Opened, columns: Columns) -> Iterator[pl.Series]:
+    """The rows as JSON, so that both forms are read alike."""
+    with opened.stream() as stream:
+        try:
+            file = pq.ParquetFile(stream if stream.seekable() else io.BytesIO(stream.read()))
+            there = [name for name in columns if name in file.schema_arrow.names]
+            for batch in file.iter_batches(batch_size=_ROWS_AT_ONCE, columns=there):
+                frame = pl.DataFrame(batch)
+                yield frame.select(pl.struct(pl.all()).struct.json_encode()).to_series()
+        except (pa.ArrowException, OSError) as error:
+            said = str(error).splitlines()[0]
+            raise TracekitError(f"{opened.name} cannot be read as Parquet: {said}") from error
+
+
+def _decoded(
+    rows: pl.DataFrame, dtype: pl.Struct, table: str
+) -> tuple[list[pl.DataFrame], list[Broken]]:
+    """The frames of the good lines, found by halving where some line is broken."""
+    if rows.is_empty():
+        return [], []
+    try:
+        found = rows.select("line", pl.col("text").str.json_decode(dtype).alias("row"))
+    except pl.exceptions.PolarsError:
+        if rows.height == 1:
+            ((line, text),) = rows.rows()
+            return [], [_broken(line, text, table)]
+        half = rows.height // 2
+        first, last = (_decoded(some, dtype, table) for some in (rows[:half], rows[half:]))
+        return [*first[0], *last[0]], [*first[1], *last[1]]
+    none = found.filter(pl.col("row").is_null())["line"].to_list()
+    if none:
+        nulls = rows.filter(pl.col("line").is_in(none))
+        broken = [_broken(line, text, table) for line, text in nulls.iter_rows()]
+        return [found.filter(pl.col("row").is_not_null()).unnest("row")], broken
+    return [found.unnest("row")], []
+
+
+def _broken(line: int, text: str, table: str) -> Broken:
+    return Broken(table=table, line=line, reason=_reason(text), text=text.strip()[:_SHOWN])
+
+
+def _reason(text: str) -> str:
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        return f"is no JSON: {error}"
+    kind = type(found).__name__
+    if not isinstance(found, dict):
+        return f"is a JSON {kind}, expected an object"
+    return "has an object or a list where a text or a number is due, or the other way round"
