@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from constraint_support import constrained
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
@@ -21,6 +22,9 @@ from tracekit.replay.fast.compiled_placer import CompiledPlacer
 from tracekit.replay.fast.kernels import all_kernels, find_kernel
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.replay.rebalance.load_spread import LoadSpread
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.workload import Workload
@@ -105,12 +109,20 @@ def eager_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> 
     return CompiledPlacer(state, rng, clock, kernel, eager=True)
 
 
-def run(load: Workload, policy: str, placer: MakePlacer) -> Outcome:
-    return Engine(load, parse_policy(policy), np.random.default_rng(3), placer=placer).run()
+def run(
+    load: Workload, policy: str, placer: MakePlacer, rebalance: RebalancePolicy | None = None
+) -> Outcome:
+    rng = np.random.default_rng(3)
+    return Engine(load, parse_policy(policy), rng, placer=placer, rebalance=rebalance).run()
 
 
-def check_same(load: Workload, policy: str, placer: MakePlacer = fast_placer) -> None:
-    plain, fast = run(load, policy, PlainPlacer), run(load, policy, placer)
+def check_same(
+    load: Workload,
+    policy: str,
+    placer: MakePlacer = fast_placer,
+    rebalance: RebalancePolicy | None = None,
+) -> None:
+    plain, fast = (run(load, policy, made, rebalance) for made in (PlainPlacer, placer))
     assert fast.node.tolist() == plain.node.tolist()
     assert fast.time_ms.tolist() == plain.time_ms.tolist()
     assert fast.steps.equals(plain.steps)
@@ -215,3 +227,19 @@ def test_rules_on_sharing_close_the_same_nodes(
     limits = AntiAffinity(services=("s0", "s1", "s2"), rules=np.array(rules, np.int64))
     sharing = Sharing.of(limits, load.services)
     check_same(dataclasses.replace(load, constraints=Constraints(parts=(sharing,))), policy)
+
+
+#: Ways to move containers, none among them.
+MOVES = (None, LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1),
+         HighNodeUtilization(interval_ms=1000, thresholds=(("cpu", 60.0),)))  # fmt: skip
+
+
+@pytest.mark.parametrize("placer", [fast_placer, rows_placer])
+@settings(max_examples=60)
+@given(workloads(), some.sampled_from(sorted(all_policies())), some.integers(0, 2**32),
+       some.sampled_from(MOVES))  # fmt: skip
+def test_constraints_pins_priorities_and_gangs_mean_the_same(
+    placer: MakePlacer, load: Workload, policy: str, seed: int, moves: RebalancePolicy | None
+) -> None:
+    made = constrained(load, np.random.default_rng(seed))
+    check_same(made, policy, placer, None if policy == "observed" else moves)

@@ -1,0 +1,220 @@
+"""Pinned containers, priorities and gangs, against a slow reading of the rules; and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from constraint_support import broken, constrained
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.arrays import IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.explain import explain
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.pinned import pinned_over_capacity
+from tracekit.replay.workload.workload import Workload
+
+rows = some.lists(
+    some.tuples(some.integers(0, 7), some.integers(1, 8), some.integers(0, 9),
+                some.integers(0, 9)),
+    min_size=1, max_size=14,
+)  # fmt: skip
+
+
+def made(found: list[tuple[int, int, int, int]]) -> Workload:
+    given_rows: list[Row] = [
+        (at * 100, (at + life) * 100, cpu, memory) for at, life, cpu, memory in found
+    ]
+    return workload([(15, 15), (10, 20), (15, 15)], given_rows, steps=2)
+
+
+def run(load: Workload, policy: str = "first_fit") -> Outcome:
+    engine = Engine(load, parse_policy(policy), np.random.default_rng(1), placer=rows_placer)
+    return engine.run()
+
+
+@given(rows, some.integers(0, 2**32))
+def test_the_engine_queues_as_a_slow_reading_of_the_rules(
+    found: list[tuple[int, int, int, int]], seed: int
+) -> None:
+    """First fit in plain Python: who is pinned, who goes first, who goes with whom."""
+    load = dataclasses.replace(
+        constrained(made(found), np.random.default_rng(seed)), constraints=None
+    )
+    outcome = run(load)
+    placed = Slow(load).run()
+    pairs = zip(outcome.node.tolist(), outcome.time_ms.tolist(), strict=True)
+    assert list(pairs) == [placed.get(i, (-1, -1)) for i in range(load.containers)]
+
+
+class Slow:
+    """First fit event by event, with nothing kept but who is where."""
+
+    def __init__(self, load: Workload) -> None:
+        nothing = [-1] * load.containers
+        self.load, self.everyone = load, range(load.containers)
+        self.gang = nothing if load.gang is None else [int(of) for of in load.gang]
+        self.pinned = nothing if load.pinned is None else [int(at) for at in load.pinned]
+        self.rank = nothing if load.priority is None else [int(of) for of in load.priority]
+        self.where: dict[int, int] = {}
+        self.placed: dict[int, tuple[int, int]] = {}
+        self.waiting: list[int] = []
+
+    def run(self) -> dict[int, tuple[int, int]]:
+        arrival, departure = self.load.arrival_ms, self.load.departure_ms
+        for now in sorted({*arrival.tolist(), *departure.tolist()}):
+            gone = [i for i in self.everyone if departure[i] == now]
+            freed = [i for i in gone if self.where.pop(i, None) is not None]
+            self.waiting = [i for i in self.waiting if i not in gone]
+            if freed:
+                self.retry(now)
+            self.arrive([i for i in self.everyone if arrival[i] == now], now)
+        return self.placed
+
+    def retry(self, now: int) -> None:
+        self.waiting.sort(key=lambda i: -max(self.rank[j] for j in self.members(i)))
+        for group in self.pieces(self.waiting):
+            self.attempt(group, now)
+        self.waiting = [i for i in self.waiting if i not in self.where]
+
+    def arrive(self, new: list[int], now: int) -> None:
+        for group in self.pieces(new):
+            at_once = len({int(self.load.arrival_ms[i]) for i in self.members(group[0])}) == 1
+            earlier = [i for i in self.waiting if self.gang[i] == self.gang[group[0]] >= 0]
+            self.attempt(group if at_once else [*earlier, *group], now)
+            self.waiting = [i for i in [*self.waiting, *group] if i not in self.where]
+
+    def pieces(self, indices: list[int]) -> list[list[int]]:
+        """Neighbours of one gang; whoever is in none is alone."""
+        found: list[list[int]] = []
+        for index in indices:
+            if found and self.gang[index] == self.gang[found[-1][0]] >= 0:
+                found[-1].append(index)
+            else:
+                found.append([index])
+        return found
+
+    def members(self, index: int) -> list[int]:
+        if self.gang[index] < 0:
+            return [index]
+        return [i for i in self.everyone if self.gang[i] == self.gang[index]]
+
+    def attempt(self, group: list[int], now: int) -> None:
+        for index in group:
+            self.place(index, now)
+        if self.gang[group[0]] < 0:
+            return
+        members, least = self.members(group[0]), self.load.gang_minimum
+        able = sum(i in self.placed or self.load.departure_ms[i] > now for i in members)
+        needed = len(members) if least is None else int(least[group[0]])
+        if sum(i in self.placed for i in members) < min(needed, able):
+            for index in group:
+                if self.pinned[index] < 0 and index in self.where:
+                    del self.where[index], self.placed[index]
+
+    def place(self, index: int, now: int) -> None:
+        pin, asked = self.pinned[index], self.load.request[index]
+        for node in [pin] if pin >= 0 else range(self.load.nodes):
+            used = [self.load.request[i] for i, n in self.where.items() if n == node]
+            left = self.load.capacity[node] - sum(used)
+            if pin >= 0 or ((asked <= left) | (asked == 0)).all():
+                self.where[index], self.placed[index] = node, (node, now)
+                return
+
+
+@given(rows, some.integers(0, 2**32), some.sampled_from(["first_fit", "worst_fit", "tssa"]))
+def test_nothing_that_is_placed_breaks_a_constraint(
+    found: list[tuple[int, int, int, int]], seed: int, policy: str
+) -> None:
+    load = dataclasses.replace(constrained(made(found), np.random.default_rng(seed)), pinned=None)
+    outcome = run(load, policy)
+    for now in sorted(set(outcome.time_ms.tolist()) - {-1}):
+        there = (outcome.node >= 0) & (outcome.time_ms <= now) & (now < load.departure_ms)
+        for part in load.constraints.parts if load.constraints else ():
+            assert not broken(part, outcome.node, np.flatnonzero(there).tolist())
+
+
+def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
+    load = workload([(10, 10)] * 2, [(0, 2000, 8, 1), (1, 9000, 8, 1), (2, 9000, 3, 1),
+                                     (3, 9000, 8, 1)])  # fmt: skip
+    load = dataclasses.replace(load, pinned=np.array([0, 0, -1, -1]))
+    outcome = run(load)
+    assert outcome.node.tolist() == [0, 0, 1, -1]
+    assert len(outcome.latencies_s) == 3  # c2, and c3 twice
+    assert pinned_over_capacity(load) == 1
+    assert pinned_over_capacity(dataclasses.replace(load, pinned=None)) == 0
+
+
+class Evictor(RebalancePolicy):
+    """Wants everybody off all nodes, always."""
+
+    reads = frozenset({"requests", "placed"})
+    source = "test"
+
+    def evict(self, snapshot: Snapshot) -> IntArray:
+        return np.arange(len(snapshot.placed.node))
+
+
+def test_a_daemon_stays_and_who_is_only_pinned_moves() -> None:
+    load = workload([(10, 10)] * 2, [(0, 9000, 4, 1), (0, 9000, 4, 1)])
+    load = dataclasses.replace(load, pinned=np.array([1, 1]), daemon=np.array([True, False]))
+    engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0),
+                    rebalance=Evictor(interval_ms=1000))  # fmt: skip
+    assert engine.run().node.tolist() == [1, 0]
+
+
+def test_the_higher_priority_goes_first_among_those_that_wait() -> None:
+    load = workload([(10, 10)], [(0, 1000, 9, 1), (1, 9000, 9, 1), (2, 9000, 9, 1),
+                                 (3, 9000, 9, 1)])  # fmt: skip
+    load = dataclasses.replace(load, priority=np.array([0, 1, 2, 2]))
+    assert run(load).node.tolist() == [0, -1, 0, -1]
+    assert run(dataclasses.replace(load, priority=None)).node.tolist() == [0, 0, -1, -1]
+
+
+@pytest.mark.parametrize(
+    ("minimum", "expected"), [(None, [-1, -1, -1]), (3, [-1, -1, -1]), (2, [0, 0, -1])]
+)
+def test_a_gang_runs_when_its_minimum_does(minimum: int | None, expected: list[int]) -> None:
+    load = workload([(10, 10)], [(0, 9000, 4, 1)] * 3)
+    needed = None if minimum is None else np.full(3, minimum)
+    load = dataclasses.replace(load, gang=np.zeros(3, np.int64), gang_minimum=needed)
+    assert run(load).node.tolist() == expected
+
+
+def test_a_gang_waits_for_those_that_come_later() -> None:
+    load = workload([(10, 10)], [(0, 9000, 4, 1), (500, 9000, 4, 1), (700, 9000, 2, 1)])
+    load = dataclasses.replace(load, gang=np.array([3, 3, -1]))
+    assert run(load).time_ms.tolist() == [500, 500, 700]
+
+
+def test_the_constraint_that_closed_a_node_is_named() -> None:
+    load = workload([(10, 10)] * 3, [(0, 9000, 4, 1), (1, 9000, 4, 1)])
+    parts = (
+        Allowed(label="taints", of=np.array([-1, 0]), mask=np.array([[True, False, True]])),
+        Apart(by="node", group=np.array([0, 0]), domain=np.arange(3), most=np.array([1])),
+    )
+    load = dataclasses.replace(load, constraints=Constraints(parts=parts))
+    found = explain(load, parse_entrant("first_fit"), "c1")
+    assert found.chosen == "n2"
+    assert {one.node: one.removed for one in found.nodes} == {
+        "n0": "apart by node", "n1": "taints", "n2": ""
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize("pinned", [[0], [0, 2], [0, -2]])
+def test_a_pin_to_no_node_and_pins_of_others(pinned: list[int]) -> None:
+    load = workload([(10, 10)] * 2, [(0, 9000, 4, 1)] * 2)
+    with pytest.raises(TracekitError, match="pinned"):
+        dataclasses.replace(load, pinned=np.array(pinned))

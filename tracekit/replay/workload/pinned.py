@@ -1,0 +1,27 @@
+"""Containers that a replay leaves where they were observed."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.replay.workload.workload import Workload
+
+
+def pinned_over_capacity(load: Workload) -> int:
+    """How many pinned containers find too little room on their node, full of pinned ones already.
+
+    What a policy placed there, or a rebalancer moved, is not counted: it is no fact of a workload.
+    """
+    if load.pinned is None:
+        return 0
+    arriving = np.flatnonzero(load.pinned >= 0)
+    leaving = arriving[np.argsort(load.departure_ms[arriving], kind="stable")]
+    free, gone, over = load.capacity.copy(), 0, 0
+    for index in arriving.tolist():
+        now, node, asked = load.arrival_ms[index], load.pinned[index], load.request[index]
+        while gone < len(leaving) and load.departure_ms[leaving[gone]] <= now:
+            free[load.pinned[leaving[gone]]] += load.request[leaving[gone]]
+            gone += 1
+        over += bool(((free[node] < asked) & (asked > 0)).any())
+        free[node] -= asked
+    return over
