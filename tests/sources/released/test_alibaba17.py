@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reading_support import opened, read, recognised
+from store_support import counts_of
 from tests_support import shared_data
 
 from tracekit.fetch.plan import plan
@@ -162,6 +163,26 @@ def test_one_archive_holds_every_table() -> None:
     (one,) = plan("alibaba17")
     assert one.url.endswith("/v2017Traces/alibaba-trace-2017.tar.gz")
     assert plan("alibaba17", tables=["tasks"])[0].path == one.path
+
+
+def test_into_a_store(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    files = {
+        "server_event": MACHINES,
+        "server_usage": MACHINE_USAGE,
+        "container_event": CONTAINERS,
+        "container_usage": CONTAINER_USAGE,
+        "batch_task": TASKS,
+        "batch_instance": INSTANCES,
+    }
+    for name, text in files.items():
+        written(tmp_path / "trace", f"{name}.csv", text)
+    found = counts_of(tmp_path / "trace", tmp_path / "store")
+    assert found["server_event.csv", "node"] == (4, 1, 0)
+    assert found["container_event.csv", "container"] == (2, 2, 1)
+    assert found["container_event.csv", "container_resource"] == (6, 0, 0)
+    assert found["container_usage.csv", "container_usage"] == (2, 0, 0)
+    assert found["batch_instance.csv", "container"] == (3, 1, 0)
 
 
 def test_the_real_machines() -> None:

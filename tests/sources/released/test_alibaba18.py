@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reading_support import opened, read, recognised
+from store_support import counts_of
 from tests_support import shared_data
 
 MACHINES = """\
@@ -189,6 +190,28 @@ def test_tasks_alone_stand_for_their_instances(tmp_path: Path) -> None:
     ]
     assert got.tables["container_resource"].height == 6
     assert [one.line for one in got.broken] == [3]
+
+
+def test_into_a_store(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    files = {
+        "machine_meta": MACHINES,
+        "machine_usage": MACHINE_USAGE,
+        "container_meta": CONTAINERS,
+        "container_usage": CONTAINER_USAGE,
+        "batch_task": TASKS,
+        "batch_instance": INSTANCES,
+    }
+    for name, text in files.items():
+        written(tmp_path / "trace", f"{name}.csv", text)
+    found = counts_of(tmp_path / "trace", tmp_path / "store")
+    assert found["machine_meta.csv", "node"] == (3, 2, 0)
+    assert found["machine_meta.csv", "node_resource"] == (3, 0, 0)
+    assert found["machine_usage.csv", "node_usage"] == (1, 1, 0)
+    assert found["container_meta.csv", "container"] == (2, 1, 0)
+    assert found["container_usage.csv", "container_usage"] == (1, 2, 0)
+    assert found["batch_instance.csv", "container"] == (3, 3, 0)
+    assert found["batch_instance.csv", "container_resource"] == (4, 0, 0)
 
 
 def test_the_real_machines() -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 import pytest
 from reading_support import opened, read, recognised
+from store_support import counts_of
 from tests_support import shared_data
 
 from tracekit.errors import TracekitError
@@ -94,6 +95,18 @@ def test_two_lists_are_two_traces(tmp_path: Path, at: int) -> None:
         next(file.read(one))
     alone = opened(tmp_path / "a.csv", {file.word: lists[:1]})
     assert any(isinstance(batch, Batch) for batch in file.read(alone))
+
+
+def test_into_a_store(tmp_path: Path) -> None:
+    (tmp_path / "trace").mkdir()
+    written(tmp_path / "trace", "nodes.csv", NODES)
+    written(tmp_path / "trace", "pods.csv", PODS)
+    assert counts_of(tmp_path / "trace", tmp_path / "store") == {
+        ("nodes.csv", "node"): (3, 1, 0),
+        ("nodes.csv", "node_resource"): (8, 1, 0),
+        ("pods.csv", "container"): (3, 2, 0),
+        ("pods.csv", "container_resource"): (8, 0, 0),
+    }
 
 
 def test_the_real_lists_are_what_the_loader_reads() -> None:

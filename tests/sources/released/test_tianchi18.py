@@ -8,6 +8,7 @@ import numpy as np
 import polars as pl
 import pytest
 from reading_support import opened, read, recognised
+from store_support import counts_of
 from tests_support import shared_data
 from workload_support import TIANCHI, written, zipped
 
@@ -127,6 +128,19 @@ def test_a_zip_holds_it_all(tmp_path: Path) -> None:
     (tmp_path / "cut.zip").write_bytes(data[:-30])
     with pytest.raises(TracekitError, match=r"cut\.zip cannot be unpacked"):
         read("tianchi18", tmp_path / "cut.zip")
+
+
+def test_into_a_store(tmp_path: Path) -> None:
+    found = counts_of(zipped(tmp_path / "b.zip", TIANCHI), tmp_path / "store")
+    assert {table: rows for (_, table), (rows, *_) in found.items()} == {
+        "node": 3,
+        "node_resource": 18,
+        "container": 5,
+        "container_resource": 30,
+        "container_amount": 30,
+        "sharing_rule": 2,
+    }
+    assert all(counts[1:] == (0, 0) for counts in found.values())
 
 
 def test_the_real_zip_is_what_the_loader_reads() -> None:

@@ -51,8 +51,8 @@ BATCH = BatchForm(
         numbers=("start", "end", "try", "cpu", "memory"),
         table="container",
     ),
-    memory_whole=1,
-    core=1,
+    asked={"cpu": ("cpu", "cores", 0.01), "memory": ("memory", "fraction", 1.0)},
+    used={"cpu": ("cpu", "cores", 1.0), "memory": ("memory", "fraction", 1.0)},
 )  # fmt: skip
 
 

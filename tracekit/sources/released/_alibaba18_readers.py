@@ -58,8 +58,8 @@ BATCH = BatchForm(
         numbers=("start", "end", "try", "cpu", "memory"),
         table="container",
     ),
-    memory_whole=100,
-    core=100,
+    asked={"cpu": ("cpu", "cores", 0.01), "memory": ("memory", "fraction", 0.01)},
+    used={"cpu": ("cpu", "cores", 0.01), "memory": ("memory", "fraction", 0.01)},
 )  # fmt: skip
 
 
