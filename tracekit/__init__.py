@@ -31,6 +31,8 @@ if TYPE_CHECKING:
     from tracekit.verbs.compare import compare as compare
     from tracekit.verbs.explain import explain as explain
     from tracekit.verbs.fetch import fetch as fetch
+    from tracekit.verbs.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes
+    from tracekit.verbs.fetch_prometheus import fetch_prometheus as fetch_prometheus
     from tracekit.verbs.fit import fit as fit
     from tracekit.verbs.info import info as info
     from tracekit.verbs.ingest import ingest as ingest

@@ -100,8 +100,16 @@ class InterruptedByUserError(TracekitError):
 
 
 def module_name(file_name: str) -> str:
-    """A subcommand's public name; a file ends in '_' where Python or this module has the name."""
-    return file_name.rstrip("_").replace("_", "-")
+    """A subcommand's public name; a file ends in '_' where Python or this module has the name.
+
+    A file that begins with the name of another one is what that one does to something else:
+    ``fetch_prometheus`` beside ``fetch`` is ``fetch prometheus``.
+    """
+    name = file_name.rstrip("_")
+    first, _, rest = name.partition("_")
+    if rest and first in registry.module_names(_THIS):
+        return f"{first} {rest.replace('_', '-')}"
+    return name.replace("_", "-")
 
 
 def _version(wanted: bool) -> None:
@@ -152,11 +160,14 @@ def main() -> None:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    return answered(lambda: build_app(_named(arguments))(arguments, standalone_mode=True))
-
-
-def _named(arguments: list[str]) -> str | None:
-    """The subcommand that is called, so that it is loaded alone; None for help, mistakes."""
-    first = next(iter(arguments), "")
     known = {module_name(name) for name in registry.module_names(_THIS)}
-    return first if first in known else None
+    words = _joined(arguments, known)
+    only = words[0] if words and words[0] in known else None
+    return answered(lambda: build_app(only)(words, standalone_mode=True))
+
+
+def _joined(arguments: list[str], known: set[str]) -> list[str]:
+    """The arguments with the two words of a subcommand such as ``fetch prometheus`` made one."""
+    at = next((at for at, word in enumerate(arguments) if not word.startswith("-")), 0)
+    pair = " ".join(arguments[at : at + 2])
+    return [*arguments[:at], pair, *arguments[at + 2 :]] if pair in known else arguments

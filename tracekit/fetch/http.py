@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import http.client
+import json
 import re
 import socket
 import ssl
 import urllib.error
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http import HTTPStatus
+from types import MappingProxyType
 from urllib.parse import urlsplit
 
 from tracekit._version import VERSION
@@ -26,6 +28,8 @@ _HINTS = {
     HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
     HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
 }
+#: So much of an answer is read for its reason.
+_LONGEST_REASON = 1 << 16
 _LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
 
 
@@ -93,17 +97,26 @@ def _remote(response: http.client.HTTPResponse, length: str | None) -> Remote:
 
 
 @contextmanager
-def request(url: str, *, start: int, known: Remote | None, timeout_s: float) -> Iterator[Reply]:
+def request(
+    url: str,
+    *,
+    start: int = 0,
+    known: Remote | None = None,
+    timeout_s: float,
+    headers: Mapping[str, str] = MappingProxyType({}),
+) -> Iterator[Reply]:
     """Ask for a URL from byte ``start`` on, as long as the content is still the ``known`` one.
+
+    ``headers`` go with the request beside our own.
 
     Raises FetchError for every failure, RangeRefusedError when ``start`` lies beyond the content.
     """
-    headers = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity"}
+    own = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity", **headers}
     if start:
-        headers["Range"] = f"bytes={start}-"
+        own["Range"] = f"bytes={start}-"
         if known is not None and known.validator is not None:
-            headers["If-Range"] = known.validator
-    asked = urllib.request.Request(url, headers=headers)  # noqa: S310 - plan admits http only
+            own["If-Range"] = known.validator
+    asked = urllib.request.Request(url, headers=own)  # noqa: S310 - plan admits http only
     with _as_fetch_error(url):
         response = _opener(url).open(asked, timeout=timeout_s)
     try:
@@ -124,8 +137,9 @@ def _as_fetch_error(url: str) -> Iterator[None]:
     try:
         yield
     except urllib.error.HTTPError as error:
+        said = _said(error)
         error.close()
-        raise _from_status(error, url) from error
+        raise _from_status(error, url, said) from error
     except urllib.error.URLError as error:
         reason = error.reason if isinstance(error.reason, Exception) else error
         raise _from_line(reason, url) from error
@@ -133,12 +147,21 @@ def _as_fetch_error(url: str) -> Iterator[None]:
         raise _from_line(error, url) from error
 
 
-def _from_status(error: urllib.error.HTTPError, url: str) -> FetchError:
+def _said(error: urllib.error.HTTPError) -> str:
+    """What an API says in its answer, in JSON; else the status in words."""
+    try:
+        reason = json.loads(error.read(_LONGEST_REASON))["error"]
+    except (OSError, http.client.HTTPException, ValueError, LookupError, TypeError):
+        return str(error.reason)
+    return " ".join(str(reason).split())
+
+
+def _from_status(error: urllib.error.HTTPError, url: str, said: str) -> FetchError:
     if error.code == HTTPStatus.REQUESTED_RANGE_NOT_SATISFIABLE:
         return RangeRefusedError(f"HTTP 416, the file on the server is another one: {url}")
     asked = error.headers.get("Retry-After", "") if error.headers is not None else ""
     return FetchError(
-        f"HTTP {error.code} {error.reason}: {url}",
+        f"HTTP {error.code} {said}: {url}",
         hint=_HINTS.get(HTTPStatus(error.code)) if error.code in _HINTS else None,
         passing=error.code in _BUSY or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR,
         wait_s=float(asked) if asked.isdigit() else None,

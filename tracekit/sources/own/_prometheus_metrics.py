@@ -106,7 +106,8 @@ class Query:
         return text.replace(",}", "}").replace("{}", "")
 
 
-_REAL = 'container!="",container!="POD",$match'
+_IN_POD = 'pod!="",$match'
+_REAL = f'container!="",container!="POD",{_IN_POD}'
 _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
 
 
@@ -141,10 +142,10 @@ QUERIES: tuple[Query, ...] = (
     _of_pods("container_cpu_in_use", "container_cpu_usage_seconds_total", _REAL, rate=True),
     _of_pods("container_memory_in_use", "container_memory_working_set_bytes", _REAL, rate=False),
     _of_pods(
-        "container_net_in_in_use", "container_network_receive_bytes_total", "$match", rate=True
+        "container_net_in_in_use", "container_network_receive_bytes_total", _IN_POD, rate=True
     ),
     _of_pods(
-        "container_net_out_in_use", "container_network_transmit_bytes_total", "$match", rate=True
+        "container_net_out_in_use", "container_network_transmit_bytes_total", _IN_POD, rate=True
     ),
     Query(
         name="node_cpu_in_use",

@@ -1,0 +1,121 @@
+"""A real Prometheus on this machine, filled by promtool; a cluster to fill it with."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import socket
+import subprocess
+import time
+import urllib.error
+import urllib.parse
+import urllib.request
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes_support import Object, container, listed, node, owned, pod
+
+#: When the made-up cluster was recorded: on a multiple of five minutes.
+START_S = 1_767_225_600
+STEP_S = 30
+_READY_S = 20.0
+
+
+@contextmanager
+def prometheus(folder: Path, lines: Iterable[str], *options: str) -> Iterator[str]:
+    """The address of a Prometheus that holds samples given in OpenMetrics; skips without one."""
+    for program in ("prometheus", "promtool"):
+        if shutil.which(program) is None:
+            pytest.skip("prometheus is not installed (Debian package prometheus)")
+    folder.mkdir(parents=True)
+    source = folder / "in.om"
+    with source.open("w") as out:
+        out.writelines(lines)
+        out.write("# EOF\n")
+    blocks = ["promtool", "tsdb", "create-blocks-from", "openmetrics", str(source)]
+    subprocess.run([*blocks, str(folder / "data")], check=True, capture_output=True)
+    (folder / "empty.yml").write_text("{}\n")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    command = [
+        "prometheus",
+        f"--config.file={folder / 'empty.yml'}",
+        f"--storage.tsdb.path={folder / 'data'}",
+        "--storage.tsdb.retention.time=100y",
+        f"--web.listen-address=127.0.0.1:{port}",
+        *options,
+    ]
+    log = (folder / "log").open("wb")
+    with log, subprocess.Popen(command, stdout=log, stderr=log) as running:
+        try:
+            _wait_until_ready(url, running, folder / "log")
+            yield url
+        finally:
+            running.terminate()
+
+
+def _wait_until_ready(url: str, running: subprocess.Popen[bytes], log: Path) -> None:
+    end = time.monotonic() + _READY_S
+    while time.monotonic() < end and running.poll() is None:
+        try:
+            with _opened(f"{url}/-/ready"):
+                return
+        except (urllib.error.URLError, ConnectionError):
+            time.sleep(0.05)
+    raise AssertionError(log.read_text(errors="replace")[-2000:])
+
+
+def instant(url: str, promql: str, at_s: float) -> dict[tuple[tuple[str, str], ...], float]:
+    """The answer to a query at one time, asked for by hand: value by sorted labels."""
+    asked = urllib.parse.urlencode({"query": promql, "time": at_s})
+    with _opened(f"{url}/api/v1/query?{asked}") as reply:
+        result = json.load(reply)["data"]["result"]
+    return {tuple(sorted(one["metric"].items())): float(one["value"][1]) for one in result}
+
+
+def _opened(url: str) -> Any:
+    """Proxies are for the world, not for this machine."""
+    opener = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    return opener.open(url, timeout=30)
+
+
+def cluster(nodes: int, pods: int) -> Object:
+    """A cluster as kubectl prints it: a daemon on each node, the other pods of 40 Deployments."""
+    things = [
+        node(f"n{at:03}", labels={"topology.kubernetes.io/zone": f"z{at % 3}"})
+        for at in range(nodes)
+    ]
+    for at in range(pods):
+        where = f"n{at % nodes:03}"
+        owner = (
+            owned("DaemonSet", "agent")
+            if at < nodes
+            else owned("ReplicaSet", f"app{at % 40}-7d4b9c6f5d")
+        )
+        sizes = [container("250m" if at < nodes else f"{100 * (1 + at % 8)}m")]
+        sizes[0]["resources"]["requests"]["memory"] = f"{64 * (1 + at % 5)}Mi"
+        things.append(pod(f"p{at:05}", meta=owner, nodeName=where, containers=sizes))
+    return listed(*things)
+
+
+def recorded(pods: int, samples: int) -> Iterator[str]:
+    """What cAdvisor says of these pods, as OpenMetrics; every 97th counter is reset on the way."""
+    yield "# TYPE container_cpu_usage_seconds counter\n"
+    for at in range(pods):
+        labels = f'{{namespace="default",pod="p{at:05}",container="main"}}'
+        total = 0.0
+        for sample in range(samples):
+            total += STEP_S * 0.01 * (1 + (at + 3 * sample) % 17)
+            total = 1.5 if at % 97 == 0 and sample == samples // 2 else total
+            yield f"container_cpu_usage_seconds_total{labels} {total!r} {START_S + sample * STEP_S}\n"
+    yield "# TYPE container_memory_working_set_bytes gauge\n"
+    for at in range(pods):
+        labels = f'{{namespace="default",pod="p{at:05}",container="main"}}'
+        for sample in range(samples):
+            used = (1 << 20) * (20 + (at + sample) % 40)
+            yield f"container_memory_working_set_bytes{labels} {used} {START_S + sample * STEP_S}\n"

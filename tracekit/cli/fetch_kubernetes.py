@@ -1,0 +1,34 @@
+"""tracekit fetch kubernetes: one's own cluster through kubectl."""
+
+from __future__ import annotations
+
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_json
+from tracekit.cli._streams import visible
+
+
+def command(asked: Asked, json: JsonOption = False) -> None:
+    """Fetch your cluster's nodes and pods through kubectl, as it is now.
+
+    A metrics-server's sample of their use comes along where there is one; use
+    over time is in Prometheus: tracekit fetch prometheus.
+
+    Example: tracekit fetch kubernetes mycluster
+    """
+    import dataclasses
+
+    from tracekit import units
+
+    summary = asked()
+    if json:
+        document = dataclasses.asdict(summary) | {"out": str(summary.out)}
+        print_json({"schema": "tracekit/fetch_kubernetes/1", **document})
+        return
+    print("\n".join(summary.commands))
+    print(
+        f"{summary.nodes:,} nodes and {summary.pods:,} pods, {units.size(summary.size_bytes)},"
+        f" in {summary.out}"
+    )
+    if summary.lacking:
+        print(visible(f"no use by metrics-server: {summary.lacking}"))
+    print(f"next: tracekit ingest {summary.out} STORE")

@@ -1,0 +1,129 @@
+"""A server that answers PromQL: one question, tried again as long as that may help."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+from urllib.parse import urlencode, urlsplit
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.fetch.http import request
+from tracekit.fetch.retry import FetchError, Retries
+
+_CHUNK_BYTES = 1 << 18
+#: What servers say when less should be asked for at once: Prometheus, Thanos, Mimir.
+_TOO_MUCH = re.compile(
+    r"too many (samples|chunks|points)|exceeded maximum resolution|timed out in expression"
+    r"|exceed(s|ed) (the )?(max|limit)|err-mimir-max|HTTP 413|HTTP 504",
+    re.IGNORECASE,
+)
+#: The server's word on one query, which says nothing of others.
+_ONE_QUERY = re.compile(r"HTTP (400|422)")
+T = TypeVar("T")
+
+
+class RefusedError(FetchError):
+    """The server will not answer this query, whatever it thinks of others."""
+
+
+class TooMuchError(Exception):
+    """The server wants to be asked for less at once."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Server:
+    """Where to ask, and how.
+
+    Parameters
+    ----------
+    url : str
+        Below it lies ``/api/v1/query_range``.
+    headers : mapping of str to str
+        Sent along; they may be secret.
+    """
+
+    url: str
+    headers: Mapping[str, str]
+    timeout_s: float
+    retries: Retries
+    rng: np.random.Generator
+
+    def asked(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
+        """The answer to query_range, piece by piece."""
+        asked = urlencode({"query": promql, "start": start_s, "end": end_s, "step": step_s})
+        address = f"{self.url}/api/v1/query_range?{asked}"
+        try:
+            with request(address, timeout_s=self.timeout_s, headers=self.headers) as reply:
+                while chunk := reply.read(_CHUNK_BYTES):
+                    yield chunk
+        except FetchError as error:
+            what = error.what.replace(address, self.url)
+            raise FetchError(
+                what, passing=error.passing, wait_s=error.wait_s, everywhere=error.everywhere
+            ) from error
+
+    def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
+        """All values of an answer that is small."""
+        answer = b"".join(self.asked(promql, start_s, end_s, step_s))
+        try:
+            result = json.loads(answer)["data"]["result"]
+            return [float(value) for series in result for _, value in series["values"]]
+        except (ValueError, LookupError, TypeError):
+            raise self.strange(answer) from None
+
+    def strange(self, answer: bytes) -> FetchError:
+        """What to say of an answer that is none of Prometheus."""
+        return FetchError(
+            f"{self.url} does not answer as Prometheus does; it begins {answer[:40]!r}",
+            hint="the address is the one below which /api/v1/query_range lies",
+            passing=False,
+        )
+
+    def tried(self, call: Callable[[], T], name: str, by_hand: str, *, alone: bool = False) -> T:
+        """What the call returns, tried as often as it may help.
+
+        Raises TooMuchError where less may be asked for, unless it is ``alone`` and cannot be asked
+        in parts; RefusedError for a query that the server does not like; FetchError else.
+        """
+        failed = 0
+        while True:
+            try:
+                return call()
+            except FetchError as error:
+                failed += 1
+                if not alone and _TOO_MUCH.search(error.what):
+                    raise TooMuchError from error
+                if self.retries.given_up(failed, error):
+                    raise _given_up(error, name, by_hand) from error
+                self.retries.sleep(self.retries.wait_s(failed, error, self.rng))
+
+
+def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
+    what = f"{name}: {error.what}"
+    if _ONE_QUERY.search(error.what):
+        return RefusedError(what, hint=f"ask it by hand: {by_hand}")
+    again = "run the same command again: it goes on where it stopped"
+    return FetchError(what, hint=error.hint or again, passing=error.passing)
+
+
+def address(url: str) -> str:
+    """The address of a server without what follows it; raises TracekitError for none."""
+    parts = urlsplit(url)
+    if parts.scheme not in {"http", "https"} or not parts.netloc:
+        raise TracekitError(f"{url}: not an http address", hint="for example http://localhost:9090")
+    return url.rstrip("/").removesuffix("/api/v1")
+
+
+def header(text: str) -> tuple[str, str]:
+    """Name and value of a header; what it says is not repeated in an error."""
+    name, colon, value = text.partition(":")
+    if not colon or not name.strip() or "\n" in text:
+        raise TracekitError(
+            "--header: expected NAME: VALUE", hint="for example --header 'X-Scope-OrgID: team'"
+        )
+    return name.strip(), value.strip()

@@ -1,0 +1,33 @@
+"""Fetch one's own cluster's nodes and pods through kubectl."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tracekit.progress import SILENT, Progress
+from tracekit.verbs._options import Argument, Option
+
+if TYPE_CHECKING:
+    from tracekit.fetch.kubernetes import FetchedObjects
+
+
+def fetch_kubernetes(
+    out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
+    *,
+    context: Annotated[str | None, Option("kubectl's context.", shown="its current one")] = None,
+    kubectl: Annotated[str, Option("The program: oc, 'k3s kubectl', or a path.")] = "kubectl",
+    timeout_s: Annotated[
+        float, Option("Seconds to wait for its end.", minimum=0.1, names="--timeout")
+    ] = 600.0,
+    progress: Progress = SILENT,
+) -> FetchedObjects:
+    """Write what kubectl says of nodes and pods.
+
+    See ``tracekit.fetch.kubernetes.fetch_kubernetes``.
+    """
+    from tracekit.fetch import kubernetes
+
+    return kubernetes.fetch_kubernetes(
+        out, context=context, kubectl=kubectl, timeout_s=timeout_s, progress=progress
+    )
