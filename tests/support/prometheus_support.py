@@ -112,7 +112,8 @@ def recorded(pods: int, samples: int) -> Iterator[str]:
         for sample in range(samples):
             total += STEP_S * 0.01 * (1 + (at + 3 * sample) % 17)
             total = 1.5 if at % 97 == 0 and sample == samples // 2 else total
-            yield f"container_cpu_usage_seconds_total{labels} {total!r} {START_S + sample * STEP_S}\n"
+            time_s = START_S + sample * STEP_S
+            yield f"container_cpu_usage_seconds_total{labels} {total!r} {time_s}\n"
     yield "# TYPE container_memory_working_set_bytes gauge\n"
     for at in range(pods):
         labels = f'{{namespace="default",pod="p{at:05}",container="main"}}'

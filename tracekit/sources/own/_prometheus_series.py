@@ -20,6 +20,10 @@ from tracekit.sources.own._prometheus_metrics import name_in
 
 _BLOCK_BYTES = 16 << 20
 _SHOWN = 200
+_NAMELESS = (
+    "is a series without __name__; name the file after what it holds, for example"
+    " container_cpu_in_use.json"
+)
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
 _RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
@@ -103,22 +107,27 @@ def _ranges(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | 
         try:
             labels = dict(value["metric"])
             samples = value["values"] if "values" in value else [value["value"]]
-            times = [time for time, _ in samples]
-            texts = [text for _, text in samples]
         except (KeyError, TypeError, ValueError):
             yield _broken(item.number, "is no series: expected metric and values", value)
             continue
         raw = "__name__" in labels
         name = labels.pop("__name__", None) or item.around.get("name") or name_in(stem)
         if name is None:
-            yield _broken(
-                item.number,
-                "is a series without __name__; name the file after what it holds, for example"
-                " container_cpu_in_use.json",
-                value["metric"],
-            )
+            yield _broken(item.number, _NAMELESS, labels)
         elif wanted(name):
-            yield from _series(name, labels, item.number, times, texts, raw=raw, scale=1000.0)
+            yield from _answered(name, labels, item.number, samples, raw=raw)
+
+
+def _answered(
+    name: str, labels: dict[str, str], number: int, samples: Any, *, raw: bool
+) -> Iterator[Series | Broken]:
+    try:
+        times = [time for time, _ in samples]
+        texts = [text for _, text in samples]
+    except (TypeError, ValueError):
+        yield _broken(number, "is no series: expected pairs of time and value", labels)
+        return
+    yield from _series(name, labels, number, times, texts, raw=raw, scale=1000.0)
 
 
 def _exports(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | Broken]:

@@ -36,7 +36,7 @@ class Sums:
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
         self._last: dict[int, tuple[int, float]] = {}
-        self._frames: list[pl.DataFrame] = []
+        self._pieces: list[tuple[int, int, int, int, np.ndarray, np.ndarray]] = []
         self._held = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
@@ -146,37 +146,43 @@ class Sums:
         self, of: tuple[int, int, int], times: np.ndarray, values: np.ndarray, line: int
     ) -> None:
         """Keep samples of an entity, a part of it and its sign."""
-        frame = pl.DataFrame({"time_ms": times, "value": values}).select(
-            *(
-                pl.lit(number, dtype=pl.Int32).alias(name)
-                for name, number in zip(("entity", "part", "sign"), of, strict=True)
-            ),
-            "time_ms",
-            "value",
-            pl.lit(line, dtype=pl.Int64).alias("line"),
-        )
-        self._frames.append(frame)
-        self._held += frame.height
+        if len(times):
+            self._pieces.append((*of, line, times, values))
+            self._held += len(times)
         if self._held > _HELD:
             self._spill()
+
+    def _frame(self) -> pl.DataFrame:
+        """What is held, as a frame; nothing is held after that."""
+        pieces, self._pieces, self._held = self._pieces, [], 0
+        *heads, times, values = zip(*pieces, strict=True)
+        counts = [len(some) for some in times]
+        columns = {
+            name: np.repeat(np.array(head, dtype=np.int64), counts)
+            for name, head in zip(("entity", "part", "sign", "line"), heads, strict=True)
+        }
+        frame = pl.DataFrame(
+            {**columns, "time_ms": np.concatenate(times), "value": np.concatenate(values)}
+        )
+        return frame.with_columns(pl.col("entity", "part", "sign").cast(pl.Int32))
 
     def _spill(self) -> None:
         if self._folder is None:
             self._folder = tempfile.TemporaryDirectory(prefix="tracekit-series-")
-        held = pl.concat(self._frames)
+        held = self._frame()
         for (at,), some in held.group_by(pl.col("entity") % _PARTS):
             folder = Path(self._folder.name) / f"{at}"
             folder.mkdir(exist_ok=True)
             some.write_parquet(folder / f"{self._spilled}.parquet")
         self._spilled += 1
-        self._frames, self._held = [], 0
 
     def _summed(self) -> Iterator[pl.DataFrame]:
         if self._folder is None:
-            if self._frames:
-                yield _sum(pl.concat(self._frames))
+            if self._pieces:
+                yield _sum(self._frame())
             return
-        self._spill()
+        if self._pieces:
+            self._spill()
         for folder in sorted(Path(self._folder.name).iterdir()):
             yield _sum(pl.read_parquet(folder / "*.parquet"))
 

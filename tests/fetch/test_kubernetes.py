@@ -1,0 +1,106 @@
+"""kubectl, played by a script: what it prints comes in, what goes wrong is one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from kubernetes_support import listed, node, pod
+from reading_support import read
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.fetch.kubernetes import fetch_kubernetes
+
+METRICS = {
+    "kind": "NodeMetricsList",
+    "apiVersion": "metrics.k8s.io/v1beta1",
+    "items": [
+        {"metadata": {"name": "n1"}, "timestamp": "2026-01-01T00:00:30Z", "usage": {"cpu": "2"}}
+    ],
+}
+
+
+def _kubectl(folder: Path, objects: str, *, metrics: str = "", code: int = 0) -> str:
+    """A program that prints objects, or metrics where there are any."""
+    folder.mkdir(exist_ok=True)
+    (folder / "objects").write_text(objects)
+    (folder / "metrics").write_text(metrics)
+    script = folder / "kubectl"
+    script.write_text(
+        f"""#!/bin/sh
+echo "$@" >> {folder}/calls
+case "$*" in
+  *raw*) [ -s {folder}/metrics ] || {{ echo "no metrics API" >&2; exit 1; }}
+         cat {folder}/metrics ;;
+  *) cat {folder}/objects
+     [ {code} = 0 ] || echo "Unable to connect to the server" >&2
+     exit {code} ;;
+esac
+"""
+    )
+    script.chmod(0o755)
+    return str(script)
+
+
+CLUSTER = json.dumps(listed(node("n1"), pod(nodeName="n1"), pod("web-2", nodeName="n1")))
+
+
+def test_nodes_pods_and_their_use_come_in(tmp_path: Path) -> None:
+    program = _kubectl(tmp_path / "bin", CLUSTER, metrics=json.dumps(METRICS))
+    summary = fetch_kubernetes(tmp_path / "out", kubectl=program, context="prod")
+    assert (summary.nodes, summary.pods, summary.lacking) == (1, 2, "")
+    assert (tmp_path / "bin" / "calls").read_text().splitlines()[0] == (
+        "--context=prod get nodes,pods --all-namespaces --output json"
+    )
+    found = read("kubernetes", tmp_path / "out" / "kubernetes.json.gz")
+    assert found.rows("container", "container") == [("default/web-1",), ("default/web-2",)]
+    used = read("kubernetes", tmp_path / "out" / "kubernetes-node-metrics.json.gz")
+    assert used.rows("node_amount", "node", "amount") == [("n1", 2.0)]
+
+
+def test_without_a_metrics_server_it_says_so(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = _kubectl(tmp_path / "bin", CLUSTER)
+    out = tmp_path / "out"
+    assert run(["fetch", "kubernetes", str(out), "--kubectl", program]) == 0
+    said = capsys.readouterr().out
+    assert "1 nodes and 2 pods" in said
+    assert "no use by metrics-server: kubectl failed: no metrics API" in said
+    assert [path.name for path in out.iterdir()] == ["kubernetes.json.gz"]
+    assert run(["fetch", "kubernetes", str(out), "--kubectl", program, "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["pods"] == 2
+
+
+BAD = [
+    (CLUSTER, 1, "kubectl failed: Unable to connect to the server"),
+    (CLUSTER[:300], 0, "what kubectl printed is cut off"),
+    ("error: you are not logged in", 0, "what kubectl printed is no JSON"),
+    (json.dumps(listed()), 0, "kubectl printed neither nodes nor pods"),
+]
+
+
+@pytest.mark.parametrize(("objects", "code", "message"), BAD, ids=[case[2] for case in BAD])
+def test_what_goes_wrong_is_told_and_what_was_there_stays(
+    tmp_path: Path, objects: str, code: int, message: str
+) -> None:
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "kubernetes.json.gz").write_text("of yesterday")
+    program = _kubectl(tmp_path / "bin", objects, code=code)
+    with pytest.raises(TracekitError, match=message):
+        fetch_kubernetes(out, kubectl=program)
+    assert [(path.name, path.read_text()) for path in out.iterdir()] == [
+        ("kubernetes.json.gz", "of yesterday")
+    ]
+
+
+def test_no_kubectl_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = str(tmp_path / "out")
+    assert run(["fetch", "kubernetes", out, "--kubectl", "no-such-kubectl"]) == 2
+    first, hint = capsys.readouterr().err.splitlines()
+    assert first == "error: there is no program no-such-kubectl"
+    assert "no-such-kubectl get nodes,pods --all-namespaces --output json" in hint
+    assert list((tmp_path / "out").iterdir()) == []

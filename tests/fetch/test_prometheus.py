@@ -1,0 +1,296 @@
+"""A Prometheus, real and made up: values to the last digit, slices, resuming, refusals."""
+
+from __future__ import annotations
+
+import json
+import threading
+import urllib.parse
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from kubernetes_support import answer, series
+from prometheus_support import START_S, STEP_S, cluster, instant, prometheus, recorded
+from reading_support import read
+
+import tracekit
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.fetch import prometheus as fetching
+from tracekit.fetch.prometheus import PrometheusSummary, fetch_prometheus
+from tracekit.fetch.retry import Retries
+from tracekit.fetch.spans import span_s, spelled_span, time_s
+from tracekit.sources.own._prometheus_metrics import QUERIES
+
+PODS, SAMPLES = 100, 40
+END_S = START_S + (SAMPLES - 1) * STEP_S
+AT_ONCE = Retries(tries=3, sleep=lambda _: None)
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """A real one, which answers at most 3,000 samples at once."""
+    folder = tmp_path_factory.mktemp("prometheus") / "data"
+    with prometheus(folder, recorded(PODS, SAMPLES), "--query.max-samples=3000") as url:
+        yield url
+
+
+def _fetch(url: str, out: Path, **more: Any) -> PrometheusSummary:
+    given = {"start": str(START_S), "end": str(END_S), "retries": AT_ONCE, **more}
+    return fetch_prometheus(url, out, **given)
+
+
+def _amounts(out: Path) -> pl.DataFrame:
+    frames = [
+        read("kubernetes", path).tables["container_amount"] for path in sorted(out.glob("*.gz"))
+    ]
+    keys = ["container", "resource", "time_ms"]
+    return pl.concat(frames).select(*keys, "amount").sort(keys)
+
+
+def test_what_is_fetched_is_what_prometheus_says(server: str, tmp_path: Path) -> None:
+    """Asked for too much at once, it is asked for less, until it answers."""
+    summary = _fetch(server, tmp_path / "out")
+    found = {one.name: one for one in summary.queries}
+    assert set(found) == {one.name for one in QUERIES}
+    cpu = found["container_cpu_in_use"]
+    assert (cpu.outcome, cpu.series, cpu.samples) == ("fetched", PODS, PODS * (SAMPLES - 1))
+    assert len(cpu.files) > 1
+    amounts = _amounts(tmp_path / "out")
+    assert amounts.height == PODS * (2 * SAMPLES - 1)
+    assert amounts.unique(["container", "resource", "time_ms"]).height == amounts.height
+    for name, resource in (("container_cpu_in_use", "cpu"), ("container_memory_in_use", "memory")):
+        for at in (START_S + STEP_S, START_S + 20 * STEP_S, END_S):
+            said = instant(server, found[name].promql, at)
+            ours = amounts.filter(
+                (pl.col("resource") == resource) & (pl.col("time_ms") == at * 1000)
+            )
+            by_name = dict(ours.select("container", "amount").iter_rows())
+            assert len(said) == len(by_name) == PODS
+            for labels, value in said.items():
+                own = dict(labels)
+                assert by_name[f"{own['namespace']}/{own['pod']}"] == pytest.approx(value, rel=1e-9)
+
+
+def test_slices_join_to_what_one_answer_says(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _fetch(server, tmp_path / "one")
+    monkeypatch.setattr(fetching, "_USUAL_SAMPLES", 5 * PODS)
+    many = {one.name: one for one in _fetch(server, tmp_path / "many").queries}
+    assert len(many["container_memory_in_use"].files) == SAMPLES // 5
+    assert _amounts(tmp_path / "many").equals(_amounts(tmp_path / "one"))
+
+
+def test_running_again_asks_for_what_is_missing_only(
+    server: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(fetching, "_USUAL_SAMPLES", 10 * PODS)
+    first = {one.name: one for one in _fetch(server, tmp_path).queries}
+    assert {one.outcome for one in _fetch(server, tmp_path).queries} == {"known"}
+    before = _amounts(tmp_path)
+    lost = tmp_path / first["container_memory_in_use"].files[1]
+    content = lost.read_bytes()
+    lost.unlink()
+    again = {one.name: one for one in _fetch(server, tmp_path).queries}
+    outcomes = {name: one.outcome for name, one in again.items()}
+    assert outcomes.pop("container_memory_in_use") == "resumed"
+    assert set(outcomes.values()) == {"known"}
+    assert lost.read_bytes() == content
+    assert _amounts(tmp_path).equals(before)
+    with pytest.raises(TracekitError, match=r"holds what another fetch asked for: .*step 30"):
+        _fetch(server, tmp_path, step="1m")
+
+
+def test_the_command_prints_each_query_and_what_is_next(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    call = ["fetch", "prometheus", server, str(tmp_path / "out")]
+    times = ["--from", str(START_S), "--to", str(END_S), "--label", "cluster=x"]
+    assert run([*call, *times, "--show"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("promtool query range") == len(QUERIES)
+    assert 'kube_pod_info{cluster="x"}[5m]' in shown
+    assert not (tmp_path / "out").exists()
+    assert run([*call, *times, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    assert document["from"] == "2026-01-01T00:00:00Z"
+    assert {one["series"] for one in document["queries"]} == {0}
+    assert list((tmp_path / "out").glob("*.gz")) == []
+
+
+def test_a_cluster_comes_in_with_its_use(server: str, tmp_path: Path) -> None:
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine" / "cluster.json").write_text(json.dumps(cluster(10, PODS)))
+    _fetch(server, tmp_path / "mine")
+    summary = tracekit.ingest(tmp_path / "mine", tmp_path / "store")
+    rows: dict[str, int] = {}
+    for entry in summary.ingested:
+        assert (entry.rejected, entry.duplicates_dropped) == (0, 0)
+        rows[entry.table] = rows.get(entry.table, 0) + entry.rows
+    assert rows == {
+        "container": PODS,
+        "container_amount": PODS * (2 * SAMPLES - 1),
+        "container_resource": 2 * PODS,
+        "node": 10,
+        "node_resource": 30,
+    }
+
+
+Reply = Callable[[str], tuple[int, bytes]]
+
+
+@dataclass
+class _Made:
+    """A server whose replies to /api/v1/query_range are made; ``heard`` are their headers."""
+
+    replies: list[Reply] = field(default_factory=list)
+    heard: list[dict[str, str]] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+    url: str = ""
+
+
+def _some(query: str) -> tuple[int, bytes]:
+    if query.startswith("count("):
+        return 200, json.dumps(answer(series(None, [(START_S, 1)]))).encode()
+    one = series(None, [(START_S, 2.5)], namespace="default", pod="p")
+    return 200, json.dumps(answer(one)).encode()
+
+
+@contextmanager
+def _serving(made: _Made) -> Iterator[_Made]:
+    class Handler(BaseHTTPRequestHandler):
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Say nothing."""
+
+        def do_GET(self) -> None:
+            made.heard.append(dict(self.headers))
+            asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
+            made.asked.append(asked["query"][0])
+            code, body = (made.replies.pop(0) if made.replies else _some)(asked["query"][0])
+            self.send_response(code)
+            self.end_headers()
+            self.wfile.write(body)
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        made.url = f"http://127.0.0.1:{server.server_port}/prefix"
+        try:
+            yield made
+        finally:
+            server.shutdown()
+
+
+def test_headers_go_along_and_are_written_nowhere(tmp_path: Path) -> None:
+    with _serving(_Made()) as made:
+        _fetch(made.url, tmp_path, headers=["Authorization: Bearer secret"], labels=['cluster=a"b'])
+    assert {one["Authorization"] for one in made.heard} == {"Bearer secret"}
+    assert all('cluster="a\\"b"' in query for query in made.asked)
+    for path in tmp_path.iterdir():
+        assert b"secret" not in path.read_bytes()
+
+
+def _error(code: int, text: str) -> Reply:
+    return lambda _: (code, json.dumps({"status": "error", "error": text}).encode())
+
+
+def test_what_passes_is_asked_again(tmp_path: Path) -> None:
+    whole = _some("x")[1]
+    replies: list[Reply] = [
+        _error(503, "starting"),
+        _some,
+        lambda _: (200, whole[: len(whole) // 2]),
+        _some,
+    ]
+    with _serving(_Made(replies=replies)) as made:
+        summary = _fetch(made.url, tmp_path)
+    assert {one.samples for one in summary.queries} == {1}
+
+
+def test_a_query_that_is_refused_does_not_hinder_the_others(tmp_path: Path) -> None:
+    replies = [_error(422, "many-to-many matching not allowed")] * 2
+    with _serving(_Made(replies=list(replies))) as made, pytest.raises(TracekitError) as told:
+        _fetch(made.url, tmp_path)
+    first = QUERIES[0].name
+    assert told.value.what.startswith(f"{first}: HTTP 422 many-to-many matching not allowed")
+    assert told.value.what.endswith(f"{len(QUERIES) - 1} queries are complete in {tmp_path}")
+    assert (told.value.hint or "").startswith("ask it by hand: promtool query range")
+    assert len(list(tmp_path.glob("*.gz"))) == len(QUERIES) - 1
+
+
+BAD = [
+    ({}, lambda _: (200, b"<html>login</html>"), "does not answer as Prometheus does"),
+    ({}, _error(401, "no entry"), "HTTP 401 no entry"),
+    ({"start": "soon"}, _some, "--from soon: not a time"),
+    ({"start": "now", "end": "now-1h"}, _some, "--from now is not before --to now-1h"),
+    ({"step": "0"}, _some, "--step 0: not a span"),
+    ({"labels": ["a-b=c"]}, _some, "--label a-b=c: expected NAME=VALUE"),
+    ({"headers": ["Authorization"]}, _some, "--header: expected NAME: VALUE"),
+]
+
+
+@pytest.mark.parametrize(("given", "reply", "message"), BAD, ids=[case[2] for case in BAD])
+def test_bad_input_is_told_and_nothing_is_left(
+    tmp_path: Path, given: dict[str, Any], reply: Reply, message: str
+) -> None:
+    with (
+        _serving(_Made(replies=[reply] * 20)) as made,
+        pytest.raises(TracekitError, match=message),
+    ):
+        _fetch(made.url, tmp_path, **given)
+    assert {path.name for path in tmp_path.iterdir()} <= {".prometheus.json"}
+
+
+@pytest.mark.parametrize("url", ["localhost:9090", "ftp://x", "http://"])
+def test_an_address_is_an_http_address(url: str, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="not an http address"):
+        _fetch(url, tmp_path)
+
+
+def test_nobody_answers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert (
+        run(
+            [
+                "fetch",
+                "prometheus",
+                "http://127.0.0.1:9/x",
+                str(tmp_path / "o"),
+                "--timeout",
+                "1",
+                "--from",
+                "yesterday",
+            ]
+        )
+        == 2
+    )
+    assert "--from yesterday: not a time" in capsys.readouterr().err
+    with pytest.raises(TracekitError, match=r"127\.0\.0\.1:9"):
+        _fetch("http://127.0.0.1:9", tmp_path)
+
+
+TIMES = [
+    ("now", 1000),
+    ("now-30s", 970),
+    ("now-1h", -2600),
+    ("2026-01-01", START_S),
+    ("2026-01-01T00:00:00Z", START_S),
+    ("2026-01-01T02:00:00+02:00", START_S),
+    ("1767225600", START_S),
+    ("1767225600.7", START_S),
+]
+
+
+@pytest.mark.parametrize(("text", "time"), TIMES)
+def test_times(text: str, time: int) -> None:
+    assert time_s(text, "--from", 1000.0) == time
+
+
+@pytest.mark.parametrize(("text", "span"), [("30", 30), ("30s", 30), ("5m", 300), ("1d", 86400)])
+def test_spans(text: str, span: int) -> None:
+    assert span_s(text, "--step") == span
+    assert span_s(spelled_span(span), "--step") == span
