@@ -51,22 +51,21 @@ def _whole(text: bytes) -> Any:
 
 
 def listed_values(opened: Opened, key: str, table: str) -> Iterator[tuple[int, Any] | Broken]:
-    """The values of the list ``"key": [...]`` of a document, numbered from 1, one at a time.
+    """The values of the lists ``"key": [...]`` of a file's documents, one at a time.
 
-    A document that ends within one ends in a broken row of ``table``.
+    They are numbered from 1. A document that ends within a value ends in a broken row of ``table``.
     """
+    number = 0
     with opened.stream() as stream:
         text = _Text(stream)
-        if not text.after_list(f'"{key}"'):
-            return
-        number = 0
-        while not text.closed():
-            number += 1
-            try:
-                yield number, text.value()
-            except ValueError as error:
-                yield broken_json(table, number, str(error), text.rest(_SHOWN))
-                return
+        while text.after_list(f'"{key}"'):
+            while not text.closed():
+                number += 1
+                try:
+                    yield number, text.value()
+                except ValueError as error:
+                    yield broken_json(table, number, str(error), text.rest(_SHOWN))
+                    return
 
 
 def broken_json(table: str, line: int, said: str, text: str) -> Broken:
@@ -88,7 +87,7 @@ class _Text:
 
     def after_list(self, key: str) -> bool:
         """Go behind ``key: [``; False where there is no such list."""
-        while (at := self._held.find(key)) < 0 or "[" not in self._held[at:]:
+        while (at := self._held.find(key, self._at)) < 0 or "[" not in self._held[at:]:
             if self._ended:
                 return False
             self._more()
