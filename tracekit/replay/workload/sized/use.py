@@ -25,15 +25,23 @@ _FRACTIONS = ("cpu_fraction", "memory_fraction")
 
 @dataclass(frozen=True, kw_only=True)
 class Recorded:
-    """Where the use of an entity is recorded: in amounts, in fractions of its size, or both."""
+    """Where the use of an entity is recorded: in amounts, in fractions of its size, or both.
+
+    Parameters
+    ----------
+    prefix : str
+        What the names of its resources begin with.
+    """
 
     entity: str
     amounts: str
-    fractions: str
+    fractions: str = ""
+    prefix: str = ""
 
 
 CONTAINERS = Recorded(entity="container", amounts="container_amount", fractions="container_usage")
 NODES = Recorded(entity="node", amounts="node_amount", fractions="node_usage")
+BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_")
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
@@ -109,7 +117,9 @@ def _amounts(
     key = f"{recorded.entity}_key"
     columns = ("time_ms", key, "resource", "amount", "unit")
     for rows in _row_groups(store, recorded.amounts, columns):
-        told = in_columns(rows, assumptions, ("amount",))
+        ours = rows.filter(pl.col("resource").str.starts_with(recorded.prefix))
+        named = ours.with_columns(pl.col("resource").str.strip_prefix(recorded.prefix))
+        told = in_columns(named, assumptions, ("amount",))
         for resource, name in enumerate(BASE):
             yield resource, told.filter(pl.col("column") == name)
     for rows in _row_groups(store, recorded.fractions, ("time_ms", key, *_FRACTIONS)):

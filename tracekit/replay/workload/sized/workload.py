@@ -20,7 +20,14 @@ from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
-from tracekit.replay.workload.sized.use import CONTAINERS, NODES, Recorded, measured, use_of
+from tracekit.replay.workload.sized.use import (
+    BACKGROUND,
+    CONTAINERS,
+    NODES,
+    Recorded,
+    measured,
+    use_of,
+)
 from tracekit.replay.workload.trace.workload import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
@@ -226,7 +233,11 @@ class _Use:
         Nothing where no container's use is recorded: their requests say nothing of the rest.
         """
         life = self.life
+        stated, known = self._of(BACKGROUND, pl.Series(nodes), capacity)
         rest = np.zeros((len(BASE), len(life.times_ms), len(nodes)), dtype=np.float32)
+        if known.any():
+            rest[:, :, known] = stated
+            return rest
         unknown = silent.all() or measured(self.store, NODES) is None
         if self.assumptions.background == "none" or unknown:
             return rest

@@ -1,0 +1,166 @@
+"""A store with sizes as a workload: sizes, lives, use, what stays where it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cluster_support import CLUSTER, stored, workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.resources import NONZERO_DEFAULT
+
+
+def test_sizes_are_those_recorded(tmp_path: Path) -> None:
+    made = workload(stored(tmp_path))
+    assert made.node_ids == ("n1", "n0"), "nodes in the order of the source"
+    assert made.capacity.tolist() == [[4000, 8000], [2000, 4000]]
+    assert sorted(made.container_ids) == ["a", "b", "c"]
+    by_id = dict(zip(made.container_ids, made.request.tolist(), strict=True))
+    assert by_id == {"a": [0, 0], "b": [1000, 2000], "c": [500, 1000]}
+    unstated = made.nonzero_request[made.container_ids.index("a")].tolist()
+    assert unstated == list(NONZERO_DEFAULT.values())
+    assert made.recorded
+    assert made.facts["containers_without_request"] == 1
+    assert made.quantities["node sizes"] == "recorded"
+    assert made.quantities["prices"] == "absent"
+
+
+def test_use_is_the_amount_recorded_and_held(tmp_path: Path) -> None:
+    made = workload(stored(tmp_path))
+    assert made.step_ms == 30_000
+    assert made.times_ms.tolist() == list(range(0, 240_000, 30_000))
+    use = np.stack([made.use_at(step) for step in range(len(made.times_ms))])
+    b, a, c = (made.container_ids.index(name) for name in "bac")
+    assert use[:, 0, b].tolist() == [100 + 30 * step for step in range(8)]
+    assert use[:, 1, a].tolist() == [400.0] * 8
+    assert use[:, 0, c].tolist() == [500.0] * 8, "no use recorded: what it requests"
+    assert made.facts["containers_without_usage"] == 1
+    half = workload(stored(tmp_path / "half"), "used_share=0.5")
+    assert half.use_at(0)[0, half.container_ids.index("c")] == 250.0
+
+
+def test_lives(tmp_path: Path) -> None:
+    made = workload(stored(tmp_path), "arrival_span_ms=60000")
+    lives = {
+        name: (int(made.arrival_ms[at]), int(made.departure_ms[at]))
+        for at, name in enumerate(made.container_ids)
+    }
+    assert lives["c"] == (60_000, 150_000)
+    assert {lives["a"][0], lives["b"][0]} == {0, 30_000}, "spread over the span in seeded order"
+    assert lives["a"][1] == lives["b"][1] == 240_000, "those that stay, stay to the end"
+    assert made.settled_ms == 30_000
+    stay = workload(stored(tmp_path / "stay"), "departures=none")
+    assert set(stay.departure_ms.tolist()) == {240_000}
+
+
+def test_orders_are_drawn_by_seed(tmp_path: Path) -> None:
+    rows = [f"k{at:02},web,n1,0,,10,10" for at in range(40)]
+    store = stored(
+        tmp_path, {"containers.csv": [CLUSTER["containers.csv"][0], *rows], "usage.csv": None}
+    )
+    first, again, other = (workload(store, seed=seed).container_ids for seed in (1, 1, 2))
+    assert first == again
+    assert first != other
+    listed = workload(store, "order=listed").container_ids
+    assert listed == tuple(f"k{at:02}" for at in range(40))
+
+
+def test_without_any_use_requests_alone_are_a_workload(tmp_path: Path) -> None:
+    store = stored(tmp_path, {"usage.csv": None})
+    made = workload(store)
+    assert int(made.times_ms[-1]) >= 150_000, "the end is the latest departure"
+    assert made.usage.shape[2] == 3, "those that ask for the same share a column"
+    assert made.quantities["use of containers"] == "assumed"
+
+
+def test_what_ran_at_the_beginning_stays_when_observed(tmp_path: Path) -> None:
+    made = workload(stored(tmp_path), "start=observed")
+    assert made.pinned is not None
+    where = dict(zip(made.container_ids, made.pinned.tolist(), strict=True))
+    assert where == {"b": 0, "a": 1, "c": -1}
+    assert made.arrival_ms[:2].tolist() == [0, 0]
+    assert workload(stored(tmp_path / "empty")).pinned is None
+
+
+def test_a_daemon_stays_on_its_node(tmp_path: Path) -> None:
+    header, *rows = CLUSTER["containers.csv"]
+    lines = [f"{header},daemon", f"{rows[0]},1", f"{rows[1]},0", f"{rows[2]},"]
+    made = workload(stored(tmp_path, {"containers.csv": lines}))
+    assert made.pinned is not None
+    assert made.daemon is not None
+    at = made.container_ids.index("b")
+    assert made.pinned.tolist() == [0 if n == at else -1 for n in range(3)]
+    assert made.daemon.tolist() == [n == at for n in range(3)]
+
+
+def test_what_nodes_use_besides_stays_on_them(tmp_path: Path) -> None:
+    background = ["node,time_ms,cpu_milli,memory_bytes"]
+    background += [f"n0,{at},300,700" for at in range(0, 240_000, 30_000)]
+    made = workload(stored(tmp_path, {"background.csv": background}))
+    assert made.background[0, :, 1].tolist() == [300.0] * 8
+    assert made.background[1, :, 1].tolist() == [700.0] * 8
+    assert not made.background[:, :, 0].any()
+
+
+@pytest.mark.parametrize("fraction", [0.5, 0.05])
+def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float) -> None:
+    usage = ["time_ms,node,cpu_fraction,memory_fraction"]
+    usage += [f"{at},n1,{fraction},{fraction}" for at in range(0, 240_000, 30_000)]
+    made = workload(stored(tmp_path, {"node_usage.csv": usage}))
+    b = made.container_ids.index("b")
+    c = made.container_ids.index("c")
+    for step, now in enumerate(made.times_ms.tolist()):
+        use = made.use_at(step)[0]
+        there = use[b] * (made.arrival_ms[b] <= now) + use[c] * (60_000 <= now < 150_000)
+        wanted = max(fraction * 4000 - there, 0.0)
+        assert made.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
+
+
+def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:
+    header, *rows = CLUSTER["containers.csv"]
+    lines = [f"{header},apart,apart_domain", *(f"{row},g,rack" for row in rows)]
+    store = stored(tmp_path, {"containers.csv": lines})
+    made = workload(store)
+    assert made.constraints is not None
+    assert workload(store, "groups=none").constraints is None
+
+
+def test_a_gang_is_what_the_source_calls_one(tmp_path: Path) -> None:
+    header, *rows = CLUSTER["containers.csv"]
+    lines = [f"{header},gang,gang_minimum", f"{rows[0]},x,", f"{rows[1]},x,1", f"{rows[2]},,"]
+    made = workload(stored(tmp_path, {"containers.csv": lines}))
+    assert made.gang is not None
+    assert made.gang_minimum is not None
+    by_id = dict(zip(made.container_ids, made.gang.tolist(), strict=True))
+    assert by_id == {"a": 0, "b": 0, "c": -1}
+
+
+@pytest.mark.parametrize(
+    ("changed", "assume", "message"),
+    [
+        ({"nodes.csv": None}, (), "records no nodes"),
+        ({}, ("resources=cpu+gpu",), "resource 'gpu_milli' is asked for by no container"),
+        ({}, ("start=later",), "start"),
+        ({}, ("starts=empty",), "starts"),
+    ],
+)
+def test_what_cannot_be_replayed(
+    tmp_path: Path, changed: dict[str, None], assume: tuple[str, ...], message: str
+) -> None:
+    usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
+             for line in CLUSTER["containers.csv"]]  # fmt: skip
+    files = {**changed, "containers.csv": usual} if changed else changed
+    with pytest.raises(TracekitError, match=message):
+        workload(stored(tmp_path, files), *assume)
+
+
+def test_nodes_may_be_assumed(tmp_path: Path) -> None:
+    usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
+             for line in CLUSTER["containers.csv"]]  # fmt: skip
+    store = stored(tmp_path, {"nodes.csv": None, "containers.csv": usual})
+    made = workload(store, "nodes=12", "node_cpu_cores=2", "node_memory_bytes=4KiB")
+    assert made.node_ids[:2] == ("node-00", "node-01")
+    assert made.capacity.tolist() == [[2000, 4096]] * 12
+    assert made.quantities["node sizes"] == "assumed"

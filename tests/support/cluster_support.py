@@ -1,0 +1,51 @@
+"""A cluster written down as a folder of CSV files, and the store and the workload made of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from tracekit.ingest import ingest
+from tracekit.replay.workload.source import source_of
+from tracekit.replay.workload.workload import Workload
+from tracekit.store import Store, open_store
+
+#: Two nodes; three containers, of which one states no request and one leaves.
+CLUSTER: Mapping[str, Sequence[str]] = {
+    "nodes.csv": [
+        "node,cpu_milli,memory_bytes,rack",
+        "n1,4000,8000,r1",
+        "n0,2000,4000,r0",
+    ],
+    "containers.csv": [
+        "container,service,node,arrival_ms,departure_ms,cpu_milli,memory_bytes",
+        "b,web,n1,0,,1000,2000",
+        "a,web,n0,0,,,",
+        "c,db,n1,60000,150000,500,1000",
+    ],
+    "usage.csv": [
+        "container,time_ms,cpu_milli,memory_bytes",
+        *(f"b,{at},{100 + at // 1000},1500" for at in range(0, 240_000, 30_000)),
+        *(f"a,{at},50,400" for at in range(0, 240_000, 30_000)),
+    ],
+}
+
+
+def cluster(folder: Path, changed: Mapping[str, Sequence[str] | None] | None = None) -> Path:
+    """The folder; a file that is changed to None is left out."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, lines in {**CLUSTER, **(changed or {})}.items():
+        if lines is not None:
+            (folder / name).write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def stored(tmp_path: Path, changed: Mapping[str, Sequence[str] | None] | None = None) -> Store:
+    """The store of such a cluster."""
+    ingest(cluster(tmp_path / "cluster", changed), tmp_path / "store")
+    return open_store(tmp_path / "store")
+
+
+def workload(store: Store, *assume: str, seed: int = 0) -> Workload:
+    """What a replay of the store takes."""
+    return source_of(store.path, None, assume=assume, seed=seed).load()
