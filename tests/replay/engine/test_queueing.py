@@ -19,6 +19,8 @@ from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
+from tracekit.replay.rebalance.load_spread import LoadSpread
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.apart import Apart
@@ -173,6 +175,34 @@ def test_a_daemon_stays_and_who_is_only_pinned_moves() -> None:
     engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0),
                     rebalance=Evictor(interval_ms=1000))  # fmt: skip
     assert engine.run().node.tolist() == [1, 0]
+
+
+def test_a_rebalancer_knows_daemons_and_takes_the_lowest_priority_first() -> None:
+    """n0 is the only one underused; of its three containers the daemon stays."""
+    rows_: list[Row] = [(0, 9000, 2, 1), (0, 9000, 2, 1), (0, 9000, 2, 1), (0, 9000, 60, 1)]
+    load = workload([(100, 10)] * 2, rows_)
+    load = dataclasses.replace(
+        load,
+        pinned=np.array([0, 0, 0, 1]),
+        daemon=np.array([True, False, False, False]),
+        priority=np.array([0, 5, 1, 0]),
+    )
+    engine = Engine(load, parse_policy("first_fit"), np.random.default_rng(0))
+    engine._arrive(np.arange(4))
+    seen = engine.state._snapshot(0, HighNodeUtilization())
+    policy = HighNodeUtilization(thresholds=(("cpu", 20.0),))
+    assert policy.evict(seen).tolist() == [2, 1]
+
+
+def test_levelling_moves_another_than_the_daemon() -> None:
+    load = workload([(100, 10)] * 2, [(0, 9000, 42, 1), (0, 9000, 40, 1)])
+    load = dataclasses.replace(load, pinned=np.array([0, 0]), daemon=np.array([True, False]))
+    level = LoadSpread(interval_ms=1000, margin_fraction=0.0, samples=1)
+    policy, rng = parse_policy("least_allocated"), np.random.default_rng(0)
+    engine = Engine(load, policy, rng, rebalance=level)
+    outcome = engine.run()
+    assert outcome.node.tolist() == [0, 1]
+    assert outcome.steps["moves"].sum() == 1
 
 
 def test_the_higher_priority_goes_first_among_those_that_wait() -> None:

@@ -219,7 +219,8 @@ class ReplayState:
         self, now: int, reader: PlacementPolicy | RebalancePolicy, shown: IntArray | None
     ) -> Placed:
         at = np.flatnonzero(self.running) if shown is None else shown
-        measured = isinstance(reader, RebalancePolicy) and "usage" in reader.reads
+        evicts, load = isinstance(reader, RebalancePolicy), self.workload
+        measured = evicts and "usage" in reader.reads
         show = self._rows.show if shown is None else self._rows.pick
         request, limit, service = show(at)
         return Placed(
@@ -230,6 +231,8 @@ class ReplayState:
             service=service,
             usage=self._measured(at, now, reader) if measured else None,
             index=at,
+            daemon=load.daemon[at] if evicts and load.daemon is not None else None,
+            priority=load.priority[at] if evicts and load.priority is not None else None,
         )
 
     def _measured(

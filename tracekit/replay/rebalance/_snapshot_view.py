@@ -1,7 +1,8 @@
 """A snapshot of the replay as the descheduler would see it.
 
-The replay knows no priorities, taints, owners or namespaces: every container may be evicted, and
-all have the same priority. Quality of service follows from requests and limits.
+Daemons are not evicted, as the descheduler leaves pods of daemonsets alone. The replay knows no
+owners or namespaces: every other container may be evicted. Quality of service follows from requests
+and limits. Whether another node takes a container is asked of room alone, not of constraints.
 """
 
 from __future__ import annotations
@@ -37,6 +38,7 @@ def view_of(
     names = tuple(n for n in wanted if n == METRIC or snapshot.column(n) is not None)
     used, amounts = _amounts(snapshot, names, source)
     nodes, count = len(snapshot.allocatable), len(snapshot.placed.node)
+    daemon = snapshot.placed.daemon
     return View(
         resources=names,
         used=used,
@@ -46,7 +48,7 @@ def view_of(
             node=snapshot.placed.node,
             used=amounts,
             counted=np.ones(count, dtype=np.bool_),
-            removable=np.ones(count, dtype=np.bool_),
+            removable=np.ones(count, dtype=np.bool_) if daemon is None else ~daemon,
             turn=_turns(snapshot),
             accepted=_acceptance(snapshot) if node_fit else _anyone,
         ),
@@ -85,7 +87,7 @@ def _amounts(
 def _turns(snapshot: Snapshot) -> IntArray:
     placed, base = snapshot.placed, slice(len(BASE))
     return turns(
-        priority=np.zeros(len(placed.node)),
+        priority=np.zeros(len(placed.node)) if placed.priority is None else placed.priority,
         quality=quality_of_service(placed.request[:, base], placed.limit[:, base]),
         size=placed.request[:, base].sum(axis=1),
     )

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
@@ -101,6 +101,11 @@ class Placed:
         NaN where it was not measured yet; None unless a rebalance policy reads 'usage'.
     index : int64, shape (placed,)
         Position of each in the workload; empty in recorded cases.
+    daemon : bool, shape (placed,), optional
+        Containers that belong to their node, and are never evicted. None: there are none, or it is
+        a placement policy that looks.
+    priority : int64, shape (placed,), optional
+        None: all have the same, or it is a placement policy that looks.
     """
 
     node: IntArray
@@ -110,6 +115,8 @@ class Placed:
     service: Sequence[str]
     usage: FloatArray | None = None
     index: IntArray = dataclasses.field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    daemon: BoolArray | None = None
+    priority: IntArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, slots=True)
