@@ -7,7 +7,7 @@ as the task and on no known node.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 import polars as pl
@@ -16,7 +16,7 @@ from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._known import Known
-from tracekit.sources.released._lines import ms
+from tracekit.sources.released._lines import each_of, ms
 
 _RULES = (
     Rule(
@@ -36,8 +36,6 @@ _RULES = (
         expected="no time before its arrival",
     ),
 )
-_ROWS_AT_ONCE = 1_000_000
-
 #: For each column: the resource, its unit, and the factor that leads to it.
 Amounts = Mapping[str, tuple[str, str, float]]
 
@@ -99,14 +97,9 @@ def read_tasks(opened: Opened, form: BatchForm) -> Read:
         yield from broken
         kept, wrong = _begun(raw.with_columns(pl.lit(None, pl.String).alias("node")))
         yield from wrong
-        for part in _parts(kept):
+        for part in each_of(kept, "instances"):
             each = part.with_columns(
-                pl.int_ranges(pl.col("instances").fill_null(0).cast(pl.Int64)).alias("number")
-            )
-            each = (
-                each.explode("number")
-                .drop_nulls("number")
-                .with_columns(pl.format("{}/{}/{}", "job", "task", "number").alias("container"))
+                pl.format("{}/{}/{}", "job", "task", "number").alias("container")
             )
             yield _containers(each)
             yield _asked(each, form)
@@ -158,10 +151,3 @@ def _asked(rows: pl.DataFrame, form: BatchForm) -> Batch:
         rows.with_columns(pl.col("arrival").alias("time_ms")), ["time_ms", "container"], form.asked
     )
     return Batch(table="container_resource", rows=made.rename({"amount": "request"}))
-
-
-def _parts(tasks: pl.DataFrame) -> Iterator[pl.DataFrame]:
-    """Runs of tasks with about so many instances together as are made at once."""
-    upto = tasks["instances"].fill_null(0).cum_sum() // _ROWS_AT_ONCE
-    for part in tasks.with_columns(upto.alias("part")).partition_by("part", maintain_order=True):
-        yield part.drop("part")

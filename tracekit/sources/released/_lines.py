@@ -12,6 +12,7 @@ from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources._rows import Delimited, frames
 
 _LOOKED_AT = 20
+_ROWS_AT_ONCE = 1_000_000
 
 
 def headerless(stem: str, line: str) -> Callable[[Head], bool]:
@@ -75,6 +76,15 @@ def changes(rows: pl.DataFrame, entity: str, time: str, values: Sequence[str]) -
     differs = [pl.col(name).ne_missing(pl.col(name).shift()) for name in (entity, *values)]
     first = pl.int_range(pl.len()) == 0
     return ordered.filter(pl.any_horizontal(first, *differs)).sort("line")
+
+
+def each_of(rows: pl.DataFrame, count: str) -> Iterator[pl.DataFrame]:
+    """Every row as often as its count says, with ``number`` from 0; about a million at once."""
+    times = pl.col(count).fill_null(0).cast(pl.Int64, strict=False)
+    upto = rows.select(times.cum_sum() // _ROWS_AT_ONCE).to_series().alias("part")
+    for part in rows.with_columns(upto).partition_by("part", maintain_order=True):
+        numbered = part.drop("part").with_columns(pl.int_ranges(times).alias("number"))
+        yield numbered.explode("number").drop_nulls("number")
 
 
 def one_of(label: str, values: pl.Series) -> pl.Series:
