@@ -103,6 +103,14 @@ def test_a_missing_table_takes_only_what_needs_it(absent: str, tmp_path: Path) -
     assert "usage/node_vs_container" in said
 
 
+def test_a_tail_without_a_slope_is_told_without_it() -> None:
+    names = ("hill_index_low", "hill_index_high", "ccdf_slope")
+    row = {"zone": "all", "tail_nodes": 7, "tail_start": 0.25, "hill_index": 3.0}
+    frame = pl.DataFrame({**row, **dict.fromkeys(names)})
+    (said,) = verdicts(Analysis(frames={"util_diff_tail": frame}, missing={}))
+    assert said == "the upper 7 nodes by G (from 25.0 %) have a Hill index of 3.00"
+
+
 def one_node(nodes: pl.DataFrame) -> pl.DataFrame:
     return nodes.filter(node="n0")
 

@@ -126,12 +126,15 @@ def _doubt(frame: pl.DataFrame) -> Iterator[str]:
 
 def _tail(frame: pl.DataFrame) -> Iterator[str]:
     row = frame.filter(zone="all").row(0, named=True)
-    if row["hill_index"] is not None:
-        yield (
-            f"the upper {row['tail_nodes']} nodes by G (from {percent(row['tail_start'])}) have a"
-            f" Hill index of {row['hill_index']:.2f} ({row['hill_index_low']:.2f}.."
-            f"{row['hill_index_high']:.2f}), log-log slope {row['ccdf_slope']:.2f}"
-        )
+    if row["hill_index"] is None:
+        return
+    low, high, slope = (row[name] for name in ("hill_index_low", "hill_index_high", "ccdf_slope"))
+    reach = "" if low is None else f" ({low:.2f}..{high:.2f})"
+    falls = "" if slope is None else f", log-log slope {slope:.2f}"
+    yield (
+        f"the upper {row['tail_nodes']} nodes by G (from {percent(row['tail_start'])}) have a"
+        f" Hill index of {row['hill_index']:.2f}{reach}{falls}"
+    )
 
 
 def _trends(frame: pl.DataFrame) -> Iterator[str]:
