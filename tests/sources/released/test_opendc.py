@@ -1,0 +1,186 @@
+"""OpenDC's tasks, fragments and topologies: MHz become cores, durations become times."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from reading_support import opened, read, recognised
+from tests_support import shared_data
+
+from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.query import Database
+from tracekit.store import open_store
+
+TASKS = pl.DataFrame(
+    {
+        "id": [1, 2],
+        "submission_time": [1000, 5000],
+        "duration": [900, 100],
+        "cpu_count": [4, 1],
+        "cpu_capacity": [8000.0, 2000.0],
+        "mem_capacity": [1024, 10],
+        "gpu_count": [2, None],
+        "gpu_capacity": [100.0, None],
+    },
+    schema_overrides={"id": pl.Int32},
+)
+FRAGMENTS = pl.DataFrame(
+    {
+        "id": [1, 2, 1, 1],
+        "duration": [300, 100, 500, 100],
+        "cpu_usage": [4000.0, 0.0, 2000.0, 0.0],
+        "gpu_usage": [50.0, 0.0, 100.0, 0.0],
+    },
+    schema_overrides={"id": pl.Int32},
+)
+
+
+def _host(name: str, memory: Any, **more: Any) -> dict[str, Any]:
+    cpu = {"coreCount": 16, "coreSpeed": 2100}
+    return {"name": name, "cpu": cpu, "memory": {"memorySize": memory}, **more}
+
+
+TOPOLOGY = {
+    "clusters": [
+        {
+            "name": "C1",
+            "hosts": [
+                _host("H1", 1000, count=2),
+                _host("H2", "549755813888 bytes", cpu={"coreCount": 8, "coreSpeed": 1, "count": 2}),
+            ],
+        },
+        {"name": "C2", "count": 2, "hosts": [_host("H1", "2 GiB", gpu={"count": 4})]},
+    ]
+}
+
+
+def _files(folder: Path) -> dict[str, Path]:
+    paths = {
+        "tasks": folder / "tasks.parquet",
+        "fragments": folder / "fragments.parquet",
+        "topology": folder / "small.json",
+    }
+    TASKS.write_parquet(paths["tasks"])
+    FRAGMENTS.write_parquet(paths["fragments"])
+    paths["topology"].write_text(json.dumps(TOPOLOGY, indent=2))
+    return paths
+
+
+def test_files_are_known_by_their_columns_and_keys(tmp_path: Path) -> None:
+    for word, path in _files(tmp_path).items():
+        assert recognised(path) == [("opendc", word)]
+
+
+def test_a_task_is_a_container(tmp_path: Path) -> None:
+    found = read("opendc", _files(tmp_path)["tasks"])
+    assert found.broken == []
+    assert found.rows("container", "container", "time_ms", "departure_ms", "position") == [
+        ("1", 1000, 1900, 1),
+        ("2", 5000, 5100, 2),
+    ]
+    assert found.rows("container_resource", "container", "resource", "request", "unit") == [
+        ("1", "cpu", 4.0, "cores"),
+        ("1", "memory", 2.0**30, "bytes"),
+        ("1", "gpu", 2.0, "count"),
+        ("2", "cpu", 1.0, "cores"),
+        ("2", "memory", 10 * 2.0**20, "bytes"),
+    ]
+
+
+@pytest.mark.parametrize("rows", [1, 2, 100])
+def test_fragments_follow_each_other(
+    tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("tracekit.sources._columns._BLOCK_ROWS", rows)
+    paths = _files(tmp_path)
+    found = read("opendc", paths["fragments"], {"tasks": (opened(paths["tasks"]),)})
+    assert found.broken == []
+    table = found.tables["container_amount"].filter(resource="cpu").sort("line")
+    assert table.select("container", "time_ms", "amount").rows() == [
+        ("1", 1000, 2.0),
+        ("2", 5000, 0.0),
+        ("1", 1300, 1.0),
+        ("1", 1800, 0.0),
+    ]
+    gpu = found.tables["container_amount"].filter(resource="gpu", container="1")
+    assert gpu["amount"].to_list() == [1.0, 2.0, 0.0]
+
+
+def test_hosts_are_counted_out(tmp_path: Path) -> None:
+    found = read("opendc", _files(tmp_path)["topology"])
+    assert found.rows("node_resource", "node", "resource", "amount") == [
+        ("C1/H1-0", "cpu", 16.0),
+        ("C1/H1-0", "memory", 1000 * 2.0**20),
+        ("C1/H1-1", "cpu", 16.0),
+        ("C1/H1-1", "memory", 1000 * 2.0**20),
+        ("C1/H2", "cpu", 16.0),
+        ("C1/H2", "memory", 2.0**39),
+        ("C2-0/H1", "cpu", 16.0),
+        ("C2-0/H1", "memory", 2.0**31),
+        ("C2-0/H1", "gpu", 4.0),
+        ("C2-1/H1", "cpu", 16.0),
+        ("C2-1/H1", "memory", 2.0**31),
+        ("C2-1/H1", "gpu", 4.0),
+    ]
+
+
+def test_what_is_broken_is_told(tmp_path: Path) -> None:
+    paths = _files(tmp_path)
+    wrong = {"id": [9, 1, 2], "duration": [300, -1, 100], "cpu_usage": [1.0, 1.0, 3.0]}
+    pl.DataFrame(wrong, schema_overrides={"id": pl.Int32}).write_parquet(paths["fragments"])
+    TASKS.with_columns(
+        duration=pl.Series([0, 100]), cpu_capacity=pl.Series([8000.0, 0.0])
+    ).write_parquet(paths["tasks"])
+    tasks = read("opendc", paths["tasks"])
+    assert tasks.reasons == [(1, "duration", "is '0', expected more than 0")]
+    found = read("opendc", paths["fragments"], {"tasks": (opened(paths["tasks"]),)})
+    assert sorted(found.reasons) == [
+        (1, "id", "is '9', expected a task of the tasks beside"),
+        (2, "duration", "is '-1', expected more than 0"),
+        (3, "cpu_usage", "is '3.0', expected 0, as the task has no MHz"),
+    ]
+    with pytest.raises(TracekitError, match="fragments without the tasks"):
+        read("opendc", paths["fragments"])
+    paths["topology"].write_text(json.dumps({"clusters": [{"hosts": [_host("a", "1 stone")]}]}))
+    (reason,) = read("opendc", paths["topology"]).reasons
+    assert "expected a number of MB" in reason[2]
+
+
+def test_a_simulation_in_a_store(tmp_path: Path) -> None:
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    _files(trace)
+    ingest(trace, tmp_path / "store")
+    with Database(open_store(tmp_path / "store")) as database:
+        nodes = "SELECT sum(amount) FROM node_resource WHERE resource = 'cpu'"
+        assert database.frame(nodes).item() == 80
+        used = "SELECT count(*), sum(amount) FROM container_amount WHERE resource = 'cpu'"
+        assert database.frame(used).rows() == [(4, 3.0)]
+
+
+def test_the_real_tasks_and_topologies() -> None:
+    folder = shared_data("opendc")
+    paths = {
+        word: folder / "bitbrains-small" / f"{word}.parquet" for word in ("tasks", "fragments")
+    }
+    tasks = read("opendc", paths["tasks"])
+    assert tasks.broken == []
+    assert tasks.tables["container"].height == 50
+    found = read("opendc", paths["fragments"], {"tasks": (opened(paths["tasks"]),)})
+    assert found.broken == []
+    used = found.tables["container_amount"]
+    assert used.height == 276_979
+    lives = tasks.tables["container"].select("container", "departure_ms")
+    late = used.join(lives, on="container").filter(pl.col("time_ms") >= pl.col("departure_ms"))
+    assert late.height == 0
+    nodes = {
+        name: read("opendc", folder / "topologies" / f"{name}.json").tables["node"].height
+        for name in ("surf", "borg", "marconi")
+    }
+    assert nodes == {"surf": 277, "borg": 1534, "marconi": 972}
+    assert recognised(folder / "topologies" / "TopologySchema.json") == []
