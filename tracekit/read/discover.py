@@ -191,7 +191,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
         return
     with open_head(path) as raw, damaged_as_error(path):
         for member in members(path, kind, HashingReader(raw)):
-            start = _start(member.stream)
+            start = start_of(member.stream)
             lines = start.split(b"\n", _ROWS_SHOWN + 1)[: _ROWS_SHOWN + 1]
             if len(start) == _LONGEST_HEADER and start.count(b"\n") < len(lines):
                 lines = lines[:-1] or lines
@@ -199,7 +199,8 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
             yield Head(name=member.name, start=start), fields
 
 
-def _start(stream: Readable) -> bytes:
+def start_of(stream: Readable) -> bytes:
+    """As much of a file as a ``Head`` shows."""
     start = b""
     while len(start) < _LONGEST_HEADER and (data := stream.read(_LONGEST_HEADER - len(start))):
         start += data

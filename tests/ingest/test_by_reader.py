@@ -1,0 +1,184 @@
+"""Files that a source reads by code: several tables at once, rejects, what is worked out."""
+
+from __future__ import annotations
+
+import gzip
+import io
+import json
+import tarfile
+from pathlib import Path
+
+import polars as pl
+import pytest
+from cluster_support import CLUSTER, cluster, stored
+
+from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.query import Database
+from tracekit.store import Store, open_store
+from tracekit.store.checksums import damaged_parts
+from tracekit.store.manifest import DERIVED
+
+
+def rows(store: Store, sql: str) -> list[dict[str, object]]:
+    with Database(store) as database:
+        return database.rows(sql)
+
+
+def parts(store: Store) -> dict[str, int]:
+    return {entry.table: entry.rows for entry in store.manifest.sources if entry.release != DERIVED}
+
+
+def test_a_file_gives_rows_to_several_tables(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    entries = [e for e in store.manifest.sources if e.file == "containers.csv"]
+    assert {entry.table: entry.rows for entry in entries} == {
+        "container": 3,
+        "container_resource": 4,
+    }
+    assert len({entry.content for entry in entries}) == 1
+    assert parts(store)["node_resource"] == 4
+
+
+def test_again_is_nothing_new_and_the_same_bytes(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    before = (store.path / "manifest.json").read_bytes()
+    summary = ingest(cluster(tmp_path / "cluster"), store.path)
+    assert not summary.ingested
+    assert {name for name, _ in summary.known} == set(CLUSTER)
+    assert (store.path / "manifest.json").read_bytes() == before
+    other = stored(tmp_path / "other")
+    for one in sorted(store.path.rglob("*.parquet")):
+        assert (other.path / one.relative_to(store.path)).read_bytes() == one.read_bytes(), one
+
+
+def test_jobs_do_not_change_a_byte(tmp_path: Path) -> None:
+    alone = stored(tmp_path)
+    ingest(cluster(tmp_path / "cluster"), tmp_path / "two", jobs=2)
+    for one in sorted(alone.path.rglob("*.parquet")):
+        other = tmp_path / "two" / one.relative_to(alone.path)
+        assert other.read_bytes() == one.read_bytes(), one
+
+
+def test_a_broken_row_goes_to_the_rejects_with_its_place(tmp_path: Path) -> None:
+    lines = [*CLUSTER["usage.csv"], "b,240000,-5,1", "b,270000,x,1", "b,300000,1", "b,,1,1"]
+    store = stored(tmp_path, {"usage.csv": lines})
+    first = len(CLUSTER["usage.csv"]) + 1
+    found = rows(store, "SELECT source_file, line, reason FROM reject ORDER BY line, reason")
+    assert {row["source_file"] for row in found} == {"usage.csv"}
+    assert sorted({int(str(row["line"])) for row in found}) == [
+        first,
+        first + 1,
+        first + 2,
+        first + 3,
+    ]
+    reasons = {int(str(row["line"])): str(row["reason"]) for row in found}
+    assert "at least 0" in reasons[first]
+    assert "expected a number" in reasons[first + 1]
+    assert "fields" in reasons[first + 2]
+    assert parts(store)["container_amount"] >= 32
+
+
+@pytest.mark.parametrize("packing", ["gz", "tar.gz"])
+def test_packed_files_give_the_same_rows(tmp_path: Path, packing: str) -> None:
+    plain = stored(tmp_path)
+    folder = tmp_path / "packed"
+    folder.mkdir()
+    for name, lines in CLUSTER.items():
+        text = ("\n".join(lines) + "\n").encode()
+        if packing == "gz":
+            (folder / f"{name}.gz").write_bytes(gzip.compress(text, mtime=0))
+            continue
+        with tarfile.open(folder / f"{name}.tar.gz", "w:gz") as archive:
+            info = tarfile.TarInfo(name)
+            info.size = len(text)
+            archive.addfile(info, io.BytesIO(text))
+    ingest(folder, tmp_path / "other")
+    for table in ("container", "container_resource", "container_amount", "node_resource"):
+        sql = f"SELECT * FROM {table} ORDER BY ALL"
+        assert rows(open_store(tmp_path / "other"), sql) == rows(plain, sql)
+
+
+def test_fractions_are_use_over_request_else_over_the_node(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    found = rows(store, "SELECT * FROM container_usage ORDER BY container, time_ms")
+    assert len(found) == 16
+    for row in found:
+        time = int(str(row["time_ms"]))
+        if row["container"] == "b":
+            wanted = ((100 + time // 1000) / 1000, 1500 / 2000)
+        else:
+            wanted = (50 / 2000, 400 / 4000)
+        assert (row["cpu_fraction"], row["memory_fraction"]) == pytest.approx(wanted, abs=1e-12)
+        assert row["node"] == {"b": "n1", "a": "n0"}[str(row["container"])]
+
+
+def test_use_of_nodes_is_the_sum_of_their_containers(tmp_path: Path) -> None:
+    usage = [*CLUSTER["usage.csv"], *(f"c,{at},10,30" for at in range(60_000, 150_000, 30_000))]
+    store = stored(tmp_path, {"usage.csv": usage})
+    found = rows(store, "SELECT * FROM node_usage WHERE node = 'n1' ORDER BY time_ms")
+    assert len(found) == 8
+    for row in found:
+        time = int(str(row["time_ms"]))
+        more = 60_000 <= time < 150_000
+        assert row["cpu_fraction"] == pytest.approx((100 + time // 1000 + 10 * more) / 4000)
+        assert row["memory_fraction"] == pytest.approx((1500 + 30 * more) / 8000)
+
+
+def test_what_is_worked_out_follows_the_files(tmp_path: Path) -> None:
+    first = stored(tmp_path, {"containers.csv": None})
+    assert not [e for e in first.manifest.sources if e.table == "container_usage" and e.rows]
+    cluster(tmp_path / "cluster")
+    ingest(tmp_path / "cluster", first.path)
+    store = open_store(first.path)
+    derived = [entry for entry in store.manifest.sources if entry.release == DERIVED]
+    assert {entry.table for entry in derived} == {"container_usage", "node_usage"}
+    on_disk = {path.name for path in (store.path / "tables/container_usage").iterdir()}
+    assert on_disk == {path.name for path in store.table_files("container_usage")}
+    assert store.manifest.quantities["use of containers"] == "recorded"
+
+
+def test_recorded_fractions_are_not_worked_out_again(tmp_path: Path) -> None:
+    own = ["time_ms,service,container,node,cpu_fraction,memory_fraction", "0,web,b,n1,0.5,0.5"]
+    store = stored(tmp_path, {"container_usage.csv": own})
+    assert rows(store, "SELECT cpu_fraction FROM container_usage") == [{"cpu_fraction": 0.5}]
+
+
+@pytest.mark.parametrize(("most", "likely"), [(90, "percent"), (5_000_000, "an amount")])
+def test_a_fraction_far_above_one_is_refused(tmp_path: Path, most: float, likely: str) -> None:
+    own = ["time_ms,service,container,node,cpu_fraction,memory_fraction"]
+    own += [f"{at},web,b,n1,{most},0.5" for at in range(20)]
+    with pytest.raises(TracekitError, match="cpu_fraction is a fraction") as found:
+        stored(tmp_path, {"container_usage.csv": own})
+    assert likely in (found.value.hint or "")
+
+
+def test_a_damaged_part_of_a_file_of_two_tables_is_mended(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    target = next(store.path.glob("tables/container_resource/*.parquet"))
+    whole = target.read_bytes()
+    target.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+    assert [d.path for d in damaged_parts(store.path, store.manifest.sources)]
+    summary = ingest(tmp_path / "cluster", store.path)
+    assert summary.mended == ["containers.csv"]
+    assert target.read_bytes() == whole
+    assert not list(damaged_parts(store.path, open_store(store.path).manifest.sources))
+
+
+def test_the_manifest_says_what_is_recorded(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    document = json.loads((store.path / "manifest.json").read_text())
+    told = document["quantities"]
+    assert told["node sizes"] == told["requests"] == told["fault domains"] == "recorded"
+    assert told["calls"] == told["prices"] == "absent"
+    only = stored(tmp_path / "amounts", {"containers.csv": None})
+    assert only.manifest.quantities["requests"] == "absent"
+
+
+def test_a_file_that_is_no_such_thing_is_one_line(tmp_path: Path) -> None:
+    folder = cluster(tmp_path / "cluster", {"usage.csv": None})
+    pl.DataFrame({"container": [["b"]], "time_ms": [1], "cpu_milli": [1], "memory_bytes": [1]}
+                 ).write_parquet(folder / "usage.parquet")  # fmt: skip
+    with pytest.raises(TracekitError, match=r"usage\.parquet") as found:
+        ingest(folder, tmp_path / "store")
+    assert "bug" not in found.value.what
