@@ -25,7 +25,7 @@ from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.apart import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.pinned import pinned_over_capacity
+from tracekit.replay.workload.pinned import pinned_over_capacity, requests_respected
 from tracekit.replay.workload.workload import Workload
 
 rows = some.lists(
@@ -33,6 +33,8 @@ rows = some.lists(
                 some.integers(0, 9)),
     min_size=1, max_size=14,
 )  # fmt: skip
+
+PINNED_FIRST = np.array([1, -1, -1, -1])
 
 
 def made(found: list[tuple[int, int, int, int]]) -> Workload:
@@ -156,7 +158,10 @@ def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     assert outcome.node.tolist() == [0, 0, 1, -1]
     assert len(outcome.latencies_s) == 3  # c2, and c3 twice
     assert pinned_over_capacity(load) == 1
-    assert pinned_over_capacity(dataclasses.replace(load, pinned=None)) == 0
+    free, first = (dataclasses.replace(load, pinned=pins) for pins in (None, PINNED_FIRST))
+    assert pinned_over_capacity(free) == 0
+    assert [requests_respected(one) for one in (load, free, first)] == [False, True, True]
+    assert not requests_respected(dataclasses.replace(load, pinned=PINNED_FIRST[::-1]))
 
 
 class Evictor(RebalancePolicy):

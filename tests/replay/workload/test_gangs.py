@@ -80,3 +80,36 @@ def test_another_order_keeps_gangs_together() -> None:
     for gang in set(again.gang.tolist()):
         assert len(set(again.arrival_ms[again.gang == gang].tolist())) == 1
     assert (np.diff(again.arrival_ms) >= 0).all()
+
+
+def test_containers_of_no_known_service_are_no_gang() -> None:
+    load = workload([(100, 100)], [(0, 9000, 1, 1)] * 4)
+    load = dataclasses.replace(
+        load, services=("?", "?", "s", "s"), exchangeable=np.ones(4, dtype=np.bool_)
+    )
+    made = with_gangs(load)
+    assert made.gang is not None
+    assert made.gang.tolist() == [-1, -1, made.gang.max(), made.gang.max()]
+    unknown = with_gangs(dataclasses.replace(load, services=("?",) * 4))
+    assert unknown.gang is not None
+    assert unknown.gang.tolist() == [-1] * 4
+
+
+def test_gangs_of_the_source_stay_as_they_are_in_every_order() -> None:
+    """Those that came together do so again; those that came one after the other may."""
+    load = workload([(100, 100)], [(at * 10, 9000, 1, 1) for at in (0, 0, 0, 1, 2, 2)])
+    free = np.array([True, False, True, True, True, True])
+    load = dataclasses.replace(
+        load, gang=np.array([7, -1, 7, 4, 4, -1]), gang_minimum=np.array([2, 0, 2, 1, 1, 0]),
+        pinned=np.array([-1, 0, -1, -1, -1, -1]), priority=np.arange(6), exchangeable=free,
+        usage=np.ones_like(load.usage),
+    )  # fmt: skip
+    assert with_gangs(load) is load
+    for seed in range(9):
+        again = in_order(load, seed)
+        at = [again.container_ids.index(name) for name in load.container_ids]
+        for name in ("gang", "gang_minimum", "pinned", "priority"):
+            assert getattr(again, name)[at].tolist() == getattr(load, name).tolist()
+        assert again.gang is not None
+        assert len(set(again.arrival_ms[again.gang == 7].tolist())) == 1
+        assert (np.diff(again.arrival_ms) >= 0).all()

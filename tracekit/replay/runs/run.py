@@ -19,6 +19,7 @@ from tracekit.replay.runs.bounds import bound_frame, bound_steps, gaps
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
+from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 
 BOUND = "bound"
@@ -107,8 +108,9 @@ def assembled(
     """The run that replays of its policies, in their order, make beside the lower bound."""
     bound = bound_frame(bound_steps(workload), step_schema())
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
+    respected = requests_respected(workload)
     rows = [
-        {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered)}
+        {**one.row, **gaps(one.row, bound_row, filtered=policy.filtered and respected)}
         for policy, one in zip(policies, done, strict=True)
     ]
     rows.append(_bound_summary(workload, bound_row, rows))

@@ -7,6 +7,17 @@ import numpy as np
 from tracekit.replay.workload.workload import Workload
 
 
+def requests_respected(load: Workload) -> bool:
+    """Whether no node can be asked for more than it has, as long as policies respect requests.
+
+    It can where pinned containers alone are too many, or come after those that policies place.
+    """
+    if load.pinned is None:
+        return True
+    pinned = load.pinned >= 0
+    return not (np.diff(pinned.astype(np.int8)) > 0).any() and not pinned_over_capacity(load)
+
+
 def pinned_over_capacity(load: Workload) -> int:
     """How many pinned containers find too little room on their node, full of pinned ones already.
 

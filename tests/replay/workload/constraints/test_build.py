@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints.build import constraints_of
+from tracekit.replay.workload.constraints.build import constraints_of, not_held
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 
@@ -175,6 +175,25 @@ def test_groups_and_selectors(columns: dict[str, list[Any]], expected: list[bool
     found = keeper.open(1)
     assert found is not None
     assert found.tolist() == expected
+
+
+def test_groups_by_what_no_node_states_are_counted_not_held() -> None:
+    containers = pl.DataFrame(
+        {
+            "container": ["c0", "c1", "c2"],
+            "apart": ["g", "g", None],
+            "apart_domain": ["domain", "domain", "domain"],
+            "together": ["h", None, "i"],
+            "together_domain": ["no/such", "node", "node"],
+        }
+    )
+    assert not_held(NODES, containers) == {
+        "containers_not_held_apart_by_domain": 2,
+        "containers_not_held_together_by_no/such": 1,
+    }
+    made = built(NODES, containers)
+    assert made is not None
+    assert [part.name for part in made.parts] == ["together by node"]
 
 
 def test_rules_are_by_service() -> None:

@@ -69,6 +69,9 @@ def constraints_of(
     whole : mapping, optional
         For cells of unit ``fraction``: what 1 is, of ``cpu`` in cores, of ``memory`` in bytes.
 
+    Groups that keep apart, or together, by what no node states, as by rack where no rack is known,
+    are left out: ``not_held`` counts them.
+
     Raises
     ------
     TracekitError
@@ -86,6 +89,23 @@ def constraints_of(
     ]
     found = tuple(part for part in parts if part is not None)
     return Constraints(parts=found) if found else None
+
+
+def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
+    """Containers of groups by what no node states, by ``containers_not_held_apart_by_rack``.
+
+    Parameters
+    ----------
+    nodes, containers : DataFrame
+        As ``constraints_of`` takes them.
+    """
+    labels = Labels(nodes)
+    return {
+        f"containers_not_held_{column}_by_{by}": len(rows)
+        for column in ("apart", "together")
+        for by, _, rows in _groups(containers, column)
+        if not labels.stated(by)
+    }
 
 
 def _selectors(labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> Allowed | None:
@@ -175,6 +195,8 @@ def _statements(
 def _apart(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
     parts: list[Constraint] = []
     for by, group, rows in _groups(containers, "apart"):
+        if not labels.stated(by):
+            continue
         most = np.ones(int(group.max()) + 1, dtype=np.int64)
         if "apart_most" in containers.columns:
             stated = containers["apart_most"].fill_null(1).cast(pl.Int64).to_numpy()
@@ -188,6 +210,7 @@ def _together(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:
     return [
         Together(by=by, group=group, domain=labels.domain(by))
         for by, group, _ in _groups(containers, "together")
+        if labels.stated(by)
     ]
 
 

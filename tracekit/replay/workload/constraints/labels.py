@@ -58,6 +58,10 @@ class Labels:
         """A number for each value of a label, -1 where a node lacks it; shape (nodes,)."""
         return self._coded(name)[0]
 
+    def stated(self, name: str) -> bool:
+        """Whether some node has the label."""
+        return bool((self.domain(name) >= 0).any())
+
     def _values(self, key: str) -> list[str | None]:
         column = self._columns.get(key, [None] * self._count)
         if not self._labels:

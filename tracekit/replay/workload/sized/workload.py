@@ -12,7 +12,7 @@ import polars as pl
 from tracekit import parameters
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints.build import constraints_of
+from tracekit.replay.workload.constraints.build import constraints_of, not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.rests_on import rests_on
@@ -103,6 +103,7 @@ def workload_from_sizes(
             "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
             "containers_without_usage": int(silent.sum()),
             "containers_without_recorded_node": int((recorded < 0).sum()),
+            **(not_held(found.nodes, rows) if assumptions.groups == "keep" else {}),
         },
     )
 
