@@ -45,11 +45,11 @@ def test_instances(tmp_path: Path) -> None:
         ("memory", 120.0 * GIB, 120.0 * GIB, "bytes"),
         ("gpu", 1.0, 1.0, "count"),
         ("disk", 640.0 * GIB, 800.0 * GIB, "bytes"),
-        ("rdma", 0.25, 0.25, "count"),
+        ("rdma", 25.0, 25.0, "count"),
         ("cpu", 64.0, 64.0, "cores"),
         ("memory", 320.0 * GIB, 320.0 * GIB, "bytes"),
         ("disk", 255.0 * GIB, 300.0 * GIB, "bytes"),
-        ("rdma", 0.01, 0.01, "count"),
+        ("rdma", 1.0, 1.0, "count"),
     ]
     assert got.reasons == [
         (7, None, "has 4 fields, expected 17"),

@@ -15,7 +15,8 @@ _RESOURCES = {
     "memory": ("memory", "bytes", _GIB),
     "gpu": ("gpu", "count", 1.0),
     "disk": ("disk", "bytes", _GIB),
-    "rdma": ("rdma", "count", 0.01),
+    # of a network card 100 parts can be had: whole numbers, as a replay counts them
+    "rdma": ("rdma", "count", 1.0),
 }
 _NO_LIMIT = -1
 _RULES = (

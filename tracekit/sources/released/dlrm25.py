@@ -19,7 +19,7 @@ SOURCE = ClusterSource(
         "instances of one application that state one max_instance_per_node are held to it together",
     ),
     notes=(
-        "100 of rdma is one network card",
+        "rdma counts hundredths of a network card",
         "an application's instances on CPU nodes and on GPU nodes may state different limits",
         "requests and limits of 0 are none",
         "role (CN, HN) is not kept: no node says which it is",
