@@ -6,12 +6,19 @@ import sys
 import zipfile
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
-from reading_support import Reading, read, recognised, stored
+from cluster_support import workload
+from reading_support import Reading, opened, read, recognised, stored
 from tests_support import shared_data
 
 from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.store import open_store
 
 NAME = "huawei_topology25"
 GB = 1 << 30
@@ -31,7 +38,7 @@ def _requests(tmp_path: Path, *lines: str, name: str = "vm_data_c1.csv") -> Read
 def test_a_server_has_its_two_cells_and_their_sum(tmp_path: Path) -> None:
     path = _written(tmp_path, "pm_res.csv", "CPU1,RAM1,CPU2,RAM2", "16,32,30,64", "4,7,0,0")
     found = read(NAME, path)
-    assert found.rows("node", "node", "line") == [("server-0000", 2), ("server-0001", 3)]
+    assert found.rows("node", "node", "position") == [("server-0000", 0), ("server-0001", 1)]
     first = {
         (resource, cell): (amount, unit)
         for node, resource, cell, amount, unit in found.rows(
@@ -51,21 +58,18 @@ def test_a_server_has_its_two_cells_and_their_sum(tmp_path: Path) -> None:
 
 
 STRATEGIES = [
-    ("8,16,1,,,", (1.0, None, None, None, None, None)),
-    ("8,16,2,nan,nan,nan", (2.0, None, None, None, None, None)),
-    (
-        "8,16,1,anti-affinity,7,",
-        (1.0, "c1/anti-affinity/7", "c1/anti-affinity/7", "node", None, None),
-    ),
-    ("8,16,2,affinity,3,", (2.0, "c1/affinity/3", None, None, "c1/affinity/3", "rack")),
-    ("8,16,1,fault_domain,4,2", (1.0, "c1/fault_domain/4/2", None, None, None, None)),
+    ("8,16,1,,,", (1.0, None, None, None)),
+    ("8,16,2,nan,nan,nan", (2.0, None, None, None)),
+    ("8,16,1,anti-affinity,7,", (1.0, "c1/anti-affinity/7", "c1/anti-affinity/7", "node")),
+    ("8,16,2,affinity,3,", (2.0, "c1/affinity/3", None, None)),
+    ("8,16,1,fault_domain,4,2", (1.0, "c1/fault_domain/4/2", None, None)),
 ]
 
 
 @pytest.mark.parametrize(("line", "expected"), STRATEGIES)
 def test_strategies(tmp_path: Path, line: str, expected: tuple[object, ...]) -> None:
     found = _requests(tmp_path, line)
-    columns = ("numa_cells", "service", "apart", "apart_domain", "together", "together_domain")
+    columns = ("numa_cells", "service", "apart", "apart_domain")
     assert found.rows("container", *columns) == [expected]
     assert found.rows("container_resource", "container", "resource", "request", "unit") == [
         ("c1/0000", "cpu", 8.0, "cores"),
@@ -125,6 +129,8 @@ def test_hosts_have_racks(tmp_path: Path) -> None:
     found = read(NAME, path)
     assert found.rows("node", "node", "rack") == [("host-0", "rack-0"), ("host-2", "rack-3")]
     assert found.reasons == [(3, "rack_id", "is empty, expected a value")]
+    beside = read(NAME, path, {"servers": (opened(path),)})
+    assert (beside.tables, beside.reasons) == ({}, found.reasons)
 
 
 def _workbook(path: Path, rows: list[list[str | float]]) -> Path:
@@ -212,7 +218,7 @@ def test_it_comes_into_a_store(tmp_path: Path) -> None:
     _written(folder, "pm_res.csv", "CPU1,RAM1,CPU2,RAM2", "16,32,30,64")
     _written(folder, "vm_data_c1.csv", HEADER, "8,16,2,,,", "4,8,1,affinity,1,")
     sql = """
-        SELECT container, numa_cells, request, together, 0 FROM container
+        SELECT container, numa_cells, request, service, 0 FROM container
         JOIN container_resource USING (container) WHERE resource = 'cpu'
         UNION ALL
         SELECT node, NULL, amount, cell, 1 FROM node_resource WHERE resource = 'cpu'
@@ -276,3 +282,20 @@ def test_the_real_workbooks_are_the_converted_tables() -> None:
 def test_the_real_racks() -> None:
     nodes = read(NAME, shared_data(NAME) / "topology_provider.csv").tables["node"]
     assert (nodes.height, nodes["rack"].n_unique()) == (17_387, 1_024)
+
+
+@pytest.mark.parametrize(("problem", "left"), [("c1", 5), ("c2", 0), ("c3", 64)])
+def test_the_real_problems_are_replayed_cell_by_cell(
+    tmp_path: Path, problem: str, left: int
+) -> None:
+    """Without groups first fit places all, and best fit by cell leaves what was counted apart."""
+    folder = tmp_path / problem
+    folder.mkdir()
+    for name in ("pm_res.csv", f"vm_data_{problem}.csv"):
+        (folder / name).symlink_to(shared_data(NAME) / name)
+    ingest(folder, tmp_path / "store")
+    load = workload(open_store(tmp_path / "store"), "groups=none")
+    assert (load.containers, load.nodes) == (4998, 1710)
+    for policy, waiting in (("first_fit", 0), ("best_fit_cell", left)):
+        engine = Engine(load, parse_policy(policy), np.random.default_rng(0), placer=rows_placer)
+        assert np.count_nonzero(engine.run().node < 0) == waiting

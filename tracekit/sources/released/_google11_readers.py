@@ -99,6 +99,7 @@ def _states(events: pl.DataFrame, opened: Opened) -> pl.DataFrame:
         .otherwise(pl.lit("ready"))
         .alias("state"),
         "platform",
+        (pl.col("line") - 1).alias("position"),
         "line",
     )
     attributes = [frame for one in opened.beside.get("attributes", ()) for frame in _named(one)]

@@ -44,6 +44,7 @@ def read_machines(opened: Opened) -> Read:
             pl.when(gone).then(pl.lit("gone")).otherwise(pl.lit("ready")).alias("state"),
             pl.col("switch_id").alias("rack"),
             pl.col("platform_id").alias("platform"),
+            (pl.col("line") - 1).alias("position"),
             "line",
         )
         yield Batch(table="node", rows=labelled(states, attributes))

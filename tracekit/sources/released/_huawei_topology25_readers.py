@@ -54,7 +54,8 @@ def read_servers(opened: Opened) -> Read:
         named = good.with_columns(
             pl.format("server-{}", _number()).alias("node"), pl.lit(0).alias("time_ms")
         )
-        yield Batch(table="node", rows=named.select("time_ms", "node", "line"))
+        position = (pl.col("line") - 2).alias("position")
+        yield Batch(table="node", rows=named.select("time_ms", "node", position, "line"))
         yield Batch(table="node_resource", rows=_cells(named))
 
 
@@ -141,7 +142,7 @@ def _rules() -> Iterator[Rule]:
 
 def _containers(rows: pl.DataFrame, problem: str) -> pl.DataFrame:
     group = pl.format("{}/{}/{}", pl.lit(problem), "strategy", "group")
-    apart, together = pl.col("strategy") == "anti-affinity", pl.col("strategy") == "affinity"
+    apart = pl.col("strategy") == "anti-affinity"
     return rows.select(
         "time_ms",
         "container",
@@ -152,8 +153,6 @@ def _containers(rows: pl.DataFrame, problem: str) -> pl.DataFrame:
         (pl.col("line") - 2).alias("position"),
         pl.when(apart).then(group).alias("apart"),
         pl.when(apart).then(pl.lit("node")).alias("apart_domain"),
-        pl.when(together).then(group).alias("together"),
-        pl.when(together).then(pl.lit("rack")).alias("together_domain"),
         pl.col("numa").alias("numa_cells"),
         "line",
     )
@@ -177,7 +176,7 @@ def _apart(spread: dict[tuple[int, int], int], problem: str) -> pl.DataFrame:
 
 
 def read_topology(opened: Opened) -> Read:
-    """Nodes with their racks; none of them has a size."""
+    """Nodes with their racks; none beside the servers, which are others and would be joined."""
     form = Delimited(
         columns=_HOSTS, numbers=("rack_id",), header=True, table="node", empty=_NOTHING
     )
@@ -185,6 +184,8 @@ def read_topology(opened: Opened) -> Read:
         yield from broken
         good, refused = refuse(rows, missing("host_id", "rack_id"), form.table)
         yield from refused
+        if opened.beside.get("servers"):
+            continue
         yield Batch(
             table="node",
             rows=good.select(

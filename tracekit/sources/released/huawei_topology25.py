@@ -30,7 +30,7 @@ SOURCE = ClusterSource(
         ),
         ClusterFile(
             word="topology",
-            title="racks of 17,387 hosts",
+            title="racks of 17,387 other hosts, left out beside the servers",
             tables=("node",),
             recognises=readers.is_topology,
             read=readers.read_topology,
@@ -48,13 +48,13 @@ SOURCE = ClusterSource(
         "a GB is 2^30 bytes",
         "numa 1: the whole VM on one cell; numa 2: half of it on each of two cells",
         "anti-affinity: members of a group share no server",
-        "affinity: members of a group share a rack, since many groups fit no server",
+        "affinity: no rule, since many groups fit no server and no server's rack is known",
         "fault_domain: members of a group with different domains share no server",
         "server-0000 is the first row of PM_res; c1/0000 the first row of VM_data_C1",
     ),
     notes=(
         "capacity is what was free, not the size of the servers",
         "VM_data_C1 to C5 are five problems: ingest one of them per store; ids begin with c1/, c2/",
-        "affinity cannot be held where no server's rack is known",
+        "the service of a VM says of which group it is: c1/affinity/3",
     ),
 )
