@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tracekit.sources._cluster import Broken, Opened, Read
@@ -35,11 +35,15 @@ class _PodError(ValueError):
 
 def read_objects(opened: Opened) -> Read:
     """Nodes and pods of a file, each once; in a watch log as they were at last."""
-    known = roster(opened, "objects")
+    yield from rows_of_things(things(opened), roster(opened, "objects"))
+
+
+def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
+    """Nodes and pods, each once; those of events as they were at last."""
     seen: dict[tuple[str, str], int] = {}
     last: dict[tuple[str, str], Rows] = {}
     rows: Rows = {}
-    for thing in things(opened):
+    for thing in some:
         found = _found(thing, known, seen)
         if isinstance(found, Broken):
             yield found

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import bisect
 import functools
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_objects import arrival_ms, things
+from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
 from tracekit.sources.own._prometheus_state import State, read_state
 
 _OBJECTS = "objects"
@@ -117,7 +117,7 @@ def _roster(files: _Files) -> Roster:
     known = Roster()
     for word, one in files.files:
         if word == _OBJECTS:
-            _note_objects(known, one)
+            note_things(known, things(one))
         elif word in _SERIES:
             read_state(known.state, one, word)
     known.state.settle()
@@ -127,9 +127,9 @@ def _roster(files: _Files) -> Roster:
     return known
 
 
-def _note_objects(known: Roster, opened: Opened) -> None:
-    """What is broken here is said when the file's rows are read."""
-    for thing in things(opened):
+def note_things(known: Roster, some: Iterable[Thing | Cut]) -> None:
+    """Note nodes, groups and lives; what is broken here is said when their rows are made."""
+    for thing in some:
         if isinstance(thing, Cut):
             continue
         if thing.kind == "Node":
