@@ -21,6 +21,8 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.replay.rebalance.load_spread import LoadSpread
+from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.run_folder import manifest_of
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.apart import Apart
@@ -158,6 +160,8 @@ def test_a_pinned_container_goes_to_its_node_even_when_that_is_full() -> None:
     assert outcome.node.tolist() == [0, 0, 1, -1]
     assert len(outcome.latencies_s) == 3  # c2, and c3 twice
     assert pinned_over_capacity(load) == 1
+    with pytest.raises(TracekitError, match="'c1' stays where it was observed, on node 'n0'"):
+        explain(load, parse_entrant("first_fit"), "c1")
     free, first = (dataclasses.replace(load, pinned=pins) for pins in (None, PINNED_FIRST))
     assert pinned_over_capacity(free) == 0
     assert [requests_respected(one) for one in (load, free, first)] == [False, True, True]
@@ -245,6 +249,18 @@ def test_the_constraint_that_closed_a_node_is_named() -> None:
     assert found.chosen == "n2"
     assert {one.node: one.removed for one in found.nodes} == {
         "n0": "apart by node", "n1": "taints", "n2": ""
+    }  # fmt: skip
+
+
+def test_a_run_says_how_many_were_constrained_and_pinned() -> None:
+    load = workload([(10, 10)] * 2, [(0, 9000, 8, 1)] * 3)
+    apart = Apart(by="zone", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
+    load = dataclasses.replace(
+        load, constraints=Constraints(parts=(apart,)), pinned=np.array([1, 1, -1])
+    )
+    facts = manifest_of(replay(load, [parse_entrant("first_fit")], seed=0))["workload"]["facts"]
+    assert facts == {
+        "constraint_apart_by_zone": 2, "containers_pinned": 2, "containers_pinned_over_capacity": 1
     }  # fmt: skip
 
 

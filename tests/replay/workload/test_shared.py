@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from constraint_support import constrained
 from replay_support import Row, workload
 
 from tracekit.replay.workload.calls import CallWeights
@@ -40,6 +41,7 @@ CASES = {
         LOAD,
         constraints=ruled(AntiAffinity(services=(), rules=np.empty((0, 3), dtype=np.int64))),
     ),
+    **{f"constrained {seed}": constrained(LOAD, np.random.default_rng(seed)) for seed in (1, 2)},
     "ganged": with_gangs(
         dataclasses.replace(
             LOAD,

@@ -59,7 +59,8 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
     Raises
     ------
     TracekitError
-        For a container that the workload has not, or that never arrives while it lasts.
+        For a container that the workload has not, that never arrives while it lasts, or that no
+        policy is asked about.
     """
     if container not in load.container_ids:
         known = [one for one in load.container_ids if one.startswith(container)]
@@ -77,6 +78,13 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
         engine.run()
     except _Explained as found:
         return found.decision
+    if load.pinned is not None and load.pinned[target] >= 0:
+        node = load.node_ids[load.pinned[target]]
+        raise TracekitError(
+            f"container '{container}' stays where it was observed, on node '{node}':"
+            " no policy decides",
+            hint="replay with --start empty, unless it is a daemon",
+        )
     raise TracekitError(f"container '{container}' never arrives while the workload lasts")
 
 

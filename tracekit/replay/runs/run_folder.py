@@ -13,6 +13,8 @@ from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.policy.entrant import spelled
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import Run
+from tracekit.replay.workload.pinned import pinned_over_capacity
+from tracekit.replay.workload.workload import Workload
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
@@ -42,7 +44,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "containers_too_large": len(load.too_large()),
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
-            "facts": dict(load.facts),
+            "facts": {**load.facts, **_of_places(load)},
         },
         "bounds": {"nodes_for_demand": demand_bound(load)},
         "policies": [
@@ -57,6 +59,15 @@ def manifest_of(run: Run) -> dict[str, Any]:
             for policy in run.policies
         ],
     }
+
+
+def _of_places(load: Workload) -> dict[str, int]:
+    """How many containers constraints are about, are pinned, and found their node full."""
+    found = {} if load.constraints is None else load.constraints.facts()
+    if load.pinned is not None:
+        found["containers_pinned"] = int((load.pinned >= 0).sum())
+        found["containers_pinned_over_capacity"] = pinned_over_capacity(load)
+    return found
 
 
 def _repeats(run: Run, policy: str) -> int:

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import operator
+
 import numpy as np
 
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.workload import Workload
 
 
@@ -25,14 +28,38 @@ def pinned_over_capacity(load: Workload) -> int:
     """
     if load.pinned is None:
         return 0
-    arriving = np.flatnonzero(load.pinned >= 0)
-    leaving = arriving[np.argsort(load.departure_ms[arriving], kind="stable")]
-    free, gone, over = load.capacity.copy(), 0, 0
-    for index in arriving.tolist():
-        now, node, asked = load.arrival_ms[index], load.pinned[index], load.request[index]
-        while gone < len(leaving) and load.departure_ms[leaving[gone]] <= now:
-            free[load.pinned[leaving[gone]]] += load.request[leaving[gone]]
+    return over_capacity(
+        load.pinned, load.capacity, load.request, load.arrival_ms, load.departure_ms
+    )
+
+
+def over_capacity(
+    pinned: IntArray,
+    capacity: IntArray,
+    request: IntArray,
+    arrival_ms: IntArray,
+    departure_ms: IntArray,
+) -> int:
+    """As ``pinned_over_capacity``, of a workload's arrays.
+
+    Parameters
+    ----------
+    pinned, arrival_ms, departure_ms : int64, shape (containers,)
+        In order of arrival; ``pinned`` is -1 for a container that a policy places.
+    capacity : int64, shape (nodes, resources)
+    request : int64, shape (containers, resources)
+    """
+    those = np.flatnonzero(pinned >= 0)
+    leaving = those[np.argsort(departure_ms[those], kind="stable")].tolist()
+    node, asked = pinned.tolist(), request.tolist()
+    arrives, leaves = arrival_ms.tolist(), departure_ms.tolist()
+    free, gone, over = capacity.tolist(), 0, 0
+    for index in those.tolist():
+        while gone < len(leaving) and leaves[leaving[gone]] <= arrives[index]:
+            left = leaving[gone]
+            free[node[left]] = list(map(operator.add, free[node[left]], asked[left]))
             gone += 1
-        over += bool(((free[node] < asked) & (asked > 0)).any())
-        free[node] -= asked
+        room = list(map(operator.sub, free[node[index]], asked[index]))
+        over += any(left < 0 < wanted for left, wanted in zip(room, asked[index], strict=True))
+        free[node[index]] = room
     return over

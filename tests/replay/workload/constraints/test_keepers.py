@@ -27,7 +27,7 @@ steps = some.lists(some.tuples(some.integers(0, COUNT - 1), some.integers(0, NOD
                    max_size=25)  # fmt: skip
 
 
-@pytest.mark.parametrize("at", [at for name, at in KINDS.items() if "cell" not in name.lower()])
+@pytest.mark.parametrize("at", [at for name, at in KINDS.items() if name != "NUMA cells"])
 @given(steps, some.integers(0, 2**32))
 def test_a_node_is_open_where_one_more_breaks_nothing(
     at: int, moves: list[tuple[int, int]], seed: int
@@ -148,6 +148,10 @@ def test_together_with_its_parts_and_another_order() -> None:
     taken.check(3, NODES)
     assert [taken.kind(at) for at in range(3)] == [whole.kind(int(at)) for at in order]
     assert len({whole.kind(at) for at in range(COUNT)}) > 1
+    assert whole.facts() == {
+        f"constraint_{part.name.replace(' ', '_')}": sum(part.kinds >= (part is parts[-1]))
+        for part in parts
+    }
     keeper.add(0, 1)
     for index in range(COUNT):
         mask = keeper.open(index)

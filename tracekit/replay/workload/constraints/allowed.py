@@ -37,9 +37,9 @@ class Allowed(Constraint):
         return self.label
 
     @property
-    def containers(self) -> int:
-        """How many containers have a class."""
-        return len(self.of)
+    def kinds(self) -> IntArray:
+        """The class of each."""
+        return self.of
 
     @property
     def nodes(self) -> int:
@@ -53,10 +53,6 @@ class Allowed(Constraint):
     def keeper(self, nodes: int) -> AllowedKeeper:
         """Nothing changes while a replay runs."""
         return AllowedKeeper(self, nodes)
-
-    def kind(self, index: int) -> int:
-        """Its class."""
-        return int(self.of[index])
 
 
 class AllowedKeeper:

@@ -45,9 +45,9 @@ class Apart(Constraint):
         return f"apart by {self.by}"
 
     @property
-    def containers(self) -> int:
-        """How many containers are in a group or none."""
-        return len(self.group)
+    def kinds(self) -> IntArray:
+        """The group of each."""
+        return self.group
 
     @property
     def nodes(self) -> int:
@@ -61,10 +61,6 @@ class Apart(Constraint):
     def keeper(self, nodes: int) -> ApartKeeper:
         """Counts of each group in each domain."""
         return ApartKeeper(self, nodes)
-
-    def kind(self, index: int) -> int:
-        """Its group."""
-        return int(self.group[index])
 
 
 class ApartKeeper:

@@ -53,12 +53,17 @@ class Cells(Constraint):
     @property
     def name(self) -> str:
         """Room in cells."""
-        return "too little room in a NUMA cell"
+        return "NUMA cells"
 
     @property
-    def containers(self) -> int:
-        """How many containers are bound or not."""
-        return len(self.numa_cells)
+    def kinds(self) -> IntArray:
+        """Over how many cells each is divided."""
+        return self.numa_cells
+
+    @property
+    def concerned(self) -> int:
+        """How many containers are bound to cells."""
+        return int((self.numa_cells > 0).sum())
 
     @property
     def nodes(self) -> int:
@@ -76,10 +81,6 @@ class Cells(Constraint):
     def keeper(self, nodes: int) -> CellsKeeper:
         """What each cell has left."""
         return CellsKeeper(self, nodes)
-
-    def kind(self, index: int) -> int:
-        """How many cells it is bound to."""
-        return int(self.numa_cells[index])
 
 
 class CellsKeeper:

@@ -37,9 +37,17 @@ class Constraint:
         raise NotImplementedError
 
     @property
-    def containers(self) -> int:
-        """How many containers it has an entry of."""
+    def kinds(self) -> IntArray:
+        """What sets containers of equal request apart, shape (containers,).
+
+        The same, below 1 of cells and below 0 of all else, for those it is not about.
+        """
         raise NotImplementedError
+
+    @property
+    def concerned(self) -> int:
+        """How many containers it is about."""
+        return int((self.kinds >= 0).sum())
 
     @property
     def nodes(self) -> int | None:
@@ -56,10 +64,6 @@ class Constraint:
 
     def keeper(self, nodes: int) -> Keeper:
         """What follows one replay on so many nodes."""
-        raise NotImplementedError
-
-    def kind(self, index: int) -> int:
-        """What sets a container apart from others that request the same; -1: no constraint."""
         raise NotImplementedError
 
 

@@ -20,9 +20,9 @@ class Constraints:
     def check(self, containers: int, nodes: int) -> None:
         """Raise TracekitError where a part is of other containers or nodes than the workload."""
         for part in self.parts:
-            if part.containers != containers or part.nodes not in (None, nodes):
+            if len(part.kinds) != containers or part.nodes not in (None, nodes):
                 raise TracekitError(
-                    f"constraint '{part.name}' is of {part.containers} containers and"
+                    f"constraint '{part.name}' is of {len(part.kinds)} containers and"
                     f" {nodes if part.nodes is None else part.nodes} nodes, expected {containers}"
                     f" and {nodes}"
                 )
@@ -37,7 +37,11 @@ class Constraints:
 
     def kind(self, index: int) -> Hashable:
         """What makes two containers of equal request differ."""
-        return tuple(part.kind(index) for part in self.parts)
+        return tuple(int(part.kinds[index]) for part in self.parts)
+
+    def facts(self) -> dict[str, int]:
+        """How many containers each constraint is about."""
+        return {f"constraint_{part.name}".replace(" ", "_"): part.concerned for part in self.parts}
 
     @property
     def cells(self) -> Cells | None:

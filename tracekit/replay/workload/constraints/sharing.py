@@ -82,9 +82,9 @@ class Sharing(Constraint):
         return "rules on sharing"
 
     @property
-    def containers(self) -> int:
-        """How many containers have a service."""
-        return len(self.service)
+    def kinds(self) -> IntArray:
+        """The service of each."""
+        return self.service
 
     def taken(self, order: IntArray) -> Self:
         """The same of other containers, or in another order."""
@@ -93,10 +93,6 @@ class Sharing(Constraint):
     def keeper(self, nodes: int) -> SharingKeeper:
         """Counts of services and of reasons per node."""
         return SharingKeeper(self, nodes)
-
-    def kind(self, index: int) -> int:
-        """Its service, if rules know it."""
-        return int(self.service[index])
 
 
 @dataclass(frozen=True, kw_only=True)

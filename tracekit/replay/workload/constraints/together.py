@@ -42,9 +42,9 @@ class Together(Constraint):
         return f"together by {self.by}"
 
     @property
-    def containers(self) -> int:
-        """How many containers are in a group or none."""
-        return len(self.group)
+    def kinds(self) -> IntArray:
+        """The group of each."""
+        return self.group
 
     @property
     def nodes(self) -> int:
@@ -58,10 +58,6 @@ class Together(Constraint):
     def keeper(self, nodes: int) -> TogetherKeeper:
         """The domains where each group is."""
         return TogetherKeeper(self, nodes)
-
-    def kind(self, index: int) -> int:
-        """Its group."""
-        return int(self.group[index])
 
 
 class TogetherKeeper:
