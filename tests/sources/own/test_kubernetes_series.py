@@ -342,6 +342,16 @@ def test_two_lives_of_a_name_are_two_containers_and_its_use_belongs_to_the_one_a
     assert counts.rows() == [("default/db-0", 3), ("default/db-0@two", 6)]
 
 
+def test_sizes_that_the_scheduler_states_hold(tmp_path: Path) -> None:
+    whole: Made = (
+        "kube_pod_resource_request",
+        {"namespace": "default", "pod": "web-1", "resource": "cpu", "unit": "cores"},
+        _times(3, 3),
+    )
+    found = read(NAME, written(tmp_path / "all.json", _as_range([*CLUSTER, whole])))
+    assert found.rows("container_resource", "container", "request") == [("default/web-1", 3.0)]
+
+
 def _beside(*paths: Path) -> dict[str, tuple[Opened, ...]]:
     kinds: dict[str, tuple[Opened, ...]] = {}
     for path in paths:

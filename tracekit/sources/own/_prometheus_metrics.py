@@ -81,6 +81,8 @@ STATES: dict[str, str] = {
     "kube_pod_container_resource_requests": "requests of a container",
     "kube_pod_container_resource_limits": "limits of a container",
     "kube_pod_init_container_resource_requests": "requests of an init container",
+    "kube_pod_resource_request": "requests of a pod, as the scheduler counts them",
+    "kube_pod_resource_limit": "limits of a pod, as the scheduler counts them",
     "kube_pod_overhead_cpu_cores": "what a pod takes beside its containers",
     "kube_pod_overhead_memory_bytes": "what a pod takes beside its containers",
     "kube_replicaset_owner": "the Deployment of a ReplicaSet",
@@ -139,6 +141,8 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_pod_init_container_resource_requests", *_SIZE),
     _state("kube_pod_overhead_cpu_cores", *_POD),
     _state("kube_pod_overhead_memory_bytes", *_POD),
+    _state("kube_pod_resource_request", "namespace", "pod", "node", "resource", "unit"),
+    _state("kube_pod_resource_limit", "namespace", "pod", "node", "resource", "unit"),
     _of_pods("container_cpu_in_use", "container_cpu_usage_seconds_total", _REAL, rate=True),
     _of_pods("container_memory_in_use", "container_memory_working_set_bytes", _REAL, rate=False),
     _of_pods(

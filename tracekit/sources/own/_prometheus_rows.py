@@ -194,6 +194,8 @@ def _sizes(container: str, seen: PodSeen) -> Iterator[dict[str, Any]]:
             del limits[what]
     for what, extra in seen.overhead.items():
         requests[what] = requests.get(what, 0.0) + extra
+    requests |= {what: value for what, (_, value) in seen.whole_requests.items()}
+    limits |= {what: value for what, (_, value) in seen.whole_limits.items()}
     for what in {**requests, **limits}:
         yield {
             "time_ms": _arrival_ms(seen),

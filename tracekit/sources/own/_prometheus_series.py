@@ -11,14 +11,14 @@ from pathlib import PurePath
 from typing import Any
 
 import numpy as np
-import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._json_items import Cut, first_members, items
 from tracekit.sources.own._prometheus_metrics import name_in
 
-_BLOCK_BYTES = 16 << 20
+_BLOCK_BYTES = 4 << 20
+_HEAD_BYTES = 1 << 16
 _SHOWN = 200
 _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
@@ -32,7 +32,13 @@ _DUMPED = re.compile(r"\{[^{}=]+=\"")
 _COMMENT = re.compile(r"# (TYPE|HELP|UNIT) \S+|# EOF$")
 _SAMPLE = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
 _LABEL = re.compile(r'\s*"?([^\s"={},]+)"?\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|$)')
+#: A head without labels is a name.
+_STRANGE = re.compile(rb"[^a-zA-Z0-9_:]")
 _ESCAPED = re.compile(r"\\(.)")
+
+
+#: Name and labels of a series; None where they cannot be read.
+_Known = tuple[str, dict[str, str]] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -82,16 +88,35 @@ def holds_texts(head: Head) -> bool:
     return found is not None and bool(found[2]) and bool(_DUMPED.match(found[2]))
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Asked:
+    """Which names are wanted, and bytes of which each of them has one, if any are given."""
+
+    wanted: Callable[[str], bool]
+    parts: tuple[bytes, ...]
+
+    def may_be_in(self, data: bytes) -> bool:
+        """Whether there is any use in reading it."""
+        return not self.parts or any(part in data for part in self.parts)
+
+
 def read_series(
-    opened: Opened, word: str, wanted: Callable[[str], bool]
+    opened: Opened, word: str, wanted: Callable[[str], bool], *, parts: tuple[bytes, ...] = ()
 ) -> Iterator[Series | Broken]:
-    """The series of a file whose names are wanted; what cannot be read, apart from them."""
+    """The series of a file whose names are wanted; what cannot be read, apart from them.
+
+    With ``parts``, of which each wanted name has one, all else is passed over quickly.
+    """
     forms = {"range": _ranges, "export": _exports, "text": _texts}
-    return forms[word](opened, wanted)
+    return forms[word](opened, _Asked(wanted=wanted, parts=parts))
 
 
-def _ranges(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | Broken]:
+def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     stem = PurePath(opened.name).name
+    with opened.stream() as stream:
+        name = first_members(Head(name=stem, start=stream.read(_HEAD_BYTES))).get("name")
+    if name is not None and not asked.may_be_in(str(name).encode()):
+        return
     for item in items(opened):
         if isinstance(item, Cut):
             yield _broken(item.number, item.reason, item.text)
@@ -114,7 +139,7 @@ def _ranges(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | 
         name = labels.pop("__name__", None) or item.around.get("name") or name_in(stem)
         if name is None:
             yield _broken(item.number, _NAMELESS, labels)
-        elif wanted(name):
+        elif asked.wanted(name):
             yield from _answered(name, labels, item.number, samples, raw=raw)
 
 
@@ -127,13 +152,14 @@ def _answered(
     except (TypeError, ValueError):
         yield _broken(number, "is no series: expected pairs of time and value", labels)
         return
-    yield from _series(name, labels, number, times, texts, raw=raw, scale=1000.0)
+    lines = [number] * len(times)
+    yield from _series(name, labels, lines, times, texts, raw=raw, scale=1000.0)
 
 
-def _exports(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | Broken]:
+def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
     with opened.stream() as stream:
         for line, text in enumerate(stream, start=1):
-            if not text.strip():
+            if not text.strip() or not asked.may_be_in(text):
                 continue
             try:
                 value = json.loads(text)
@@ -147,14 +173,15 @@ def _exports(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series |
                 yield _broken(line, f"is no series: {error}", text.decode(errors="replace"))
                 continue
             name = labels.pop("__name__", "")
-            if wanted(name):
-                yield from _series(name, labels, line, times, values, raw=True, scale=1.0)
+            if asked.wanted(name):
+                lines = [line] * len(times)
+                yield from _series(name, labels, lines, times, values, raw=True, scale=1.0)
 
 
 def _series(
     name: str,
     labels: dict[str, str],
-    line: int,
+    lines: Sequence[int],
     times: Sequence[Any],
     texts: Sequence[Any],
     *,
@@ -170,12 +197,14 @@ def _series(
     good = np.isfinite(at) & np.isfinite(values)
     shown = f"{name}{json.dumps(labels)}"
     for place in np.flatnonzero(~good).tolist():
-        yield _broken(line, _not_finite(texts[place]), f"{shown} at {times[place]}")
+        time, text = (_shown(some[place]) for some in (times, texts))
+        reason = _not_finite(text) if math.isfinite(at[place]) else _not_a_time(time)
+        yield _broken(lines[place], reason, f"{shown} {text} at {time}")
     if good.any():
         yield Series(
             name=name,
             labels=labels,
-            line=line,
+            line=lines[int(np.flatnonzero(good)[0])],
             raw=raw,
             times_ms=np.rint(at[good] * scale).astype(np.int64),
             values=values[good],
@@ -189,88 +218,78 @@ def _number(text: Any) -> float:
         return math.nan
 
 
-def _not_finite(text: Any) -> str:
-    if text is None or str(text).lower() in ("nan", "null"):
+def _not_finite(text: str) -> str:
+    if text.lower() in {"nan", "none"}:
         return "is NaN, expected a number: the series ended here, or its query had no answer"
-    return f"is '{str(text)[:60]}', expected a finite number"
+    return f"is '{text[:60]}', expected a finite number"
 
 
-def _texts(opened: Opened, wanted: Callable[[str], bool]) -> Iterator[Series | Broken]:
-    known: dict[tuple[str, str], tuple[str, dict[str, str]] | None] = {}
+def _not_a_time(text: str) -> str:
+    return f"has the time '{text[:60]}', expected a number" if text else "has no time"
+
+
+def _shown(text: Any) -> str:
+    return text.decode(errors="replace") if isinstance(text, bytes) else str(text)
+
+
+def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
+    known: dict[bytes, _Known] = {}
     first, rest = 1, b""
     with opened.stream() as stream:
-        while True:
-            data = stream.read(_BLOCK_BYTES)
+        while data := stream.read(_BLOCK_BYTES):
             cut = data.rfind(b"\n") + 1
-            block = rest + data[:cut] if data else rest
-            rest = data[cut:] if cut or not data else rest + data
-            if block and (cut or not data):
-                yield from _block(block, first, known, wanted)
-                first += block.count(b"\n")
-            if not data:
-                return
+            block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
+            yield from _block(block, first, known, asked)
+            first += block.count(b"\n")
+    yield from _block(rest, first, known, asked)
 
 
 def _block(
-    block: bytes,
-    first: int,
-    known: dict[tuple[str, str], tuple[str, dict[str, str]] | None],
-    wanted: Callable[[str], bool],
+    block: bytes, first: int, known: dict[bytes, _Known], asked: _Asked
 ) -> Iterator[Series | Broken]:
-    lines = block.decode(errors="replace").split("\n")
-    frame = pl.DataFrame({"text": lines}).with_columns(
-        pl.int_range(first, first + len(lines), dtype=pl.Int64).alias("line"),
-        pl.col("text").str.strip_chars_end("\r"),
-    )
-    frame = frame.filter((pl.col("text") != "") & ~pl.col("text").str.starts_with("#"))
-    parts = frame.with_columns(
-        pl.col("text").str.extract_groups(_SAMPLE).struct.rename_fields(["n", "l", "v", "t"])
-    ).unnest("text")
-    whole = parts["v"].is_not_null() & (parts["n"].is_not_null() | parts["l"].is_not_null())
-    for line, text in frame.filter(~whole).select("line", "text").iter_rows():
-        yield _broken(line, "is no sample: expected {labels} value time", text)
-    parts = parts.filter(whole).with_columns(pl.col("n", "l").fill_null(""))
-    for (name, labels), rows in parts.group_by("n", "l", maintain_order=True):
-        key = str(name), str(labels)
-        if key not in known:
-            known[key] = _labelled(*key)
-        found, line = known[key], int(rows["line"][0])
-        if found is None:
-            yield _broken(line, "has labels that cannot be read", f"{name}{labels}")
-        elif wanted(found[0]):
-            yield from _sampled(rows, found, dumped=not name)
+    """The series of whole lines, each with all of its samples there."""
+    if not asked.may_be_in(block):
+        return
+    found: dict[bytes, list[tuple[int, bytes, bytes]]] = {}
+    for line, text in enumerate(block.split(b"\n"), start=first):
+        if text.startswith(b"#") or not text.strip():
+            continue
+        head, value, time = _parts(text)
+        if not value:
+            yield _broken(line, "is no sample: expected {labels} value time", _shown(text))
+            continue
+        if head not in known:
+            known[head] = _labelled(head)
+            if known[head] is None:
+                yield _broken(line, "has labels that cannot be read", _shown(text))
+        labelled = known[head]
+        if labelled is not None and asked.wanted(labelled[0]):
+            found.setdefault(head, []).append((line, value, time))
+    for head, samples in found.items():
+        labelled = known[head]
+        if labelled is not None:
+            lines, values, times = zip(*samples, strict=True)
+            # a dump counts in milliseconds, OpenMetrics in seconds
+            scale = 1.0 if head.startswith(b"{") else 1000.0
+            yield from _series(*labelled, lines, times, values, raw=True, scale=scale)
 
 
-def _sampled(
-    rows: pl.DataFrame, found: tuple[str, dict[str, str]], *, dumped: bool
-) -> Iterator[Series | Broken]:
-    """Samples of a series; a dump counts in milliseconds, OpenMetrics in seconds."""
-    value = pl.col("v").str.to_lowercase().str.strip_prefix("+")
-    read = rows.with_columns(
-        value.cast(pl.Float64, strict=False).alias("value"),
-        pl.col("t").cast(pl.Float64, strict=False).alias("time"),
-    )
-    good = read["value"].is_finite().fill_null(value=False) & read["time"].is_not_null()
-    for line, text, time in read.filter(~good).select("line", "v", "t").iter_rows():
-        reason = "has no time" if time is None else _not_finite(text)
-        yield _broken(line, reason, f"{found[0]}{json.dumps(found[1])} {text} {time or ''}")
-    kept = read.filter(good)
-    if kept.height:
-        yield Series(
-            name=found[0],
-            labels=found[1],
-            line=int(kept["line"][0]),
-            raw=True,
-            times_ms=np.rint(kept["time"].to_numpy() * (1.0 if dumped else 1000.0)).astype(
-                np.int64
-            ),
-            values=kept["value"].to_numpy(),
-        )
+def _parts(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """Name and labels, value, time of a line; no value where it is none, no time without one."""
+    parts = text.rstrip().rsplit(b" ", 2)
+    if len(parts) == 3 and (parts[0].endswith(b"}") or not _STRANGE.search(parts[0])):
+        return parts[0], parts[1], parts[2]
+    head, _, value = text.rstrip().rpartition(b" ")
+    if head.endswith(b"}") or (head and not _STRANGE.search(head)):
+        return head, value, b""
+    return b"", b"", b""
 
 
-def _labelled(name: str, text: str) -> tuple[str, dict[str, str]] | None:
+def _labelled(head: bytes) -> _Known:
     """Name and labels; None when they are no labels."""
-    inside, at, labels = text[1:-1], 0, {}
+    name, brace, inside = head.decode(errors="replace").partition("{")
+    at, labels = 0, {}
+    inside = inside[:-1] if brace else ""
     while inside[at:].strip():
         found = _LABEL.match(inside, at)
         if found is None:

@@ -15,6 +15,8 @@ from tracekit.sources.own._prometheus_series import Series, read_series
 #: What ended so shortly before the last sample of all may as well go on.
 _LATE_STEPS = 1.5
 _LABEL = "label_"
+#: Every name of STATES has one of these.
+_PARTS = (b"kube_", b"node_uname_info")
 
 
 @dataclass(kw_only=True)
@@ -37,7 +39,10 @@ _S = TypeVar("_S", bound=Seen)
 
 @dataclass(kw_only=True)
 class PodSeen(Seen):
-    """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``."""
+    """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
+
+    ``whole`` sizes are those of the pod, as the scheduler itself counts them.
+    """
 
     node: tuple[int, str] = (-1, "")
     owner: tuple[str, str] = ("", "")
@@ -47,6 +52,8 @@ class PodSeen(Seen):
     limits: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     first_requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     overhead: dict[str, float] = field(default_factory=dict)
+    whole_requests: dict[str, tuple[int, float]] = field(default_factory=dict)
+    whole_limits: dict[str, tuple[int, float]] = field(default_factory=dict)
 
 
 @dataclass(kw_only=True)
@@ -95,7 +102,7 @@ class State:
 
 def read_state(state: State, opened: Opened, word: str) -> None:
     """Add what a file says; what cannot be read in it is said when its rows are read."""
-    for series in read_series(opened, word, STATES.__contains__):
+    for series in read_series(opened, word, STATES.__contains__, parts=_PARTS):
         if isinstance(series, Broken):
             continue
         state.end_ms = max(state.end_ms, int(series.times_ms[-1]))
@@ -164,15 +171,21 @@ class _Reader:
             kind = "cpu" if name.endswith("cores") else "memory"
             pod.overhead[kind] = self._last[1]
         else:
-            kinds = {"requests": pod.requests, "limits": pod.limits}
-            sizes = kinds[name.rpartition("_")[2]]
-            if name.startswith("kube_pod_init"):
-                sizes = pod.first_requests
+            self._size(name, pod)
+
+    def _size(self, name: str, pod: PodSeen) -> None:
+        """A request or limit; of several samples the last one holds."""
+        labels, what = self._labels, resource(self._labels.get("resource", ""))
+        if labels.get("node"):
+            pod.node = max(pod.node, (self._last[0], labels["node"]))
+        if name.startswith("kube_pod_resource_"):
+            own = pod.whole_limits if name.endswith("limit") else pod.whole_requests
+        elif name.startswith("kube_pod_init"):
+            own = pod.first_requests.setdefault(labels.get("container", ""), {})
+        else:
+            sizes = pod.limits if name.endswith("limits") else pod.requests
             own = sizes.setdefault(labels.get("container", ""), {})
-            what = resource(labels.get("resource", ""))
-            own[what] = max(self._last, own.get(what, self._last))
-            if labels.get("node"):
-                pod.node = max(pod.node, (self._last[0], labels["node"]))
+        own[what] = max(self._last, own.get(what, self._last))
 
     def _seen_node(self) -> NodeSeen:
         node = self._labels["node"]
@@ -210,3 +223,5 @@ def _fill(pod: PodSeen, stray: PodSeen) -> None:
     pod.limits = pod.limits or stray.limits
     pod.first_requests = pod.first_requests or stray.first_requests
     pod.overhead = pod.overhead or stray.overhead
+    pod.whole_requests = pod.whole_requests or stray.whole_requests
+    pod.whole_limits = pod.whole_limits or stray.whole_limits

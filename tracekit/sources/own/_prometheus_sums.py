@@ -14,8 +14,10 @@ from tracekit.sources.own._prometheus_metrics import Use
 from tracekit.sources.own._prometheus_series import Series
 
 #: So many samples are held in memory; with more they lie on disk, in so many parts.
-_HELD = 6_000_000
+_HELD = 3_000_000
 _PARTS = 32
+#: So many samples are added up at once.
+_AT_ONCE = 250_000
 #: After so long a silence a counter is looked at anew, as Prometheus does.
 _SILENCE_MS = 300_000
 #: An entity, its resource and where that stands: a number for each.
@@ -177,14 +179,21 @@ class Sums:
         self._spilled += 1
 
     def _summed(self) -> Iterator[pl.DataFrame]:
-        if self._folder is None:
-            if self._pieces:
-                yield _sum(self._frame())
-            return
-        if self._pieces:
+        for samples in self._samples():
+            # a frame for some entities at a time
+            count = 1 + samples.height // _AT_ONCE
+            for at in range(count):
+                yield _sum(samples.filter(pl.col("entity") % count == at))
+
+    def _samples(self) -> Iterator[pl.DataFrame]:
+        """All samples of some entities after those of others."""
+        if self._pieces and self._folder is not None:
             self._spill()
-        for folder in sorted(Path(self._folder.name).iterdir()):
-            yield _sum(pl.read_parquet(folder / "*.parquet"))
+        elif self._pieces:
+            yield self._frame()
+        if self._folder is not None:
+            for folder in sorted(Path(self._folder.name).iterdir()):
+                yield pl.read_parquet(folder / "*.parquet")
 
 
 def _sum(samples: pl.DataFrame) -> pl.DataFrame:
