@@ -25,8 +25,10 @@ class Parts:
 
     @classmethod
     def of(cls, opened: Opened, word: str) -> Parts:
-        """The files beside this one, and whether it is the first."""
-        files = {_place(one): one for one in (*opened.beside.get(word, ()), opened)}
+        """The files beside this one, and whether it is the first; a member of a tar is alone."""
+        files = {_place(one): one for one in opened.beside.get(word, ())}
+        if _place(opened) not in files:
+            return cls((opened,), first=True)
         ordered = sorted(files)
         return cls(tuple(files[at] for at in ordered), ordered[0] == _place(opened))
 

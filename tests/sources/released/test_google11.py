@@ -122,6 +122,14 @@ def test_lives_go_over_the_ends_of_parts(tmp_path: Path) -> None:
     assert "container" not in read(NAME, two, beside).tables
 
 
+def test_a_part_that_is_not_among_those_beside_is_alone(tmp_path: Path) -> None:
+    one = _written(tmp_path, _event(700 * SECOND, 0), name="part-00000-of-00002.csv")
+    other = _written(tmp_path, _event(800 * SECOND, 4), name="all.tar")
+    assert read(NAME, one, {"tasks": (opened(other),)}).rows("container", "departure_ms") == [
+        (None,)
+    ]
+
+
 BROKEN = [
     (_event(SECOND, 0, task="7,"), "task", "is empty, expected a value"),
     (_event(SECOND, 9), "event", "is '9.0', expected a code from 0 to 8"),
