@@ -64,15 +64,33 @@ def read_binding(
     TracekitError
         When a column is missing, or no row is sound.
     """
-    frame = _read(path)
-    known = dict(services or {})
-    checked = _Checked(topologies, known)
-    for line, row in enumerate(frame.iter_rows(named=True), start=2):
+    return binding_of(_read(path), topologies, path.name, services, first_line=2)
+
+
+def binding_of(
+    frame: pl.DataFrame,
+    topologies: Topologies,
+    name: str,
+    services: Mapping[str, str] | None = None,
+    *,
+    first_line: int = 1,
+) -> Binding:
+    """The rows that can be believed, of a frame of texts with the columns of ``read_binding``.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the rows' origin.
+    first_line : int
+        The line of the first row there.
+    """
+    checked = _Checked(topologies, dict(services or {}))
+    for line, row in enumerate(frame.iter_rows(named=True), start=first_line):
         checked.add(line, row)
     if not checked.rows:
         reason = checked.rejects[0][3] if checked.rejects else "it has no rows"
         raise TracekitError(
-            f"{path.name}: none of {frame.height:,} rows can be used; the first: {reason}",
+            f"{name}: none of {frame.height:,} rows can be used; the first: {reason}",
             hint=f"expected columns {', '.join(NEEDED)}; hosts come from --topology",
         )
     return checked.binding()

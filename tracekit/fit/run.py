@@ -16,6 +16,7 @@ from tracekit.fit.how import How, Loss
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
+from tracekit.fit.store_binding import binding_of_store, records_bindings
 from tracekit.fit.table import PRESSURES, Table, make_table
 from tracekit.fit.topology_file import read_topologies
 from tracekit.fit.totals import Level, fit_totals
@@ -92,6 +93,8 @@ def fit_store(
     *,
     binding: Path | None = None,
     topology: Path | None = None,
+    sockets: int = 2,
+    threads_per_core: int = 2,
     options: Options | None = None,
     seed: int = 0,
     engine: str | None = None,
@@ -103,6 +106,10 @@ def fit_store(
     ----------
     binding, topology : Path, optional
         See ``tracekit.fit.binding.read_binding`` and ``tracekit.fit.topology_file``; both or none.
+        A store that records the vCPUs of containers needs no ``binding``, and no ``topology`` where
+        nodes have cores: they are then built by Linux's usual rule.
+    sockets, threads_per_core : int
+        For that rule.
 
     Raises
     ------
@@ -110,18 +117,23 @@ def fit_store(
         When only one of them is given, a file cannot be used, or there is nothing to fit.
     """
     options = options or Options()
-    if (binding is None) != (topology is None):
+    recorded = binding is None and records_bindings(store, engine)
+    if (binding is None) != (topology is None) and not recorded:
         given, other = (
             ("--topology", "--binding") if binding is None else ("--binding", "--topology")
         )
         raise TracekitError(f"{given} without {other}", hint="give both files, or none")
     _estimators(options, seed)
     progress.stage("read")
-    if binding is None or topology is None:
+    if recorded:
+        read = binding_of_store(
+            store, topology, sockets=sockets, threads_per_core=threads_per_core, engine=engine
+        )
+    elif binding is None or topology is None:
         rows = _rows_of_store(store, options, engine)
         return fit_rows(rows, "proxy", options, seed=seed, progress=progress)
-    services = _services(store, engine)
-    read = read_binding(binding, read_topologies(topology), services)
+    else:
+        read = read_binding(binding, read_topologies(topology), _services(store, engine))
     rows = bound_rows(read, options.agg, resolved=options.resolved)
     if options.load:
         load = _load(store, options, engine)

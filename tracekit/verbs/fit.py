@@ -24,6 +24,10 @@ def fit(
         str | Path | None,
         Option("Rows of node_ip, cpu_num_total, socket_num; or 'lscpu -p' output."),
     ] = None,
+    sockets: Annotated[int, Option("Sockets of a host, without --topology.", minimum=1)] = 2,
+    threads_per_core: Annotated[
+        int, Option("vCPUs of a core, without --topology.", minimum=1, names="--threads")
+    ] = 2,
     agg: Annotated[Literal["mean", "occupancy", "sum"], Option("How neighbours add up.")] = "mean",
     nonneg: Annotated[bool, Option("No negative coefficient.")] = False,
     loss: Annotated[Literal["squared", "huber"], Option("huber: outliers pull less.")] = "squared",
@@ -68,6 +72,8 @@ def fit(
         open_store(store),
         binding=None if binding is None else Path(binding),
         topology=None if topology is None else Path(topology),
+        sockets=sockets,
+        threads_per_core=threads_per_core,
         options=options,
         seed=seed,
         engine=engine,

@@ -9,6 +9,7 @@ from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._lines import changes, labelled, ms, whole
+from tracekit.vcpu.cpu_list import spell_cpu_list
 
 _LOADS = ("load1", "load5", "load15")
 _STALLS = ("cpi", "mpki", "cpi_max", "mpki_max")
@@ -196,10 +197,4 @@ def _range(text: str) -> str:
         numbers = sorted({int(part) for part in text.split("|") if part})
     except ValueError:
         return text
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and runs[-1][1] == number - 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ",".join(str(a) if a == b else f"{a}-{b}" for a, b in runs)
+    return spell_cpu_list(numbers)
