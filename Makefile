@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full docs check lint types fmt wheel-check clean
+.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,9 @@ bench-callgraph: $(VENV)/.dev ## speed and memory of the call graphs
 
 bench-full: $(VENV)/.dev ## the main job at the trace's own size: each stage, then all at once
 	$(BIN)/python tests/bench/bench_full.py
+
+bench-sources: $(VENV)/.dev ## every source on the real rows beside the project, known placements replayed
+	$(BIN)/python tests/bench/bench_sources.py
 
 bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out of the stated bands
 	$(BIN)/python tests/bench/bench_growth.py

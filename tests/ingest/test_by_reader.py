@@ -144,6 +144,14 @@ def test_recorded_fractions_are_not_worked_out_again(tmp_path: Path) -> None:
     assert rows(store, "SELECT cpu_fraction FROM container_usage") == [{"cpu_fraction": 0.5}]
 
 
+def test_use_may_be_far_beyond_the_request(tmp_path: Path) -> None:
+    usage = ["container,time_ms,cpu_milli,memory_bytes"]
+    usage += [f"b,{at},3000,8000" for at in range(0, 240_000, 30_000)]
+    store = stored(tmp_path, {"usage.csv": usage})
+    found = rows(store, "SELECT DISTINCT cpu_fraction, memory_fraction FROM container_usage")
+    assert found == [{"cpu_fraction": 3.0, "memory_fraction": 4.0}]
+
+
 @pytest.mark.parametrize(("most", "likely"), [(90, "percent"), (5_000_000, "an amount")])
 def test_a_fraction_far_above_one_is_refused(tmp_path: Path, most: float, likely: str) -> None:
     own = ["time_ms,service,container,node,cpu_fraction,memory_fraction"]

@@ -25,6 +25,7 @@ from tracekit.read.plan import key_kinds
 from tracekit.read.table_file import CodedFile, open_coded
 from tracekit.read.wide import table_of
 from tracekit.sources import ClusterMatch
+from tracekit.store.manifest import DERIVED
 from tracekit.tables import all_tables
 
 #: Use of more than this many percent is an amount of something.
@@ -40,8 +41,10 @@ def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Stage
         staged = stage_by_reader(file, folder, on_progress)
     else:
         staged = (_stage_table(file, folder, on_progress),)
-    for one in staged:
-        check_fractions(file.name, one)
+    if file.match.source.name != DERIVED:
+        # what is worked out may be far above 1: use has no bound but the node
+        for one in staged:
+            check_fractions(file.name, one)
     return staged
 
 

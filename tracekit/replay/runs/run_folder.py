@@ -6,11 +6,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 
 from tracekit._version import VERSION
 from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
-from tracekit.replay.policy.entrant import spelled
+from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import Run
 from tracekit.replay.workload.pinned import pinned_over_capacity
@@ -53,6 +54,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "name": policy.name(),
                 "source": policy.source,
                 "repeats": _repeats(run, str(policy)),
+                "decisions_without_use": _without_use(run, policy),
                 "left_out": [name for name in policy.wants if name not in load.resources],
                 "parameters": spelled(policy),
             }
@@ -68,6 +70,17 @@ def _of_places(load: Workload) -> dict[str, int]:
         found["containers_pinned"] = int((load.pinned >= 0).sum())
         found["containers_pinned_over_capacity"] = pinned_over_capacity(load)
     return found
+
+
+def _without_use(run: Run, policy: Entrant) -> int:
+    """Decisions of a policy that reads use, made before any sample could be seen."""
+    if "usage" not in policy.reads:
+        return 0
+    load = run.workload
+    # a sample becomes visible a step after its time
+    seen_ms = int(load.times_ms[0]) + load.step_ms
+    placed = (pl.col("policy") == str(policy)) & (pl.col("outcome") == "placed")
+    return run.placements.filter(placed & (pl.col("time_ms") < seen_ms)).height
 
 
 def _repeats(run: Run, policy: str) -> int:

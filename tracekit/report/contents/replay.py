@@ -141,6 +141,13 @@ def gap_table(data: Data) -> Table | None:
     return dataclasses.replace(made, columns=columns)
 
 
+#: What it means how a replay started.
+_STARTS = {
+    "empty": "the replay started empty: everything was placed anew",
+    "observed": "the replay started as observed: what ran at the beginning stayed on its node",
+}
+
+
 def assumptions(data: Data) -> Table:
     """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
     load = (data.run or {}).get("workload", {})
@@ -204,9 +211,21 @@ def value_text(name: str, value: object) -> str:
 
 
 def counts(data: Data) -> list[str]:
-    """What is worth knowing about how the workload was made, as 'name: number'."""
-    load = (data.run or {}).get("workload", {})
-    return [f"{name.replace('_', ' ')}: {value:,}" for name, value in load.get("facts", {}).items()]
+    """What is worth knowing about how the workload was made, and who decided without use."""
+    run = data.run or {}
+    load = run.get("workload", {})
+    start = load.get("assumptions", {}).get("start")
+    told = [_STARTS[start]] if start in _STARTS else []
+    told += [f"{name.replace('_', ' ')}: {n:,}" for name, n in load.get("facts", {}).items()]
+    blind = [
+        (one["policy"], one["decisions_without_use"])
+        for one in run.get("policies", [])
+        if one.get("decisions_without_use")
+    ]
+    return told + [
+        f"{name} reads use and decided {n:,} times before any had been measured"
+        for name, n in blind
+    ]
 
 
 def policy_table(data: Data) -> Table:
