@@ -10,7 +10,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """Download the archives of a release; run again to go on where it stopped.
 
     Broken lines are mended, every archive is checked to its last byte, and
-    none gets its final name before it is whole.
+    none gets its final name before it is whole. Your own cluster comes by
+    tracekit fetch kubernetes and tracekit fetch prometheus.
 
     Example: tracekit fetch ctm21 traces --tables node,resource --parts 0-3
     """

@@ -244,7 +244,7 @@ def test_a_broken_line_of_a_dump_is_told_with_its_number(
     tmp_path: Path, line: str, reason: str
 ) -> None:
     good = _as_dump([(MEMORY, _pod(), _times(1, 2))]).splitlines()
-    path = written(tmp_path / "dump.txt", "\n".join([good[0], line, good[1]]))
+    path = written(tmp_path / "dump.txt", "\n".join([good[0], line, good[1], ""]))
     found = read(NAME, path)
     assert found.reasons == [(2, None, reason)]
     assert [row[3] for row in _amounts(found)] == [1.0, 2.0]
@@ -268,10 +268,12 @@ def test_an_answer_that_is_cut_off_keeps_its_whole_series(
 
 
 def test_a_dump_that_is_cut_off_loses_its_last_line_only(tmp_path: Path) -> None:
+    """Its time may have lost some digits and be a number all the same."""
     text = _as_dump([(MEMORY, _pod(), _times(1, 2))])
-    found = read(NAME, written(tmp_path / "dump.txt", text[:-30]))
-    assert [row[3] for row in _amounts(found)] == [1.0]
-    assert [line for line, _, _ in found.reasons] == [2]
+    for left in (-30, -5, -1):
+        found = read(NAME, written(tmp_path / "dump.txt", text[:left]))
+        assert [row[3] for row in _amounts(found)] == [1.0]
+        assert found.reasons == [(2, None, "is cut off: the file ends before the line does")]
 
 
 def test_a_result_without_names_is_what_its_file_or_its_query_is_called(tmp_path: Path) -> None:

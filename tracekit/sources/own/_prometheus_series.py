@@ -241,7 +241,9 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
             yield from _block(block, first, known, asked)
             first += block.count(b"\n")
-    yield from _block(rest, first, known, asked)
+    if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
+        # its time may have lost digits and be a time all the same
+        yield _broken(first, "is cut off: the file ends before the line does", _shown(rest))
 
 
 def _block(

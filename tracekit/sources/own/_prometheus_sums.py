@@ -139,8 +139,8 @@ class Sums:
 
     def _on_grid(self, times: np.ndarray) -> np.ndarray:
         if self._step_ms is None and len(times) > 2:
-            usual = float(np.median(np.diff(times)))
-            self._step_ms = max(1000, round(usual / 1000.0) * 1000)
+            steps, counts = np.unique(np.rint(np.diff(times) / 1000.0), return_counts=True)
+            self._step_ms = max(1, int(steps[counts.argmax()])) * 1000
         step = self._step_ms or 1
         return -(-times // step) * step
 
