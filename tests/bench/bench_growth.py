@@ -79,6 +79,8 @@ CASES = tuple(
 LEFT_OUT = {
     "explain": "one decision of one case: nothing grows that `score` does not measure",
     "fetch": "its time is the network's",
+    "fetch_kubernetes": "its time is kubectl's",
+    "fetch_prometheus": "its time is Prometheus'",
     "info": "reads the manifest, as `plan` does",
     "listing": "lists what is installed; works on no data",
     "optimize_bench": "works on functions, in sizes that its paper fixes",

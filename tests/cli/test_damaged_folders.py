@@ -40,7 +40,16 @@ OF_A_RUN = {
     "report": ["{}/run", "--out", "{}/out.html"],
 }
 #: Subcommands that read no store and no result, or only those they made in the same call.
-OF_NEITHER = {"fetch", "list", "optimize-bench", "placement-bench", "run", "synth"}
+OF_NEITHER = {
+    "fetch",
+    "fetch kubernetes",
+    "fetch prometheus",
+    "list",
+    "optimize-bench",
+    "placement-bench",
+    "run",
+    "synth",
+}
 
 
 @pytest.fixture(scope="module")
