@@ -92,6 +92,14 @@ def test_a_task_is_a_container(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(("largest", "unit"), [(4 << 20, 2.0**20), ((4 << 20) + 1, 2.0**10)])
+def test_memory_is_kb_where_mb_would_be_too_much(tmp_path: Path, largest: int, unit: float) -> None:
+    path = tmp_path / "tasks.parquet"
+    TASKS.with_columns(mem_capacity=pl.Series([10, largest])).write_parquet(path)
+    asked = read("opendc", path).tables["container_resource"].filter(resource="memory")
+    assert asked["request"].to_list() == [10 * unit, largest * unit]
+
+
 @pytest.mark.parametrize("rows", [1, 2, 100])
 def test_fragments_follow_each_other(
     tmp_path: Path, rows: int, monkeypatch: pytest.MonkeyPatch
@@ -171,6 +179,8 @@ def test_the_real_tasks_and_topologies() -> None:
     tasks = read("opendc", paths["tasks"])
     assert tasks.broken == []
     assert tasks.tables["container"].height == 50
+    asked = tasks.tables["container_resource"].filter(resource="memory", container="1023")
+    assert asked["request"].to_list() == [254 * 2.0**20]
     found = read("opendc", paths["fragments"], {"tasks": (opened(paths["tasks"]),)})
     assert found.broken == []
     used = found.tables["container_amount"]

@@ -18,6 +18,9 @@ from tracekit.sources._rows import long
 TASKS = ("id", "submission_time", "duration", "cpu_count", "cpu_capacity", "mem_capacity")
 FRAGMENTS = ("id", "duration", "cpu_usage")
 _MB = float(1 << 20)
+_KB = float(1 << 10)
+#: No task asks for so much: a file that seems to say so counts in KB, not in MB.
+_LARGEST_MB = 4 << 20
 _SIZES = {
     "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
     "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
@@ -34,7 +37,7 @@ def read_tasks(opened: Opened) -> Read:
     """Tasks as containers that stay as long as they are to run, and what they ask for."""
     sizes = {
         "cpu_count": ("cpu", "cores", 1.0),
-        "mem_capacity": ("memory", "bytes", _MB),
+        "mem_capacity": ("memory", "bytes", _memory_unit(opened)),
         "gpu_count": ("gpu", "count", 1.0),
     }
     for frame, broken in named_frames(opened, "container", needed=TASKS):
@@ -55,6 +58,13 @@ def read_tasks(opened: Opened) -> Read:
         stated = {name: size for name, size in sizes.items() if name in rows.columns}
         requests = long(rows, _KEYS, stated).rename({"amount": "request"})
         yield Batch(table="container_resource", rows=requests)
+
+
+def _memory_unit(opened: Opened) -> float:
+    """Bytes of one unit of memory in a file of tasks: MB as documented, or KB."""
+    frames = (frame for frame, _ in named_frames(opened, "container", needed=TASKS))
+    asked = [frame["mem_capacity"].cast(pl.Float64).max() for frame in frames]
+    return _KB if any(float(str(one)) > _LARGEST_MB for one in asked if one is not None) else _MB
 
 
 def read_fragments(opened: Opened) -> Read:

@@ -65,10 +65,11 @@ SOURCE = ClusterSource(
         "cores in use: MHz of the fragment / MHz of the task x its cores",
         "when a fragment begins: where the one before it ends, the first at the submission",
         "departure: submission + duration",
+        "unit of mem_capacity: MB, but KB for a file with a task of more than 4 TiB in MB",
     ),
     notes=(
         "memory without a unit is MB of 2^20 bytes, in tasks and topologies",
-        "mem_capacity of the repository's bitbrains files looks like KB: 260,096 is 254 x 1,024",
+        "mem_capacity of the repository's bitbrains files is KB, though MB is documented",
         "times are taken as ms, as documented; the repository's small_gpu holds seconds",
     ),
 )
