@@ -14,6 +14,7 @@ from tracekit.binding.choosers import Chooser, Following, parse_chooser
 from tracekit.binding.drawn import drawn_socket
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
+from tracekit.binding.recorded import RECORDED, Bindings, recorded_chooser
 from tracekit.binding.tables import (
     containers_of,
     differences_of,
@@ -82,6 +83,7 @@ def replay_vcpus(
     repeats: int = 1,
     respond: bool = True,
     truth: InterferenceModel | None = None,
+    recorded: Bindings | None = None,
     progress: Progress = SILENT,
 ) -> VcpuRun:
     """Replay a workload under several ways to bind.
@@ -92,7 +94,8 @@ def replay_vcpus(
         The services of the model, in its order.
     policies : sequence of str
         ``interference``, ``lowest_free``, ``least_allocated``, ``random_free``,
-        ``host_then_bind[...]``, or ``POLICY+lowest_free``: any placement policy chooses the node.
+        ``host_then_bind[...]``, or ``POLICY+lowest_free``: any placement policy chooses the node;
+        ``recorded`` where ``recorded`` says which vCPUs containers were bound to.
     repeats : int
         How many orders of arrival; the first is the workload's own.
     respond, truth
@@ -103,8 +106,8 @@ def replay_vcpus(
     TracekitError
         For no policy, or one that is not known.
     """
-    names = _checked(policies)
-    setting = _Setting(room, model, tuple(services), seed, respond, truth)
+    names = _checked(policies, recorded or {})
+    setting = _Setting(room, model, tuple(services), seed, respond, truth, recorded or {})
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
     for repeat, name, outcome in _outcomes(workload, names, repeats, setting, progress):
@@ -128,17 +131,24 @@ def replay_vcpus(
     )
 
 
-def _checked(policies: Sequence[str]) -> tuple[str, ...]:
+def _checked(policies: Sequence[str], recorded: Bindings) -> tuple[str, ...]:
     """The policies, each once, or an error for one that is not known."""
     if not policies:
         raise TracekitError("no policy to replay", hint=f"for example {', '.join(USUAL[:3])}")
     names = tuple(dict.fromkeys(text.strip() for text in policies))
     for name in names:
-        _check(name)
+        _check(name, recorded)
     return names
 
 
-def _check(name: str) -> None:
+def _check(name: str, recorded: Bindings) -> None:
+    if name == RECORDED:
+        if not recorded:
+            raise TracekitError(
+                "policy recorded: it is not known which vCPUs any container was bound to",
+                hint="give a store whose table container has vcpus, or leave the policy out",
+            )
+        return
     policy, plus, bind = name.rpartition("+")
     if plus and bind in BINDS:
         parse_entrant(policy)
@@ -156,12 +166,13 @@ class _Setting:
     seed: int
     respond: bool
     truth: InterferenceModel | None
+    recorded: Bindings
 
     def replay(self, load: Workload, name: str) -> VcpuOutcome:
         """One policy on one order of arrival."""
         number = {service: at for at, service in enumerate(self.services)}
         service = np.array([number[one] for one in load.services], dtype=np.int64)
-        chooser, start = _chooser(load, name, self.seed)
+        chooser, start = self._chooser(load, name)
         return VcpuReplay(
             load,
             self.room,
@@ -173,6 +184,11 @@ class _Setting:
             truth=self.truth,
             start_ms=start,
         ).run()
+
+    def _chooser(self, load: Workload, name: str) -> tuple[Chooser, IntArray | None]:
+        if name == RECORDED:
+            return recorded_chooser(load, self.room, self.recorded), None
+        return _chooser(load, name, self.seed)
 
 
 def _outcomes(

@@ -18,8 +18,9 @@ def bind(
     policies: Annotated[
         Sequence[str],
         Option(
-            "interference, lowest_free, least_allocated, random_free, or any placement policy"
-            " +lowest_free, +random_free, +least_interference; may be repeated.",
+            "interference, lowest_free, least_allocated, random_free, recorded (as it was, where a"
+            " store has vCPUs), or any placement policy +lowest_free, +random_free,"
+            " +least_interference; may be repeated.",
             names="--policy",
             metavar="NAME|POLICY+BIND",
         ),
@@ -52,7 +53,7 @@ def bind(
     Parameters
     ----------
     policies : sequence of str
-        ``tracekit.binding.run.USUAL`` when empty.
+        ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store has vCPUs.
     fit : path
         What ``tracekit fit --out`` wrote: policies decide by it.
     topology : path, optional
@@ -70,8 +71,10 @@ def bind(
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.hosts import room_of, room_of_file
     from tracekit.binding.model import model_of_fit, model_of_truth
+    from tracekit.binding.recorded import RECORDED, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.replay.workload.source import source_of
+    from tracekit.store import open_store
 
     if out is not None:
         VCPU_FOLDER.check_free(Path(out))
@@ -83,16 +86,19 @@ def bind(
         if topology is None
         else room_of_file(load, Path(topology))
     )
+    known = store if workload is None else None
+    recorded = {} if known is None else recorded_bindings(open_store(known))
     run = replay_vcpus(
         load,
         room,
         model_of_fit(Path(fit), services),
         services,
-        policies or USUAL,
+        policies or (*USUAL, *([RECORDED] if recorded else [])),
         seed=seed,
         repeats=repeats,
         respond=respond,
         truth=None if truth is None else model_of_truth(Path(truth), services),
+        recorded=recorded,
         progress=progress,
     )
     if out is not None:

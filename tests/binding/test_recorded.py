@@ -1,0 +1,119 @@
+"""Binding as it was recorded."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from replay_support import Row, workload
+
+import tracekit
+from tracekit.binding.hosts import room_of
+from tracekit.binding.loop import VcpuOutcome, VcpuReplay
+from tracekit.binding.model import InterferenceModel
+from tracekit.binding.recorded import Bindings, recorded_bindings, recorded_chooser
+from tracekit.errors import TracekitError
+from tracekit.store import open_store
+from tracekit.verbs.bind import bind
+
+#: Two containers of two cores, one of three, all there at once.
+ROWS: list[Row] = [(0, 9000, 2000, 1), (0, 9000, 2000, 1), (0, 9000, 3000, 1)]
+
+
+def replayed(bindings: Bindings) -> VcpuOutcome:
+    """Two hosts of eight vCPUs: 0, 1, 4, 5 are the first socket."""
+    load = workload([(8000, 1000)] * 2, ROWS, steps=4)
+    model = InterferenceModel(cpu=np.array([0.5]), k1=np.array([0.3]), k2=np.array([0.1]))
+    room = room_of(load)
+    chooser = recorded_chooser(load, room, bindings)
+    service = np.zeros(load.containers, dtype=np.int64)
+    return VcpuReplay(load, room, model, service, chooser, np.random.default_rng(0)).run()
+
+
+def names() -> tuple[tuple[str, ...], tuple[str, ...]]:
+    load = workload([(8000, 1000)] * 2, ROWS, steps=4)
+    return load.container_ids, load.node_ids
+
+
+def test_containers_go_where_they_were() -> None:
+    (a, b, c), (n0, n1) = names()
+    found = replayed({a: (n1, "0,4"), b: (n1, "2-3"), c: (n0, "1,4-5")})
+    assert found.node.tolist() == [1, 1, 0]
+    assert found.vcpus == [[0, 4], [2, 3], [1, 4, 5]]
+    assert (found.socket >= 0).all()
+
+
+UNBOUND = {
+    "somebody has one of them": "4-5",
+    "across sockets": "1-2",
+    "not as many as asked for": "1",
+    "not on this host": "8-9",
+    "no list": "x",
+}
+
+
+@pytest.mark.parametrize("case", UNBOUND)
+def test_who_cannot_have_them_is_on_the_host_unbound(case: str) -> None:
+    (a, b, c), (n0, n1) = names()
+    found = replayed({a: (n0, "0,4"), b: (n0, UNBOUND[case]), c: (n1, "2-3,6")})
+    assert found.node.tolist() == [0, 0, 1]
+    assert found.vcpus == [[0, 4], [], [2, 3, 6]]
+    assert found.socket[1] == -1
+
+
+def test_who_was_nowhere_stays_out() -> None:
+    (a, b, _), (n0, _) = names()
+    found = replayed({a: (n0, "0,4"), b: ("elsewhere", "2-3")})
+    assert found.node.tolist() == [0, -1, -1]
+
+
+def test_a_trace_with_vcpus_is_fitted_and_bound_without_further_files(tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    created, used = [], []
+    for container in range(24):
+        node, socket, at = container % 3, container // 3 % 2, container // 6
+        cpus = [16 * socket + 4 * at, 16 * socket + 4 * at + 1, 16 * socket + 4 * at + 32]
+        created.append(f"0,Create,{container},{node},3,0.02,0.01,{'|'.join(map(str, cpus))}")
+        used += [
+            f"{39600 + 300 * step},{container},{rng.uniform(5, 80):.2f},50,10,1,1,1,1,1,1,1"
+            for step in range(12)
+        ]
+    events = [f"0,{node},add,,64,0.69,1" for node in range(3)]
+    for name, lines in (
+        ("server_event", events),
+        ("container_event", created),
+        ("container_usage", used),
+    ):
+        (trace / f"{name}.csv").write_text("\n".join(lines) + "\n")
+    tracekit.ingest(trace, tmp_path / "store")
+    assert recorded_bindings(open_store(tmp_path / "store"))["0"] == ("0", "0-1,32")
+    fit = tracekit.fit(tmp_path / "store", tmp_path / "fit", resolved=True)
+    assert fit.mode == "bound"
+    assert fit.rows.height == 24 * 12
+    assert (fit.rows["cpu_ss"] > 0).any()
+    run = bind(tmp_path / "store", fit=tmp_path / "fit")
+    assert run.policies[-1] == "recorded"
+    recorded = run.containers.filter(policy="recorded")
+    as_it_was = dict(recorded.select("container", "vcpus").iter_rows())
+    assert as_it_was["0"] == [0, 1, 32]
+    assert as_it_was["23"] == [28, 29, 60]
+    assert set(recorded.select("container", "node").rows()) == {
+        (str(one), str(one % 3)) for one in range(24)
+    }
+
+
+def test_recorded_wants_a_store_that_records(tmp_path: Path) -> None:
+    tracekit.synth(tmp_path / "trace", preset="tiny")
+    tracekit.ingest(tmp_path / "trace", tmp_path / "store")
+    truth = tmp_path / "trace" / "truth"
+    tracekit.fit(
+        tmp_path / "store",
+        tmp_path / "fit",
+        binding=truth / "monitoring.csv",
+        topology=truth / "topology.csv",
+    )
+    with pytest.raises(TracekitError, match="policy recorded: it is not known which vCPUs"):
+        bind(tmp_path / "store", ["recorded"], fit=tmp_path / "fit")
