@@ -15,7 +15,12 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._azure_packing20_sizes import RESOURCES, capacities, requests
+from tracekit.sources.released._azure_packing20_sizes import (
+    RESOURCES,
+    capacities,
+    requests,
+    rounded_up,
+)
 
 _MAGIC = b"SQLite format 3\0"
 _DAY_MS = 86_400_000.0
@@ -49,7 +54,7 @@ def read_packing(opened: Opened) -> Read:
                 hint="fetch the file again: packing_trace_zone_a_v1.sqlite of 181 MB",
             )
         sizes = capacities(types)
-        yield from _machines(sizes)
+        yield from _machines(rounded_up(sizes))
         asked = requests(types, sizes).join(_selectors(types), on="vmTypeId")
         row = 0
         for vms in _rows(database, "vm", _VMS, "starttime, vmId"):

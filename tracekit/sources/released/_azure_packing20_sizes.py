@@ -6,7 +6,6 @@ twice as much. So each resource gets capacities in one unit, and each VM type on
 
 from __future__ import annotations
 
-import math
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping
@@ -36,13 +35,16 @@ def capacities(types: pl.DataFrame) -> pl.DataFrame:
     rows = types.group_by("machineId", maintain_order=True).agg(pl.col("line").first())
     for name in RESOURCES:
         found = _relative(_fractions(types, name))
-        values = [_rounded_up(found.get(one)) for one in rows["machineId"]]
+        values = [found.get(one) for one in rows["machineId"]]
         rows = rows.with_columns(pl.Series(name, values, dtype=pl.Float64))
     return rows
 
 
 def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
-    """What each VM type requests, in the unit of the capacities: the median over its machines."""
+    """What each VM type requests, in the unit of the capacities: the median over its machines.
+
+    In whole steps, rounded down; ``sizes`` are the capacities before they are rounded.
+    """
     joined = types.join(sizes, on="machineId", suffix="_of_machine")
     medians = joined.group_by("vmTypeId", maintain_order=True).agg(
         (pl.col(name) * pl.col(f"{name}_of_machine")).median().alias(name) for name in RESOURCES
@@ -52,8 +54,11 @@ def requests(types: pl.DataFrame, sizes: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _rounded_up(value: float | None) -> float | None:
-    return None if value is None else math.ceil(value * _STEPS - _LOST) / _STEPS
+def rounded_up(sizes: pl.DataFrame) -> pl.DataFrame:
+    """The capacities in whole steps."""
+    return sizes.with_columns(
+        ((pl.col(name) * _STEPS - _LOST).ceil() / _STEPS).alias(name) for name in RESOURCES
+    )
 
 
 def _fractions(types: pl.DataFrame, name: str) -> _Fractions:
