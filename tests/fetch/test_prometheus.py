@@ -15,7 +15,7 @@ from typing import Any
 import polars as pl
 import pytest
 from kubernetes_support import answer, series
-from prometheus_support import START_S, STEP_S, cluster, instant, prometheus, recorded
+from prometheus_support import START_S, STEP_S, cluster, described, instant, prometheus, recorded
 from reading_support import read
 
 import tracekit
@@ -25,7 +25,9 @@ from tracekit.fetch import prometheus as fetching
 from tracekit.fetch.prometheus import PrometheusSummary, fetch_prometheus
 from tracekit.fetch.retry import Retries
 from tracekit.fetch.spans import span_s, spelled_span, time_s
+from tracekit.query import Database
 from tracekit.sources.own._prometheus_metrics import QUERIES
+from tracekit.store import open_store
 
 PODS, SAMPLES = 100, 40
 END_S = START_S + (SAMPLES - 1) * STEP_S
@@ -140,6 +142,44 @@ def test_a_cluster_comes_in_with_its_use(server: str, tmp_path: Path) -> None:
         "node": 10,
         "node_resource": 30,
     }
+
+
+def test_a_cluster_comes_in_from_prometheus_alone(tmp_path: Path) -> None:
+    """kube-state-metrics twice, node exporters known by address, a pod that comes back."""
+    gib = 1 << 30
+    with prometheus(tmp_path / "data", described(3, 5, 40)) as url:
+        _fetch(url, tmp_path / "mine")
+    summary = tracekit.ingest(tmp_path / "mine", tmp_path / "store")
+    assert {(entry.rejected, entry.duplicates_dropped) for entry in summary.ingested} == {(0, 0)}
+    with Database(open_store(tmp_path / "store")) as database:
+        nodes = database.frame("SELECT node, state, zone, platform, taints FROM node ORDER BY node")
+        pods = database.frame(
+            "SELECT container, service, node, departure_ms FROM container ORDER BY container"
+        )
+        sizes = database.frame("SELECT DISTINCT resource, request, unit FROM container_resource")
+        used = database.frame(
+            "SELECT node, resource, max(amount) AS most, count(*) AS samples FROM node_amount"
+            " GROUP BY ALL ORDER BY ALL"
+        )
+    assert nodes.drop("taints").rows() == [
+        ("n0", "closed", "z1", "big"),
+        ("n1", "ready", "z1", "big"),
+        ("n2", "ready", "z1", "big"),
+    ]
+    assert [taints is None for taints in nodes["taints"]] == [True, True, False]
+    others = [(f"shop/p{at}", "shop/web", f"n{at % 3}") for at in range(1, 5)]
+    assert pods.drop("departure_ms").rows() == [
+        ("shop/p0", "shop/web", "n0"),
+        ("shop/p0@u0second", "shop/web", "n1"),
+        *others,
+    ]
+    assert [departure is None for departure in pods["departure_ms"]] == [False, *[True] * 5]
+    assert sorted(sizes.rows()) == [("cpu", 0.25, "cores"), ("memory", float(gib), "bytes")]
+    assert used.rows() == [
+        (f"n{at}", resource, pytest.approx(amount), samples)
+        for at in range(3)
+        for resource, amount, samples in (("cpu", 1.5, 39), ("memory", 3 * gib, 40))
+    ]
 
 
 Reply = Callable[[str], tuple[int, bytes]]

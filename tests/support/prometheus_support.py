@@ -120,3 +120,71 @@ def recorded(pods: int, samples: int) -> Iterator[str]:
         for sample in range(samples):
             used = (1 << 20) * (20 + (at + sample) % 40)
             yield f"container_memory_working_set_bytes{labels} {used} {START_S + sample * STEP_S}\n"
+
+
+def described(nodes: int, pods: int, samples: int) -> Iterator[str]:
+    """What kube-state-metrics, cAdvisor and node exporters say of a small cluster, as OpenMetrics.
+
+    kube-state-metrics runs twice. The first pod goes half way, and one of its name comes on the
+    next node. Node ``n0`` takes nothing new. Nodes use 1.5 cores and 3 GiB of 8.
+    """
+    half = samples // 2
+    told: set[str] = set()
+    for number, (name, series) in enumerate(_families(nodes, pods)):
+        kind = "counter" if name.endswith("_total") else "gauge"
+        if name not in told:
+            yield f"# TYPE {name.removesuffix('_total')} {kind}\n"
+        told.add(name)
+        for labels, value, life in series:
+            first, last = {"": (0, samples), "first": (0, half), "second": (half, samples)}[life]
+            for twice in ("a", "b") if name.startswith("kube_") else ("a",):
+                for at in range(first, last):
+                    time_s = START_S + at * STEP_S
+                    shown = value * at * STEP_S if name.endswith("_total") else value
+                    more = f'job="{number % 3}",replica="{twice}"'
+                    yield f"{name}{{{labels},{more}}} {shown} {time_s}\n"
+
+
+def _families(nodes: int, pods: int) -> Iterator[tuple[str, list[tuple[str, float, str]]]]:
+    gib = float(1 << 30)
+    places = [f'node="n{at}"' for at in range(nodes)]
+    homes = [f'instance="10.0.0.{at}:9100"' for at in range(nodes)]
+    lives = [(0, 0, "first"), (0, 1, "second"), *((at, at % nodes, "") for at in range(1, pods))]
+
+    def each(value: float, more: str = "", uid: bool = True) -> list[tuple[str, float, str]]:
+        return [
+            (
+                f'namespace="shop",pod="p{at}"'
+                + (f',uid="u{at}{life}",node="n{where}"' if uid else "")
+                + more,
+                value,
+                life,
+            )
+            for at, where, life in lives
+        ]
+
+    for resource, unit, amount in (("cpu", "core", 8.0), ("memory", "byte", 8 * gib)):
+        more = f',resource="{resource}",unit="{unit}"'
+        yield "kube_node_status_allocatable", [(one + more, amount, "") for one in places]
+    label = ',label_topology_kubernetes_io_zone="z1",label_node_kubernetes_io_instance_type="big"'
+    yield "kube_node_labels", [(one + label, 1.0, "") for one in places]
+    taint = ',key="gpu",value="",effect="NoSchedule"'
+    yield "kube_node_spec_taint", [(places[-1] + taint, 1.0, "")]
+    closed = [(one, float(at == 0), "") for at, one in enumerate(places)]
+    yield "kube_node_spec_unschedulable", closed
+    owner = 'owner_kind="Deployment",owner_name="web"'
+    yield "kube_replicaset_owner", [(f'namespace="shop",replicaset="rs",{owner}', 1.0, "")]
+    made = ',created_by_kind="ReplicaSet",created_by_name="rs"'
+    yield "kube_pod_info", each(1.0, made)
+    for resource, unit, amount in (("cpu", "core", 0.25), ("memory", "byte", gib)):
+        more = f',container="main",resource="{resource}",unit="{unit}"'
+        yield "kube_pod_container_resource_requests", each(amount, more)
+    yield "container_memory_working_set_bytes", each(gib / 2, ',container="main"', uid=False)[1:]
+    yield "node_uname_info", [(f'{one},nodename="n{at}"', 1.0, "") for at, one in enumerate(homes)]
+    modes = (("user", 1.0), ("system", 0.5), ("idle", 6.5))
+    yield (
+        "node_cpu_seconds_total",
+        [(f'{one},cpu="0",mode="{mode}"', rate, "") for one in homes for mode, rate in modes],
+    )
+    yield "node_memory_MemTotal_bytes", [(one, 8 * gib, "") for one in homes]
+    yield "node_memory_MemAvailable_bytes", [(one, 5 * gib, "") for one in homes]

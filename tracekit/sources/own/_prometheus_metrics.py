@@ -159,8 +159,8 @@ QUERIES: tuple[Query, ...] = (
     ),
     Query(
         name="node_memory_in_use",
-        template="sum by (nodename) (max by (instance)"
-        " (node_memory_MemTotal_bytes{$match} - node_memory_MemAvailable_bytes{$match})"
+        template="sum by (nodename) ((max by (instance) (node_memory_MemTotal_bytes{$match})"
+        " - max by (instance) (node_memory_MemAvailable_bytes{$match}))"
         f" * {_NAMED})",
     ),
 )
