@@ -72,11 +72,11 @@ def test_each_table_is_known_by_name_and_lines(
 
 def test_an_error_closes_a_machine_and_is_no_size(tmp_path: Path) -> None:
     got = read("alibaba17", written(tmp_path, "server_event.csv", MACHINES))
-    assert got.rows("node", "time_ms", "node", "state", "labels") == [
-        (0, "1148", "ready", None),
-        (0, "1", "ready", None),
-        (50_000, "1", "closed", '{"error": "disk_full"}'),
-        (95_000, "1", "closed", None),
+    assert got.rows("node", "time_ms", "node", "position", "state", "labels") == [
+        (0, "1148", 1, "ready", None),
+        (0, "1", 2, "ready", None),
+        (50_000, "1", 2, "closed", '{"error": "disk_full"}'),
+        (95_000, "1", 2, "closed", None),
     ]
     assert got.rows("node_resource", "node", "resource", "amount", "unit") == [
         ("1148", "cpu", 64.0, "cores"),

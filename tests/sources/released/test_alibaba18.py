@@ -79,10 +79,10 @@ def test_each_table_is_known_by_name_and_lines(
 
 def test_a_machine_has_a_row_where_something_changes(tmp_path: Path) -> None:
     got = read("alibaba18", written(tmp_path, "machine_meta.csv", MACHINES))
-    assert got.rows("node", "time_ms", "node", "state", "domain", "zone") == [
-        (0, "m_1", "ready", "219", "17"),
-        (90_000, "m_1", "closed", "219", "18"),
-        (10_000, "m_2", "ready", "3", "4"),
+    assert got.rows("node", "time_ms", "node", "position", "state", "domain", "zone") == [
+        (0, "m_1", 1, "ready", "219", "17"),
+        (90_000, "m_1", 1, "closed", "219", "18"),
+        (10_000, "m_2", 5, "ready", "3", "4"),
     ]
     assert got.rows("node_resource", "time_ms", "node", "resource", "amount", "unit") == [
         (0, "m_1", "cpu", 96.0, "cores"),

@@ -43,9 +43,9 @@ def test_nodes(tmp_path: Path) -> None:
     path = written(tmp_path, "openb_node_list_all_node.csv", NODES)
     assert recognised(path) == [("openb", "nodes")]
     got = read("openb", path)
-    assert got.rows("node", "time_ms", "node", "platform", "labels")[:2] == [
-        (0, "node-0", None, None),
-        (0, "node-1", "V100M32", '{"gpu_model": "V100M32"}'),
+    assert got.rows("node", "time_ms", "node", "position", "platform", "labels")[:2] == [
+        (0, "node-0", 2, None, None),
+        (0, "node-1", 3, "V100M32", '{"gpu_model": "V100M32"}'),
     ]
     assert got.rows("node_resource", "node", "resource", "amount", "unit", "line")[:6] == [
         ("node-0", "cpu", 32.0, "cores", 2),

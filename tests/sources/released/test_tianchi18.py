@@ -44,7 +44,7 @@ def test_every_file_is_known_by_its_lines(tmp_path: Path) -> None:
 def test_nodes_containers_and_rules(tmp_path: Path) -> None:
     written(tmp_path, TIANCHI)
     nodes = read("tianchi18", tmp_path / "machine_resources.csv")
-    assert nodes.rows("node", "node", "state")[0] == ("machine_1", "ready")
+    assert nodes.rows("node", "node", "position", "state")[0] == ("machine_1", 1, "ready")
     assert nodes.rows("node_resource", "node", "resource", "amount", "unit")[12:] == [
         ("machine_3", "cpu", 8.0, "cores"),
         ("machine_3", "memory", 16.0 * GIB, "bytes"),

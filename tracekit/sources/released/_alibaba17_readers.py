@@ -78,9 +78,12 @@ def read_server_event(opened: Opened) -> Read:
         ms("time").alias("time_ms"),
         pl.when(added).then(pl.lit("ready")).otherwise(pl.lit("closed")).alias("state"),
         labelled("error", events["detail"]).alias("labels"),
+        pl.col("line").min().over("node").alias("position"),
     )
     states = changes(events, "node", "time_ms", ["state", "labels"])
-    yield Batch(table="node", rows=states.select("time_ms", "node", "state", "labels", "line"))
+    yield Batch(
+        table="node", rows=states.select("time_ms", "node", "position", "state", "labels", "line")
+    )
     yield Batch(
         table="node_resource",
         rows=long(

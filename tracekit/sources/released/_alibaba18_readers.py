@@ -75,10 +75,11 @@ def read_machine_meta(opened: Opened) -> Read:
         .otherwise(pl.lit("closed"))
         .alias("state"),
         _normal("memory"),
+        pl.col("line").min().over("node").alias("position"),
     )
     kept = ["state", "domain", "zone"]
     nodes = changes(made, "node", "time_ms", kept)
-    yield Batch(table="node", rows=nodes.select("time_ms", "node", *kept, "line"))
+    yield Batch(table="node", rows=nodes.select("time_ms", "node", "position", *kept, "line"))
     sizes = changes(made, "node", "time_ms", ["cpu", "memory"])
     yield Batch(
         table="node_resource",

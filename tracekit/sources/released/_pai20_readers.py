@@ -117,6 +117,7 @@ def read_machine_spec(opened: Opened) -> Read:
         rows=nodes.select(
             "time_ms",
             "node",
+            pl.col("line").alias("position"),
             pl.lit("ready").alias("state"),
             pl.col("gpu_type").alias("platform"),
             labelled(GPU_TYPE, nodes["gpu_type"]).alias("labels"),

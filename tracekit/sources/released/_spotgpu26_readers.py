@@ -45,6 +45,7 @@ def read_nodes(opened: Opened) -> Read:
             rows=nodes.select(
                 "time_ms",
                 "node",
+                pl.col("line").alias("position"),
                 pl.lit("ready").alias("state"),
                 pl.col("gpu_model").alias("platform"),
                 labelled(GPU_MODEL, nodes["gpu_model"]).alias("labels"),

@@ -89,7 +89,13 @@ def read_machines(opened: Opened) -> Read:
     nodes = raw.with_columns(pl.lit(0, pl.Int64).alias("time_ms"))
     yield Batch(
         table="node",
-        rows=nodes.select("time_ms", "node", pl.lit("ready").alias("state"), "line"),
+        rows=nodes.select(
+            "time_ms",
+            "node",
+            pl.col("line").alias("position"),
+            pl.lit("ready").alias("state"),
+            "line",
+        ),
     )
     sizes = {
         "cpu": ("cpu", "cores", 1.0),
