@@ -75,15 +75,16 @@ def _span(span: Any, processes: Mapping[str, Any], line: int) -> Span | Broken:
     if wrong is not None:
         return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
     name, service = span.get("operationName"), process.get("serviceName")
+    side = _SIDES.get(str(tags.get("span.kind", "")).lower())
     return Span(
         trace=trace,
         span=own,
         parent=parent,
         service=str(service) if service else None,
-        side=_SIDES.get(str(tags.get("span.kind", "")).lower()),
+        side=side,
         kind=call_kind(tags),
         name=str(name) if name else None,
-        peer=called_peer(tags),
+        peer=None if side == CALLED else called_peer(tags),
         start_ns=start_us * 1000,
         duration_ns=duration_us * 1000,
         line=line,

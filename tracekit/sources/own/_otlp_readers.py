@@ -75,17 +75,17 @@ def _span(span: Mapping[str, Any], about: Mapping[str, object], line: int) -> Sp
     if wrong is not None:
         return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
     tags = _attributes(span)
-    service = about.get("service.name")
+    service, side = about.get("service.name"), _SIDES.get(span.get("kind") or 0)
     name = span.get("name")
     return Span(
         trace=str(ids["traceId"]),
         span=str(ids["spanId"]),
         parent=ids["parentSpanId"],
         service=str(service) if service else None,
-        side=_SIDES.get(span.get("kind") or 0),
+        side=side,
         kind=call_kind(tags),
         name=str(name) if name else None,
-        peer=called_peer(tags),
+        peer=None if side == CALLED else called_peer(tags),
         start_ns=start,
         duration_ns=end - start,
         line=line,

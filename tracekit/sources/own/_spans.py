@@ -12,7 +12,7 @@ from typing import NamedTuple
 import polars as pl
 
 #: So many spans are held before they are set down, in as many files.
-_HELD_SPANS = 500_000
+_HELD_SPANS = 250_000
 _BUCKETS = 64
 
 CALLING, CALLED = "calling", "called"
@@ -86,7 +86,10 @@ def called_peer(tags: Mapping[str, object]) -> str | None:
 
 
 def _first(tags: Mapping[str, object], names: Iterable[str]) -> str | None:
-    return next((str(tags[name]) for name in names if tags.get(name)), None)
+    for name in names:
+        if tags.get(name):
+            return str(tags[name])
+    return None
 
 
 _DATABASES = ("db.system", "db.system.name", "db.type")
