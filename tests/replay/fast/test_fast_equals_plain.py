@@ -25,6 +25,8 @@ from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.replay.rebalance.load_spread import LoadSpread
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.apart import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.workload import Workload
@@ -243,3 +245,19 @@ def test_constraints_pins_priorities_and_gangs_mean_the_same(
 ) -> None:
     made = constrained(load, np.random.default_rng(seed))
     check_same(made, policy, placer, None if policy == "observed" else moves)
+
+
+@settings(max_examples=60)
+@given(workloads(), some.sampled_from(sorted(all_kernels())), some.integers(0, 2**32))
+def test_stretches_of_one_selector_are_placed_as_one_by_one(
+    load: Workload, policy: str, seed: int
+) -> None:
+    """Neighbours of one class are placed in one go, unless a group may close nodes between them."""
+    rng = np.random.default_rng(seed)
+    classes = np.sort(rng.integers(-1, 2, load.containers))
+    taints = rng.random((2, load.nodes)) < 0.6
+    group = np.where(rng.random(load.containers) < 0.2, 0, -1)
+    apart = Apart(by="node", group=group, domain=np.arange(load.nodes), most=np.array([1]))
+    selector = Allowed(label="selector", of=classes, mask=taints)
+    given_parts = (selector, apart) if rng.random() < 0.5 else (selector,)
+    check_same(dataclasses.replace(load, constraints=Constraints(parts=given_parts)), policy)

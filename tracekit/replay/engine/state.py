@@ -91,6 +91,13 @@ class ReplayState:
         """Which nodes the constraints leave open to a container; None where there are none."""
         return None if self._keeper is None else self._keeper.open(index)
 
+    def fixed(self, indices: IntArray) -> IntArray | None:
+        """What containers have in common whose open nodes are the same, whatever is placed.
+
+        -1 where placing changes them; None where there are no constraints. Shape as ``indices``.
+        """
+        return None if self._limits is None else self._limits.fixed[indices]
+
     def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
         """Each constraint by name, with the nodes that it closes to a container."""
         return [] if self._keeper is None else self._keeper.closed(index)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 
 import numpy as np
@@ -71,9 +72,10 @@ class CompiledPlacer:
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
         """Decide for the containers of a stretch together, as far as they know the same."""
-        if self._state.open_nodes(int(indices[0])) is not None:
-            for at in range(len(indices)):
-                self._place_among_open(indices[at : at + 1], times_ms[at : at + 1])
+        fixed = self._state.fixed(indices)
+        if fixed is not None:
+            for start, end in _alike(fixed):
+                self._place_among_open(indices[start:end], times_ms[start:end])
             return
         for start, end in self._stretches(times_ms):
             self._place(indices[start:end], times_ms[start:end])
@@ -107,13 +109,14 @@ class CompiledPlacer:
         self.latencies_s.extend([spent / len(indices)] * len(indices))
         self._state.commit(indices, found, times_ms)
 
-    def _place_among_open(self, index: IntArray, now: IntArray) -> None:
-        """One container, with the nodes closed that constraints close to it."""
-        open_nodes = self._state.open_nodes(int(index[0]))
+    def _place_among_open(self, indices: IntArray, times_ms: IntArray) -> None:
+        """Containers to which constraints close the same nodes."""
+        open_nodes = self._state.open_nodes(int(indices[0]))
         if open_nodes is not None:
             np.logical_not(open_nodes, out=self._nodes.blocked)
         self._shapes.refused[:] = False
-        self._place(index, now)
+        for start, end in self._stretches(times_ms):
+            self._place(indices[start:end], times_ms[start:end])
 
     def _stretches(self, times_ms: IntArray) -> Iterator[tuple[int, int]]:
         """Runs of times at which the policy knows the same measurements."""
@@ -180,3 +183,9 @@ class CompiledPlacer:
 
     def _none(self) -> BoolArray:
         return np.zeros(len(self._table.first), dtype=np.bool_)
+
+
+def _alike(fixed: IntArray) -> list[tuple[int, int]]:
+    """Stretches of one number, and of one container each where it is -1."""
+    cuts = 1 + np.flatnonzero((np.diff(fixed) != 0) | (fixed[1:] < 0))
+    return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))

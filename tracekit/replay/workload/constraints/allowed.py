@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Self
+from typing import ClassVar, Self
 
 import numpy as np
 
@@ -23,6 +23,8 @@ class Allowed(Constraint):
         The class of each; -1 may run anywhere.
     mask : bool, shape (classes, nodes)
     """
+
+    fixed: ClassVar[bool] = True
 
     label: str
     of: IntArray

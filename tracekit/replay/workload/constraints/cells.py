@@ -61,9 +61,9 @@ class Cells(Constraint):
         return self.numa_cells
 
     @property
-    def concerned(self) -> int:
-        """How many containers are bound to cells."""
-        return int((self.numa_cells > 0).sum())
+    def about(self) -> BoolArray:
+        """Who is bound to cells."""
+        return np.asarray(self.numa_cells > 0)
 
     @property
     def nodes(self) -> int:

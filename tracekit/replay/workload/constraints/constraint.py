@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal, Protocol, Self
+from typing import ClassVar, Literal, Protocol, Self
 
 import numpy as np
 
@@ -29,7 +29,15 @@ class Keeper(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Constraint:
-    """Base of every kind of constraint."""
+    """Base of every kind of constraint.
+
+    Attributes
+    ----------
+    fixed : bool
+        Whether the nodes open to a container are the same whoever runs where.
+    """
+
+    fixed: ClassVar[bool] = False
 
     @property
     def name(self) -> str:
@@ -45,9 +53,9 @@ class Constraint:
         raise NotImplementedError
 
     @property
-    def concerned(self) -> int:
-        """How many containers it is about."""
-        return int((self.kinds >= 0).sum())
+    def about(self) -> BoolArray:
+        """Which containers it is about, shape (containers,)."""
+        return np.asarray(self.kinds >= 0)
 
     @property
     def nodes(self) -> int | None:

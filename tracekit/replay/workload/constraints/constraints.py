@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Hashable
 from dataclasses import dataclass
+
+import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
@@ -39,9 +42,24 @@ class Constraints:
         """What makes two containers of equal request differ."""
         return tuple(int(part.kinds[index]) for part in self.parts)
 
+    @functools.cached_property
+    def fixed(self) -> IntArray:
+        """Containers of one number have the same nodes open, whoever runs where; (containers,).
+
+        -1 is a container whose nodes may change.
+        """
+        none = np.zeros(len(self.parts[0].kinds), dtype=np.int64)
+        rows = [part.kinds if part.fixed else none for part in self.parts]
+        code = np.unique(np.stack(rows), axis=1, return_inverse=True)[1].reshape(-1)
+        moving = [part.about for part in self.parts if not part.fixed]
+        return np.where(np.any(moving, axis=0), -1, code) if moving else code
+
     def facts(self) -> dict[str, int]:
         """How many containers each constraint is about."""
-        return {f"constraint_{part.name}".replace(" ", "_"): part.concerned for part in self.parts}
+        return {
+            f"constraint_{part.name}".replace(" ", "_"): int(part.about.sum())
+            for part in self.parts
+        }
 
     @property
     def cells(self) -> Cells | None:

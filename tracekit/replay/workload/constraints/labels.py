@@ -22,6 +22,9 @@ COLUMNS = ("platform", "rack", "domain", "zone")
 #: Labels by which a node itself is meant.
 NAMES = ("node", "metadata.name")
 
+#: Requirements whose nodes are kept at hand.
+_KEPT = 4096
+
 
 @dataclass(frozen=True)
 class Requirement:
@@ -51,7 +54,7 @@ class Labels:
         }
         self._columns |= {name: [str(value) for value in nodes["node"]] for name in NAMES}
         self._labels = _documents_of(nodes)
-        self.meets = functools.cache(self._meets)
+        self.meets = functools.lru_cache(maxsize=_KEPT)(self._meets)
         self._coded = functools.cache(self._coded_by)
 
     def domain(self, name: str) -> IntArray:
