@@ -11,7 +11,7 @@ from reading_support import opened, read, recognised
 
 from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.sources.own import _documents
+from tracekit.sources.own import _json_items
 from tracekit.store import open_store
 
 TRACE = "a0f7651916cd43dd"
@@ -116,7 +116,7 @@ def _calls(path: Path) -> list[tuple[object, ...]]:
 
 @pytest.mark.parametrize("form", FORMS)
 def test_spans_become_calls(tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_documents, "_PIECE_BYTES", 100)
+    monkeypatch.setattr(_json_items, "_CHUNK_CHARS", 100)
     path = tmp_path / "traces.json"
     path.write_text(FORMS[form])
     assert recognised(path) == [("jaeger", "spans")]
@@ -140,7 +140,7 @@ def test_what_it_follows_is_a_parent_where_there_is_no_other(tmp_path: Path) -> 
 
 
 BROKEN = {
-    "cut off": (json.dumps(_answer(_trace(), _trace()))[:-900], 2, "is no JSON"),
+    "cut off": (json.dumps(_answer(_trace(), _trace()))[:-900], 2, "is cut off"),
     "no id": (json.dumps(_answer(_trace(), _trace([{**SPANS[0], "spanID": ""}]))), 2, "is no span"),
     "no time": (
         json.dumps(_answer(_trace(), _trace([{**SPANS[1], "startTime": None}]))), 2, "is no span"
@@ -149,7 +149,7 @@ BROKEN = {
         json.dumps(_answer(_trace(), _trace([{**SPANS[1], "duration": -5}]))), 2, "duration is -5"
     ),
     "a number": (json.dumps(_answer(_trace(), 5)), 2, "is no trace"),  # type: ignore[arg-type]
-    "a line": (json.dumps(_trace()) + "\n{oops\n", 2, "is no JSON"),
+    "a line": (json.dumps(_trace()) + "\n{oops: this line holds nothing}\n", 2, "is no JSON"),
 }  # fmt: skip
 
 

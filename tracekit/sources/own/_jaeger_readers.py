@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tracekit.sources._cluster import Broken, Head, Opened, Read
-from tracekit.sources.own._documents import line_values, listed_values
+from tracekit.sources.own._json_items import Cut, items
 from tracekit.sources.own._span_calls import read_calls
 from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer
 
 _SIDES = {"server": CALLED, "consumer": CALLED, "client": CALLING, "producer": CALLING}
-_ANSWER = re.compile(rb'"data"\s*:\s*\[')
-_START_BYTES = 1 << 16
 _ID_DIGITS = 16
 
 
@@ -30,23 +27,11 @@ def read_spans(opened: Opened) -> Read:
 
 
 def _spans(opened: Opened) -> Iterator[Span | Broken]:
-    for found in _values(opened):
-        if isinstance(found, Broken):
-            yield found
-            continue
-        line, value = found
-        for one in value if isinstance(value, list) else [value]:
-            yield from _traced(one, line)
-
-
-def _values(opened: Opened) -> Iterator[tuple[int, Any] | Broken]:
-    """The traces of an answer, numbered; else what each line holds."""
-    with opened.stream() as stream:
-        start = stream.read(_START_BYTES)
-    answer = _ANSWER.search(start)
-    if answer and answer.start() < (start.find(b'"traceID"') % (_START_BYTES + 1)):
-        return listed_values(opened, "data", "call")
-    return line_values(opened, "call")
+    for item in items(opened):
+        if isinstance(item, Cut):
+            yield Broken(table="call", line=item.number, reason=item.reason, text=item.text)
+        else:
+            yield from _traced(item.value, item.number)
 
 
 def _traced(value: Any, line: int) -> Iterator[Span | Broken]:

@@ -15,7 +15,7 @@ _SHOWN = 200
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
 _NEAR_END = 16
 #: Members of a document whose own members are the items.
-_LISTS = ("items", "result")
+_LISTS = ("items", "result", "data")
 _AROUND = "data"
 
 
@@ -49,7 +49,7 @@ class _WrongError(Exception):
 
 
 def items(opened: Opened) -> Iterator[Item | Cut]:
-    """The items of a file: what ``items`` or ``data.result`` lists, or an array, or documents.
+    """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
 
     After a broken document the next one that begins a line is read; a broken list is at its end.
     """
