@@ -193,6 +193,7 @@ class _Made:
     heard: list[dict[str, str]] = field(default_factory=list)
     asked: list[str] = field(default_factory=list)
     url: str = ""
+    moved_to: _Made | None = None
 
 
 def _some(query: str) -> tuple[int, bytes]:
@@ -212,6 +213,12 @@ def _serving(made: _Made) -> Iterator[_Made]:
             made.heard.append(dict(self.headers))
             asked = urllib.parse.parse_qs(urllib.parse.urlsplit(self.path).query)
             made.asked.append(asked["query"][0])
+            if made.moved_to is not None:
+                self.send_response(302)
+                path = self.path.removeprefix("/prefix")
+                self.send_header("Location", f"{made.moved_to.url}{path}")
+                self.end_headers()
+                return
             code, body = (made.replies.pop(0) if made.replies else _some)(asked["query"][0])
             self.send_response(code)
             self.end_headers()
@@ -233,6 +240,16 @@ def test_headers_go_along_and_are_written_nowhere(tmp_path: Path) -> None:
     assert all('cluster="a\\"b"' in query for query in made.asked)
     for path in tmp_path.iterdir():
         assert b"secret" not in path.read_bytes()
+
+
+def test_a_redirect_gets_no_header_and_a_password_is_not_taken(tmp_path: Path) -> None:
+    with _serving(_Made()) as other, _serving(_Made(moved_to=other)) as made:
+        _fetch(made.url, tmp_path / "a", headers=["Authorization: Bearer secret"])
+    assert other.heard
+    assert not any("Authorization" in one for one in other.heard)
+    with pytest.raises(TracekitError, match="holds a name or a password") as told:
+        _fetch("http://me:secret@localhost:9090", tmp_path / "b")
+    assert "secret" not in f"{told.value.what}{told.value.hint}"
 
 
 def _error(code: int, text: str) -> Reply:

@@ -107,16 +107,19 @@ def request(
 ) -> Iterator[Reply]:
     """Ask for a URL from byte ``start`` on, as long as the content is still the ``known`` one.
 
-    ``headers`` go with the request beside our own.
+    ``headers`` go with the request beside our own, and not with what it is redirected to.
 
     Raises FetchError for every failure, RangeRefusedError when ``start`` lies beyond the content.
     """
-    own = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity", **headers}
+    own = {"User-Agent": f"tracekit/{VERSION}", "Accept-Encoding": "identity"}
     if start:
         own["Range"] = f"bytes={start}-"
         if known is not None and known.validator is not None:
             own["If-Range"] = known.validator
     asked = urllib.request.Request(url, headers=own)  # noqa: S310 - plan admits http only
+    for name, value in headers.items():
+        # a redirect may lead to somebody else, who is not to see them
+        asked.add_unredirected_header(name, value)
     with _as_fetch_error(url):
         response = _opener(url).open(asked, timeout=timeout_s)
     try:

@@ -116,6 +116,11 @@ def address(url: str) -> str:
     parts = urlsplit(url)
     if parts.scheme not in {"http", "https"} or not parts.netloc:
         raise TracekitError(f"{url}: not an http address", hint="for example http://localhost:9090")
+    if "@" in parts.netloc:
+        raise TracekitError(
+            f"the address of {parts.hostname} holds a name or a password, which would be printed",
+            hint="give them by --header 'Authorization: Basic ...'",
+        )
     return url.rstrip("/").removesuffix("/api/v1")
 
 
