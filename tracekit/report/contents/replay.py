@@ -173,21 +173,6 @@ def _kind(load: Mapping[str, Any]) -> type[Assumptions | SizedAssumptions]:
     return SizedAssumptions if sized else Assumptions
 
 
-def rests_on(data: Data) -> Table | None:
-    """What the replay rests on: each quantity, recorded, inferred, assumed or absent."""
-    known = (data.run or {}).get("workload", {}).get("quantities", {})
-    if not known:
-        return None
-    kinds = ("recorded", "inferred", "assumed", "absent")
-    rows = [
-        {"this is": kind, "quantities": ", ".join(name for name, k in known.items() if k == kind)}
-        for kind in kinds
-        if kind in known.values()
-    ]
-    schema = dict.fromkeys(("this is", "quantities"), pl.String)
-    return table(pl.DataFrame(rows, schema=schema), "What the replay rests on")
-
-
 def _origin(field: dataclasses.Field[Any] | None, value: object) -> str:
     if field is None:
         return "the workload"
