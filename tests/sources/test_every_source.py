@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import pytest
 
@@ -16,6 +17,7 @@ from tracekit.sources import (
     get_source,
     recognise,
 )
+from tracekit.tables import all_tables
 
 
 def test_formats_agree_with_the_base_tables() -> None:
@@ -31,6 +33,24 @@ def test_every_source_is_described(name: str) -> None:
     assert "" in source.missing_names
     by_code = isinstance(source, ClusterSource) and bool(source.files)
     assert bool(source.formats) != by_code
+
+
+@pytest.mark.parametrize("name", all_sources())
+def test_a_source_read_by_code_says_what_it_has_and_lacks(name: str) -> None:
+    source = all_sources()[name]
+    if not isinstance(source, ClusterSource):
+        assert source.formats
+        return
+    assert source.licence
+    assert source.lacks
+    for file in source.files:
+        assert file.title
+        assert file.tables
+        assert set(file.tables) <= set(all_tables())
+    page = Path(__file__).parents[2] / "docs" / "sources" / f"{name}.md"
+    text = page.read_text(encoding="utf-8")
+    assert text.startswith("# ")
+    assert "tracekit ingest" in text
 
 
 @pytest.mark.parametrize("name", all_sources())

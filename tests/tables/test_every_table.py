@@ -6,7 +6,19 @@ from tracekit.tables import all_tables
 
 
 def test_the_base_tables_are_these() -> None:
-    assert list(all_tables()) == ["call", "container_usage", "node_usage", "service_rate"]
+    assert list(all_tables()) == [
+        "call",
+        "container",
+        "container_amount",
+        "container_resource",
+        "container_usage",
+        "node",
+        "node_amount",
+        "node_resource",
+        "node_usage",
+        "service_rate",
+        "sharing_rule",
+    ]
 
 
 @pytest.mark.parametrize("name", all_tables())

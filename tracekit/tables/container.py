@@ -32,7 +32,7 @@ TABLE = Table(
         Column(
             name="position",
             kind="number",
-            unit="",
+            unit="rank",
             description="Its place in the order of the source; equal arrivals keep this order.",
             required=False,
             often_absent=True,
@@ -48,7 +48,7 @@ TABLE = Table(
         Column(
             name="priority",
             kind="number",
-            unit="",
+            unit="rank",
             description="The larger goes first.",
             required=False,
             often_absent=True,
@@ -64,7 +64,7 @@ TABLE = Table(
         Column(
             name="gang_minimum",
             kind="number",
-            unit="",
+            unit="count",
             description="How many of the gang are enough; empty: all.",
             required=False,
             often_absent=True,
@@ -89,7 +89,7 @@ TABLE = Table(
         Column(
             name="apart_most",
             kind="number",
-            unit="",
+            unit="count",
             description="How many may share it; empty: 1.",
             required=False,
             often_absent=True,
@@ -114,7 +114,7 @@ TABLE = Table(
         Column(
             name="numa_cells",
             kind="number",
-            unit="",
+            unit="count",
             description="Over how many NUMA cells its requests are divided.",
             required=False,
             often_absent=True,

@@ -17,7 +17,7 @@ TABLE = Table(
         Column(
             name="position",
             kind="number",
-            unit="",
+            unit="rank",
             description="Its place in the order of the source.",
             required=False,
             often_absent=True,

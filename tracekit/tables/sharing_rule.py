@@ -25,7 +25,7 @@ TABLE = Table(
         Column(
             name="most",
             kind="number",
-            unit="",
+            unit="count",
             description="How many of the guest may run beside it.",
             minimum=0,
         ),
