@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table
 
 
 def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
@@ -40,5 +40,5 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     for kind in ("recorded", "inferred", "absent"):
         names = [name for name, found in document["quantities"].items() if found == kind]
         if names:
-            print(f"{kind}: {', '.join(names)}")
+            print_sentence(f"{kind}: {', '.join(names)}")
     print(f"{len(document['sources'])} source files; data quality: tracekit check {store}")

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def fetch(
-    release: Annotated[str, Argument("The trace release: ctm21 or ctm22.")],
+    release: Annotated[str, Argument("The trace: ctm21, ctm22, alibaba18, ...")],
     out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
     *,
     tables: Annotated[
