@@ -4,11 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import polars as pl
 import pytest
 from reading_support import opened, read, recognised
 from store_support import counts_of
 from tests_support import shared_data
+
+from tracekit.ingest import ingest
+from tracekit.query import run
+from tracekit.store import open_store
 
 MACHINES = """\
 m_1,0,219,17,96,100,USING
@@ -261,3 +266,24 @@ def test_the_real_use_of_containers_and_their_first_rows() -> None:
         (4.0, 4.0),
         (pytest.approx(0.0156), None),
     ]
+
+
+def test_zones_and_debris_of_the_real_machines_are_those_of_plain_arrays(tmp_path: Path) -> None:
+    real = shared_data("alibaba18") / "machine_usage.part.csv"
+    ingest(real, tmp_path / "store")
+    found = run(open_store(tmp_path / "store"), "usage/node_profile")
+    columns: dict[str, list[tuple[float, float]]] = {}
+    seen: set[tuple[str, float]] = set()
+    for line in real.read_text().splitlines():
+        machine, at, cpu, memory = line.split(",")[:4]
+        if (machine, float(at)) not in seen:
+            seen.add((machine, float(at)))
+            columns.setdefault(machine, []).append((float(cpu) / 100, float(memory) / 100))
+    assert found.height == len(columns) == 16
+    for row in found.iter_rows(named=True):
+        cpu, memory = np.array(columns[row["node"]]).T
+        r = float(np.corrcoef(cpu, memory)[0, 1])
+        assert row["samples"] == len(cpu)
+        assert row["pearson_r"] == pytest.approx(r, abs=1e-9)
+        assert row["zone"] == ("A" if r < -0.3 else "C" if r >= 0.3 else "B")
+        assert row["debris"] == pytest.approx(float(np.mean(1 - (cpu + memory) / 2)), abs=1e-9)
