@@ -86,6 +86,11 @@ def _interruptible(command: Callable[..., None]) -> Callable[..., None]:
             raise SystemExit(end.exit_code) from None
         except KeyboardInterrupt:
             raise InterruptedByUserError from None
+        except RuntimeError as error:
+            # DuckDB has a word of its own for a signal that came while it worked
+            if "query interrupted" not in str(error).lower():
+                raise
+            raise InterruptedByUserError from None
 
     return wrapped
 

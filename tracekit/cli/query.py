@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -23,6 +24,7 @@ class Format(StrEnum):
 
 def command(
     asked: Asked,
+    store: Path,
     name: str,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead.")] = None,
@@ -39,3 +41,18 @@ def command(
         print(f"{frame.height:,} rows written to {out}")
     else:
         print_frame(frame, output_format.value, title=name)
+    missing = [] if frame.height else _missing(store, name)
+    if missing:
+        print(f"no rows: the store has none in {', '.join(missing)}", file=sys.stderr)
+
+
+def _missing(store: Path, name: str) -> tuple[str, ...]:
+    """The base tables without rows that the query cannot do without."""
+    from tracekit.analysis.needs import tables_missing, tables_needed
+    from tracekit.sqlfiles import all_queries
+    from tracekit.store import open_store
+
+    queries = all_queries()
+    if name not in queries:
+        return ()
+    return tables_missing(open_store(store), tables_needed(queries[name], queries))

@@ -43,8 +43,27 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         [_row(row, shown_measures) for row in run.summary.to_dicts()],
         note=f"from {load.settled_ms:,} ms on; {heads}\n{out}",
     )
-    for sentence in [*_left_out(run), *_moved(run), *_compared(run)]:
+    for sentence in [*_told(load), *_left_out(run), *_moved(run), *_compared(run)]:
         print_sentence(sentence)
+
+
+#: What a reader must know before the numbers, by the name of the fact.
+_TOLD = {
+    "containers_without_request": "request nothing, and fit wherever there is a node",
+    "containers_on_unknown_nodes": "ran on nodes that are not listed",
+    "containers_with_rules_not_held": (
+        "have rules that the replay does not hold (column not_held of the table container)"
+    ),
+}
+
+
+def _told(load: Any) -> list[str]:
+    """What of the workload bends its numbers."""
+    return [
+        f"{load.facts[name]:,} containers {words}"
+        for name, words in _TOLD.items()
+        if load.facts.get(name)
+    ]
 
 
 def _left_out(run: Any) -> list[str]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tracekit.ingest.sort import Written
 from tracekit.ingest.staged import Staged
 from tracekit.read.discover import TraceFile
-from tracekit.store.manifest import Defect, SourceEntry
+from tracekit.store.manifest import DERIVED, Defect, SourceEntry
 from tracekit.tables import all_tables
 
 
@@ -46,7 +46,9 @@ def _defects(staged: Staged, written: Written) -> Iterator[Defect]:
             action="kept as NULL",
             example=spelling or "(empty)",
         )
-    for column, rows in sorted(counts.above.items()):
+    # what was worked out is above 1 where use is above the request, which is no defect
+    above = {} if staged.release == DERIVED else counts.above
+    for column, rows in sorted(above.items()):
         usual = kinds[column].usual_maximum
         yield Defect(
             defect="out_of_range", column=column, rows=rows, action="kept", example=f"> {usual:g}"

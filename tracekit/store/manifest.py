@@ -88,6 +88,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise told(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"it is not readable as JSON: {error}") from None
+    if isinstance(document, dict) and str(document.get("schema", "")).startswith("tracekit/"):
+        kind = str(document["schema"]).split("/")[1]
+        raise TracekitError(
+            f"{folder} is a folder of tracekit {kind}, not a store",
+            hint="give the store it was made from; tracekit report shows this one",
+        )
     if not isinstance(document, dict) or not {"format_version", "sources"} & set(document):
         raise _damaged(path, "it is no manifest of a store")
     version = document.get("format_version")

@@ -129,6 +129,14 @@ TABLE = Table(
             often_absent=True,
         ),
         Column(
+            name="not_held",
+            kind="text",
+            unit="",
+            description="Rules the source states for it that a replay does not hold.",
+            required=False,
+            often_absent=True,
+        ),
+        Column(
             name="tolerations",
             kind="text",
             unit="",

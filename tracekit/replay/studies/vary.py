@@ -20,7 +20,9 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.one import ReplayTask
+from tracekit.replay.workload.sized.tables import is_sized
 from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.store import open_store
 from tracekit.study import Study
 
 NAME = "assumptions"
@@ -39,6 +41,18 @@ CHANGES = (
     "background=none",
     "arrival=trace",
     "network_and_disk=modelled",
+)
+#: The same for a store with sizes: there is less to assume.
+SIZED_CHANGES = (
+    "used_share=0.5",
+    "order=listed",
+    "arrival_span_ms=0",
+    "departures=none",
+    "background=none",
+    "groups=none",
+    "selectors=none",
+    "cells=none",
+    "resources=cpu+memory",
 )
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
 
@@ -82,7 +96,8 @@ def vary_assumptions(
     Parameters
     ----------
     changes : sequence of str
-        ``NAME=VALUE``, one assumption each; ``CHANGES`` when empty.
+        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, or ``SIZED_CHANGES`` where the
+        store records sizes.
     measure : str
         What policies are ranked by; the lowest is first where neither end is better.
 
@@ -109,9 +124,10 @@ def vary_assumptions(
     names = [str(parse_entrant(text)) for text in policies or POLICIES]
     if len(set(names)) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
+    usual = SIZED_CHANGES if is_sized(open_store(store)) else CHANGES
     cases = [
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
-        for text in ("", *(changes or CHANGES))
+        for text in ("", *(changes or usual))
     ]
     values, problems = _replayed(
         cases, names, measure, seed=seed, crew=crew or Alone(), progress=progress

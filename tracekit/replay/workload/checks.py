@@ -85,6 +85,14 @@ def check_per_container(
         )
 
 
+def nothing_observed() -> TracekitError:
+    """The error of a replay that is to start as observed where nothing was."""
+    return TracekitError(
+        "start=observed, but of nothing that was there at the beginning it is known where it ran",
+        hint="leave out --start: everything is placed anew",
+    )
+
+
 def check_usage(
     kind: str,
     ids: tuple[str, ...],

@@ -174,6 +174,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "together_domain": together[1] if together else None,
         "selector": None if daemon else rules.selector(spec),
         "tolerations": rules.tolerations(spec),
+        "not_held": rules.not_held(pod),
         "daemon": int(daemon),
         "line": line,
     }

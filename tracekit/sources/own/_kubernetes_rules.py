@@ -76,6 +76,27 @@ def group(pod: Mapping[str, Any], kind: str) -> tuple[str, str] | None:
     return (found[0][1], _DOMAINS[found[0][0]]) if found else None
 
 
+def not_held(pod: Mapping[str, Any]) -> str | None:
+    """What the pod requires and no column of the store can hold, by the fields' names.
+
+    These are rules about other pods, and about its own like beyond the one that ``group`` takes;
+    constraints on its spread; and ports of the host.
+    """
+    spec = pod["spec"]
+    found = [
+        kind
+        for kind in ("podAntiAffinity", "podAffinity")
+        if len(_required(spec, kind) or ()) > (group(pod, kind) is not None)
+    ]
+    spread = spec.get("topologySpreadConstraints") or ()
+    if any(one.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for one in spread):
+        found.append("topologySpreadConstraints")
+    ports = (port for one in spec.get("containers") or () for port in one.get("ports") or ())
+    if any(port.get("hostPort") for port in ports):
+        found.append("hostPort")
+    return ", ".join(found) or None
+
+
 def _groups(pod: Mapping[str, Any], kind: str) -> Iterator[tuple[int, str]]:
     meta = pod["metadata"]
     for term in _required(pod["spec"], kind) or ():

@@ -164,3 +164,46 @@ def test_nodes_may_be_assumed(tmp_path: Path) -> None:
     assert made.node_ids[:2] == ("node-00", "node-01")
     assert made.capacity.tolist() == [[2000, 4096]] * 12
     assert made.quantities["node sizes"] == "assumed"
+
+
+def test_nodes_that_are_not_listed_are_counted(tmp_path: Path) -> None:
+    table = ["time_ms,container,node,position", "0,a,n1,1", "0,b,n9,2", "0,c,n8,3", "0,d,,4"]
+    asked = ["time_ms,container,resource,request,unit"]
+    asked += [f"0,{name},cpu,1,cores" for name in "abcd"]
+    files = {
+        "containers.csv": None,
+        "usage.csv": None,
+        "container.csv": table,
+        "container_resource.csv": asked,
+    }
+    made = workload(stored(tmp_path, files))
+    assert made.facts["containers_on_unknown_nodes"] == 2
+    assert made.facts["containers_without_recorded_node"] == 1
+    assert not made.recorded, "a third of production compares with nothing"
+
+
+def test_as_observed_wants_something_observed(tmp_path: Path) -> None:
+    usual = [",".join(part for at, part in enumerate(line.split(",")) if at != 2)
+             for line in CLUSTER["containers.csv"]]  # fmt: skip
+    store = stored(tmp_path, {"containers.csv": usual})
+    with pytest.raises(TracekitError, match="of nothing that was there"):
+        workload(store, "start=observed")
+
+
+def test_long_use_has_steps_of_several_samples(tmp_path: Path) -> None:
+    usage = ["container,time_ms,cpu_milli,memory_bytes"]
+    usage += [f"b,{at * 1000},{at},1" for at in range(6000)]
+    store = stored(tmp_path, {"usage.csv": usage})
+    made = workload(store)
+    assert made.step_ms == 3000
+    assert len(made.times_ms) <= 2880
+    b = made.container_ids.index("b")
+    assert made.use_at(1)[0, b] == 5.0, "the last sample of a step"
+    assert workload(store, "step_ms=1000").step_ms == 1000
+
+
+def test_an_amount_beyond_all_numbers_fits_nowhere(tmp_path: Path) -> None:
+    header, *rows = CLUSTER["containers.csv"]
+    store = stored(tmp_path, {"containers.csv": [header, *rows, "huge,web,n1,0,,1e30,1"]})
+    made = workload(store)
+    assert [made.container_ids[at] for at in made.too_large()] == ["huge"]

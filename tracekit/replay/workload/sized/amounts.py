@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.resources import BASE, CPU, MEMORY, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -77,8 +77,8 @@ def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions
     )
     limit, _ = _matrix(asked, "container", found.containers["container"], resources, "limit")
     capacity, known = _matrix(whole, "node", pl.Series("node", nodes), resources, "amount")
-    counted = np.ceil(request - _ROUNDING).astype(np.int64)
-    room = np.floor(capacity + _ROUNDING).astype(np.int64)
+    counted = _whole(np.ceil(request - _ROUNDING))
+    room = _whole(np.floor(capacity + _ROUNDING))
     if PODS in resources:
         at = resources.index(PODS)
         counted[:, at], stated[:, at] = 1, True
@@ -88,11 +88,16 @@ def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions
         resources=resources,
         capacity=room,
         request=counted,
-        limit=np.ceil(limit - _ROUNDING).astype(np.int64),
+        limit=_whole(np.ceil(limit - _ROUNDING)),
         stated=stated,
         cells=cells,
         assumed=assumed,
     )
+
+
+def _whole(amounts: FloatArray) -> IntArray:
+    """Whole numbers; what is beyond all that an array can add up is more than any node has."""
+    return np.asarray(np.minimum(amounts, float(UNLIMITED // 2)).astype(np.int64))
 
 
 def in_columns(

@@ -41,7 +41,12 @@ class SizedAssumptions:
         About("none: everything stays, as in studies of how many nodes are needed."),
     ] = "recorded"
     step_ms: Annotated[
-        int, About("Time between two samples; 0: that of the recorded use.", minimum=0)
+        int,
+        About(
+            "Time between two samples; 0: that of the recorded use, or as many times it as leave"
+            " 2,880 steps.",
+            minimum=0,
+        ),
     ] = 0
     used_share: Annotated[
         float, About("Use over request of a container without recorded use.", minimum=0, maximum=1)

@@ -14,6 +14,8 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
 #: Steps of a replay without recorded use.
 _STEPS = 288
+#: Most steps of a replay whose step nobody set: a day of half-minutes.
+_MOST_STEPS = 2_880
 #: The step where nothing tells of one.
 _USUAL_STEP_MS = 30_000
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
@@ -143,7 +145,10 @@ def _axis(
         ends.append(measured.last_ms)
     end = max(ends)
     span = min(assumptions.arrival_span_ms, (end - start) // 2)
-    step = assumptions.step_ms or (measured.step_ms if measured is not None else 0)
+    step = assumptions.step_ms
+    if not step and measured is not None:
+        # whole samples make a step
+        step = measured.step_ms * max(1, -(-(end - start) // (_MOST_STEPS * measured.step_ms)))
     if end <= start:
         # nothing but an order is known: the span of arrivals is all the time there is
         span = assumptions.arrival_span_ms

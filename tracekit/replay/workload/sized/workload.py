@@ -12,6 +12,7 @@ import polars as pl
 from tracekit import parameters
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import constraints_of, not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.resources import BASE
@@ -32,6 +33,8 @@ from tracekit.replay.workload.trace.workload import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 
+#: Production is shown where this share of the containers it placed is on nodes that are listed.
+_KNOWN_SHARE = 0.5
 #: The columns of the table ``container`` that name groups.
 _GROUPS = (
     "apart",
@@ -58,15 +61,18 @@ def workload_from_sizes(
     life = lives(found.containers, span, assumptions, rng)
     amounts = amounts_of(found, nodes, assumptions)
     rows = found.containers[life.order]
-    recorded = _positions(rows["node"], nodes)
+    where = _positions(rows["node"], nodes)
+    recorded = _shown(rows["node"], where)
     request = amounts.request[life.order]
     use = _Use(store, life, assumptions)
     usage, column, silent = use.of_containers(rows["container"], request)
     background = use.beyond(
         nodes, amounts.capacity, recorded, usage=usage, column=column, silent=silent
     )
-    daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (recorded >= 0)
-    stays = life.there & (recorded >= 0) & (assumptions.start == "observed")
+    daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (where >= 0)
+    stays = life.there & (where >= 0) & (assumptions.start == "observed")
+    if assumptions.start == "observed" and not stays.any():
+        raise nothing_observed()
     gang, gang_minimum = _gangs(rows)
     return Workload(
         name=name_of(store),
@@ -88,7 +94,7 @@ def workload_from_sizes(
         settled_ms=life.settled_ms,
         resources=amounts.resources,
         exchangeable=life.exchangeable,
-        pinned=np.where(daemon | stays, recorded, -1) if (daemon | stays).any() else None,
+        pinned=np.where(daemon | stays, where, -1) if (daemon | stays).any() else None,
         daemon=daemon if daemon.any() else None,
         priority=_priority(rows["priority"]),
         constraints=_constraints(found, rows, amounts, request, assumptions),
@@ -102,7 +108,10 @@ def workload_from_sizes(
             "containers_departed_before": life.over,
             "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
             "containers_without_usage": int(silent.sum()),
-            "containers_without_recorded_node": int((recorded < 0).sum()),
+            "containers_without_recorded_node": rows["node"].null_count(),
+            "containers_on_unknown_nodes": int((where < 0).sum()) - rows["node"].null_count(),
+            "containers_with_rules_not_held": rows["not_held"].len()
+            - rows["not_held"].null_count(),
             **(not_held(found.nodes, rows) if assumptions.groups == "keep" else {}),
         },
     )
@@ -120,6 +129,16 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
         )
     digits = len(str(assumptions.nodes - 1))
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
+
+
+def _shown(names: pl.Series, where: IntArray) -> IntArray:
+    """Where production ran containers; nowhere when it is known of few of those it placed.
+
+    A row of production that lacks most containers compares with nothing.
+    """
+    placed = len(names) - names.null_count()
+    known = int((where >= 0).sum())
+    return where if known >= _KNOWN_SHARE * placed else np.full_like(where, -1)
 
 
 def _priority(recorded: pl.Series) -> IntArray | None:
