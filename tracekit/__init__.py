@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.report import report as report
     from tracekit.verbs.run import run as run
     from tracekit.verbs.score import score as score
+    from tracekit.verbs.shrink import shrink as shrink
     from tracekit.verbs.size import size as size
     from tracekit.verbs.synth import synth as synth
     from tracekit.verbs.vary import vary as vary

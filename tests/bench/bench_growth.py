@@ -70,6 +70,7 @@ CASES = tuple(
         "report": ("containers", "policies"),
         "compare": ("policies",),
         "vary": ("containers",),
+        "shrink": ("nodes",),
         "score": ("cases",),
     }.items()
     for grows in dimensions

@@ -99,6 +99,9 @@ VERBS: dict[str, Callable[[Path, str, int], object]] = {
     "report": lambda data, _, __: tracekit.report(data / "run", data / "report.html"),
     "compare": lambda data, _, __: tracekit.compare(data / "run", data / "run"),
     "vary": lambda data, _, __: tracekit.vary(data / "store", policies=POLICIES[:2]),
+    "shrink": lambda data, _, __: tracekit.shrink(
+        data / "store", policies=POLICIES[:1], limits=["pending <= 1000000"]
+    ),
     "score": score,
 }
 

@@ -32,6 +32,7 @@ OF_A_STORE = {
     "replay": ["{}/store", "--policy", "first_fit", "--out", "{}/out"],
     "report": ["{}/store", "--out", "{}/out.html"],
     "score": ["{}/store", "--policy", "first_fit", "--container", "any"],
+    "shrink": ["{}/store", "--policy", "first_fit", "--out", "{}/out"],
     "size": ["{}/store", "--policy", "oracle", "--out", "{}/out"],
     "vary": ["{}/store", "--out", "{}/out"],
 }

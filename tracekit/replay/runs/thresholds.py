@@ -1,4 +1,6 @@
-"""Thresholds on what changed between two runs: ``imbalance_mean > 1.05 * base``.
+"""Conditions on the measures of a run beside a base: ``imbalance_mean > 1.05 * base``.
+
+``compare --fail-if`` fails where one holds, ``shrink --limit`` takes nodes away while all hold.
 
 An expression of Python's arithmetic and comparisons, nothing else: numbers, names of measures (of
 the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one.
@@ -31,7 +33,12 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
 }
 #: Far more than any threshold takes, and far less than what reading one could choke on.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
-_EXAMPLE = "for example --fail-if 'imbalance_mean > 1.05 * base'"
+_FAIL_IF = "--fail-if"
+#: What the options that take such an expression look like.
+_EXAMPLES = {
+    _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
+    "--limit": "for example --limit 'cpu_max_fraction <= 0.8'",
+}
 
 Row = Mapping[str, Any]
 
@@ -52,6 +59,7 @@ class Threshold:
     policy: str | None
     condition: ast.Compare
     measure: str
+    option: str = _FAIL_IF
 
     def met(self, base: Row, new: Row) -> bool:
         """Whether the condition holds between two rows of a summary; not where a value lacks.
@@ -61,38 +69,61 @@ class Threshold:
         TracekitError
             For a measure that the runs do not have.
         """
-        values = _Values(self, base, new)
-        compare = self.condition
-        sides = [values.of(side) for side in (compare.left, *compare.comparators)]
+        sides = self.sides(base, new)
         if any(side is None for side in sides):
             return False
         return all(
             _COMPARISON[type(op)](left, right)
-            for op, left, right in zip(compare.ops, sides, sides[1:], strict=False)
+            for op, left, right in zip(self.condition.ops, sides, sides[1:], strict=False)
         )
 
+    def sides(self, base: Row, new: Row) -> list[float | None]:
+        """What is compared, from left to right; None where a value lacks. Raises as ``met``."""
+        values = _Values(self, base, new)
+        return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
-def parse_threshold(text: str) -> Threshold:
-    """A threshold from its text; raises TracekitError that says what is wrong with it."""
+    @property
+    def measures(self) -> list[str]:
+        """The measures it names, each once, but for those of the base."""
+        names = [node.id for node in ast.walk(self.condition) if isinstance(node, ast.Name)]
+        return [name for name in dict.fromkeys(names) if name != "base"]
+
+    @property
+    def ceiling(self) -> float | None:
+        """The number that its one measure may not exceed: 0.8 of ``x <= 0.8``; None of others."""
+        left, right = self.condition.left, self.condition.comparators[0]
+        plain = len(self.condition.ops) == 1 and isinstance(left, ast.Name)
+        if not plain or not isinstance(self.condition.ops[0], ast.Lt | ast.LtE | ast.Eq):
+            return None
+        return float(str(right.value)) if isinstance(right, ast.Constant) else None
+
+
+def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
+    """A threshold from its text; raises TracekitError that says what is wrong with it.
+
+    ``option`` is the one that it was given as.
+    """
     if len(text) > _LONGEST:
-        raise _wrong(text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
+        raise _wrong(option, text, f"has {len(text):,} characters, at most {_LONGEST:,} are read")
     policy, expression = _policy_and_expression(text)
     try:
         tree = ast.parse(expression.strip(), mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError):
-        raise _wrong(text, "is not an expression") from None
+        raise _wrong(option, text, "is not an expression") from None
     if _depth(tree) > _DEEPEST:
-        raise _wrong(text, f"is nested more than {_DEEPEST} deep")
+        raise _wrong(option, text, f"is nested more than {_DEEPEST} deep")
     if not isinstance(tree, ast.Compare):
-        raise _wrong(text, "compares nothing")
+        raise _wrong(option, text, "compares nothing")
     for node in ast.walk(tree):
         if not _allowed(node):
-            raise _wrong(text, f"holds '{ast.unparse(node)}', which is no number, measure or sum")
+            raise _wrong(
+                option, text, f"holds '{ast.unparse(node)}', which is no number, measure or sum"
+            )
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     measures = [name for name in names if name != "base"]
     if not measures:
-        raise _wrong(text, "names no measure")
-    return Threshold(text, policy, tree, measures[0])
+        raise _wrong(option, text, "names no measure")
+    return Threshold(text, policy, tree, measures[0], option)
 
 
 def _policy_and_expression(text: str) -> tuple[str | None, str]:
@@ -130,9 +161,9 @@ def _depth(tree: ast.AST) -> int:
     return depth
 
 
-def _wrong(text: str, what: str) -> TracekitError:
+def _wrong(option: str, text: str, what: str) -> TracekitError:
     shown = text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."
-    return TracekitError(f"--fail-if '{shown}' {what}", hint=_EXAMPLE)
+    return TracekitError(f"{option} '{shown}' {what}", hint=_EXAMPLES[option])
 
 
 class _Values:
@@ -170,8 +201,9 @@ class _Values:
         if name not in row or isinstance(row[name], str):
             known = [key for key, value in row.items() if not isinstance(value, str)]
             close = nearest(name, known)
+            given = f"{self._threshold.option} '{self._threshold.text}'"
             raise TracekitError(
-                f"--fail-if '{self._threshold.text}': the run has no measure '{name}'",
+                f"{given}: the run has no measure '{name}'",
                 hint=f"did you mean '{close}'?" if close else f"it has: {', '.join(known)}",
             )
         return None if row[name] is None else float(row[name])

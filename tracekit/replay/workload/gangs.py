@@ -71,17 +71,24 @@ def _gathered(arrival_ms: IntArray, gang: IntArray) -> tuple[IntArray, IntArray]
     return arrival, np.lexsort((np.arange(len(gang)), gang, arrival))
 
 
-def in_order_of(load: Workload, order: IntArray, arrival_ms: IntArray) -> Workload:
+def in_order_of(
+    load: Workload,
+    order: IntArray,
+    arrival_ms: IntArray,
+    container_ids: tuple[str, ...] | None = None,
+) -> Workload:
     """The workload with its containers in another order; the matrix of usage stays as it is.
 
     Parameters
     ----------
+    order : int64, shape (positions,)
+        Some containers may be left out, or be there several times under ``container_ids``.
     arrival_ms : int64, shape (containers,)
         New times of arrival, in the order that the workload has now.
     """
     return dataclasses.replace(
         load,
-        container_ids=tuple(load.container_ids[at] for at in order),
+        container_ids=container_ids or tuple(load.container_ids[at] for at in order),
         services=tuple(load.services[at] for at in order),
         recorded_node=load.recorded_node[order],
         arrival_ms=arrival_ms[order],

@@ -52,6 +52,10 @@ class Allowed(Constraint):
         """The same of other containers, or in another order."""
         return replace(self, of=self.of[order])
 
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, mask=self.mask[:, nodes])
+
     def keeper(self, nodes: int) -> AllowedKeeper:
         """Nothing changes while a replay runs."""
         return AllowedKeeper(self, nodes)

@@ -58,6 +58,10 @@ class Apart(Constraint):
         """The same of other containers, or in another order."""
         return replace(self, group=self.group[order])
 
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, domain=self.domain[nodes])
+
     def keeper(self, nodes: int) -> ApartKeeper:
         """Counts of each group in each domain."""
         return ApartKeeper(self, nodes)

@@ -74,6 +74,10 @@ class Cells(Constraint):
         """The same of other containers, or in another order."""
         return replace(self, request=self.request[order], numa_cells=self.numa_cells[order])
 
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, capacity=self.capacity[nodes])
+
     def choosing(self, cell: CellChoice) -> Self:
         """With cells chosen like this."""
         return replace(self, cell=cell)

@@ -66,6 +66,10 @@ class Constraint:
         """The same constraint of the containers at these positions, in this order."""
         raise NotImplementedError
 
+    def on(self, nodes: IntArray) -> Self:
+        """The same constraint where the nodes at these positions are all there are."""
+        raise NotImplementedError
+
     def choosing(self, cell: CellChoice) -> Self:  # noqa: ARG002 - only cells are chosen
         """The same constraint where a policy chooses cells like this."""
         return self

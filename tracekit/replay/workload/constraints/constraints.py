@@ -34,6 +34,10 @@ class Constraints:
         """The constraints of the containers at these positions, in this order."""
         return Constraints(parts=tuple(part.taken(order) for part in self.parts))
 
+    def on(self, nodes: IntArray) -> Constraints:
+        """The constraints where the nodes at these positions are all there are."""
+        return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
+
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
         """What follows one replay on so many nodes, under a policy that chooses cells so."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)

@@ -90,6 +90,10 @@ class Sharing(Constraint):
         """The same of other containers, or in another order."""
         return replace(self, service=self.service[order])
 
+    def on(self, nodes: IntArray) -> Self:  # noqa: ARG002 - rules name no node
+        """The same rules: they name no node."""
+        return self
+
     def keeper(self, nodes: int) -> SharingKeeper:
         """Counts of services and of reasons per node."""
         return SharingKeeper(self, nodes)

@@ -55,6 +55,10 @@ class Together(Constraint):
         """The same of other containers, or in another order."""
         return replace(self, group=self.group[order])
 
+    def on(self, nodes: IntArray) -> Self:
+        """The same where the nodes at these positions are all there are."""
+        return replace(self, domain=self.domain[nodes])
+
     def keeper(self, nodes: int) -> TogetherKeeper:
         """The domains where each group is."""
         return TogetherKeeper(self, nodes)

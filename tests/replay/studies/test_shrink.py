@@ -1,0 +1,300 @@
+"""The fewest nodes: known answers, the bound, the node set replayed by itself, limits, errors."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+from store_support import tiny_store
+from tests_support import shared_data
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.replay.studies.fewest import asked_over_time, fewest, fewest_nodes, least_nodes
+from tracekit.replay.studies.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink import shrink_cluster
+from tracekit.replay.workload.on_nodes import on_nodes
+from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.replay.workload.workload import Workload
+from tracekit.study import Study
+
+#: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
+EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
+
+
+@dataclass(frozen=True)
+class _Given(WorkloadSource):
+    """A workload that is there already."""
+
+    key: str = ""
+
+    def load(self) -> Workload:
+        return _LOADS[self.key]
+
+
+_LOADS: dict[str, Workload] = {}
+
+
+def given_source(load: Workload) -> WorkloadSource:
+    key = str(len(_LOADS))
+    _LOADS[key] = load
+    return _Given(None, "given", key=key)
+
+
+def shrunk(
+    load: Workload, *limits: str, policies: Sequence[str] = ("best_fit",), **more: Any
+) -> Study:
+    return shrink_cluster(given_source(load), policies=policies, limits=limits, **more)
+
+
+def row(study: Study, policy: str = "best_fit") -> dict[str, Any]:
+    return study.frames["policies"].filter(policy=policy).row(0, named=True)
+
+
+KNOWN = [
+    ((), 4, None),
+    (("cpu_max_fraction <= 0.5",), 8, None),
+    (("cpu_max_fraction <= 0.75",), 6, None),
+    (("memory_max_fraction <= 0.03",), 6, None),
+]
+
+
+@pytest.mark.parametrize("policy", ["worst_fit", "least_allocated"])
+@pytest.mark.parametrize(("limits", "nodes", "_"), KNOWN)
+def test_known_answers_of_a_policy_that_spreads(
+    limits: tuple[str, ...], nodes: int, policy: str, _: None
+) -> None:
+    found = row(shrunk(EVEN, *limits, policies=[policy]), policy)
+    assert (found["nodes"], found["of"]) == (nodes, 8)
+    assert found["bound"] <= nodes
+
+
+def test_the_neighbour_fails_and_says_by_what() -> None:
+    """3 of 25 on a node of 100 are 0.75; on five nodes one has four."""
+    found = shrunk(EVEN, "cpu_max_fraction <= 0.76", policies=["worst_fit"])
+    told = row(found, "worst_fit")
+    assert (told["nodes"], told["bound"], told["fewer"]) == (6, 6, 5)
+    assert told["fails"] is None
+    assert told["cpu_max_fraction"] == pytest.approx(0.75)
+    other = row(shrunk(EVEN, "imbalance_mean <= 0.345", policies=["worst_fit"]), "worst_fit")
+    assert other["fails_measure"] == "imbalance_mean"
+    assert other["fails_value"] > 0.345 >= other["imbalance_mean"]
+
+
+def test_nodes_least_asked_go_first_and_of_equals_the_last() -> None:
+    """First fit fills n0 and half of n1; the two behind them are empty."""
+    load = workload([(100, 100)] * 4, [(0, 9000, 50, 1)] * 3)
+    nodes = shrunk(load, policies=["first_fit"]).frames["nodes"]
+    assert nodes["node"].to_list() == ["n0", "n1", "n2", "n3"]
+    assert nodes["requested_fraction"].to_list() == [1.0, 0.5, 0.0, 0.0]
+    assert nodes["kept"].to_list() == [True, True, False, False]
+
+
+def test_what_is_asked_counts_by_time_and_without_daemons() -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 50, 1), (2000, 9000, 50, 1), (2000, 9000, 80, 1)])
+    load = dataclasses.replace(
+        load, daemon=np.array([False, False, True]), pinned=np.array([-1, -1, 1])
+    )
+    assert asked_over_time(load, np.array([0, 1, 1])).tolist() == [0.5, 0.25]
+
+
+def test_daemons_and_background_go_with_their_nodes() -> None:
+    """Every node has a daemon of 40: two containers of 30 fit beside it, so six need three."""
+    rows = [(0, 9000, 40, 1)] * 6 + [(0, 9000, 30, 1)] * 6
+    load = workload([(100, 100)] * 6, rows, used_share=1.0)
+    load = dataclasses.replace(
+        load,
+        pinned=np.array([0, 1, 2, 3, 4, 5, *[-1] * 6]),
+        daemon=np.array([True] * 6 + [False] * 6),
+    )
+    found = row(shrunk(load))
+    assert found["nodes"] == 3
+    assert found["bound"] <= 3
+
+
+@pytest.mark.parametrize(("scale", "nodes"), [(1.0, 4), (1.3, 5), (0.5, 2), (2, 8)])
+def test_more_load(scale: float, nodes: int) -> None:
+    """16, 20 (20.8 rounded down), 8 and 32 containers, four on a node."""
+    assert row(shrunk(EVEN, scale=scale))["nodes"] == nodes
+
+
+rows_of = some.lists(
+    some.tuples(some.integers(1, 60), some.integers(1, 60)), min_size=2, max_size=9
+)
+
+
+@settings(max_examples=30)
+@given(rows_of, some.sampled_from(["first_fit", "best_fit", "worst_fit"]), some.integers(1, 3))
+def test_never_below_the_bound_and_the_set_holds_by_itself(
+    sizes: list[tuple[int, int]], name: str, repeats: int
+) -> None:
+    load = workload([(100, 100), (120, 80)] * 4, [(0, 9000, *size) for size in sizes])
+    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, dtype=np.bool_))
+    policy, limits = parse_policy(name), parse_limits(["cpu_max_fraction <= 0.45"], [name])
+    try:
+        found = fewest_nodes(load, policy, limits, seed=3, repeats=repeats)
+    except TracekitError:
+        return
+    assert found.bound is not None
+    assert found.bound <= found.nodes <= load.nodes
+    assert min(found.by_order) >= found.bound
+    kept = np.sort(found.place[: found.nodes])
+    for order in range(repeats):
+        again = in_order(load, 3 + order) if order else load
+        row = replay_one(on_nodes(again, kept), policy, 3 + order).row
+        assert row["pending"] == 0
+        assert row["cpu_max_fraction"] <= 0.45
+    fewer = found.at(found.nodes - 1)
+    assert found.nodes == found.bound or any(trial.broken for trial in fewer)
+
+
+def test_bisection() -> None:
+    for least in range(1, 12):
+        assert fewest(lambda nodes, least=least: nodes >= least, 1, 11) == min(least, 11)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize(
+    ("texts", "proven"),
+    [
+        ([], True),
+        (["cpu_max_fraction <= 0.9"], True),
+        (["pending <= 3"], True),
+        (["pending_container_steps <= 3"], False),
+        (["pending_container_steps <= 0"], True),
+        (["first_fit: pending_container_steps <= 3"], True),
+    ],
+)
+def test_no_bound_where_containers_may_wait(texts: list[str], proven: bool) -> None:
+    limits = parse_limits(texts, ["best_fit", "first_fit"])
+    assert (least_nodes(EVEN, parse_policy("best_fit"), limits) is not None) == proven
+
+
+def test_use_bounds_a_policy_that_ignores_requests() -> None:
+    """Requests of 100 on 8 nodes, of which a tenth is used."""
+    load = workload([(100, 1000)] * 8, [(0, 9000, 90, 10)] * 8, used_share=0.1)
+    policy = parse_policy("observed")
+    assert not policy.filtered
+    assert least_nodes(load, policy, parse_limits([], ["observed"])) == 1
+    assert least_nodes(load, parse_policy("best_fit"), parse_limits([], ["best_fit"])) == 8
+
+
+def test_waiting_may_be_allowed() -> None:
+    """Two that follow each other share a node; with both at once one waits."""
+    rows = [(0, 9000, 60, 1), (0, 9000, 60, 1)]
+    assert row(shrunk(workload([(100, 100)] * 2, rows)))["nodes"] == 2
+    allowed = shrunk(
+        workload([(100, 100)] * 2, rows), "pending <= 1", "pending_container_steps <= 4"
+    )
+    assert row(allowed)["nodes"] == 1
+    assert row(allowed)["bound"] is None
+
+
+def test_the_base_is_the_policy_on_all_nodes() -> None:
+    found = shrunk(EVEN, "cpu_max_fraction <= 1.5 * base", policies=["worst_fit"])
+    told = found.frames["sizes"].filter(nodes=8).row(0, named=True)
+    assert told["cpu_max_fraction"] == pytest.approx(0.5)
+    assert row(found, "worst_fit")["nodes"] == 6
+
+
+ERRORS = [
+    (["cpu_max_mean <= 0.8"], {}, "--limit 'cpu_max_mean <= 0.8': the run has no measure"),
+    (["cpu_max_fraction"], {}, "--limit 'cpu_max_fraction' compares nothing"),
+    (["first_fit: pending == 0"], {}, "policy 'first_fit' is not replayed"),
+    (["cpu_max_fraction <= 0.2"], {}, "cpu_max_fraction is 1, which breaks 'cpu_max.*' by 0.8"),
+    (["kept_calls_share > 0.1"], {}, "has no measure 'kept_calls_share'"),
+    (
+        [],
+        {"scale": 3},
+        r"best_fit on all 8 nodes: pending is 16, which breaks 'pending == 0' by 16",
+    ),
+    ([], {"scale": 0}, "--scale 0 is no number above 0"),
+    ([], {"policies": ["bestfit"]}, "no policy named 'bestfit'"),
+]
+
+
+@pytest.mark.parametrize(("limits", "more", "message"), ERRORS)
+def test_errors(limits: list[str], more: dict[str, Any], message: str) -> None:
+    with pytest.raises(TracekitError, match=message):
+        shrunk(EVEN, *limits, **more)
+
+
+def test_one_policy_that_cannot_leaves_the_others() -> None:
+    found = shrunk(EVEN, "cpu_max_fraction <= 0.5", policies=["best_fit", "worst_fit"])
+    assert row(found, "worst_fit")["nodes"] == 8
+    assert "which breaks" in row(found)["problem"]
+
+
+def test_orders_of_arrival_have_a_range() -> None:
+    sizes = np.random.default_rng(0).integers(10, 70, (30, 2)).tolist()
+    load = workload([(100, 100)] * 30, [(0, 9000, cpu, memory) for cpu, memory in sizes])
+    load = dataclasses.replace(load, exchangeable=np.ones(30, dtype=np.bool_))
+    told = row(shrunk(load, policies=["first_fit"], repeats=6), "first_fit")
+    assert told["nodes_low"] < told["nodes_high"] <= told["nodes"]
+
+
+def test_less_load_has_fewer_containers() -> None:
+    assert shrunk(EVEN, scale=0.5).frames["sizes"]["placed"].unique().to_list() == [8]
+    with pytest.raises(TracekitError, match="the workload has no container"):
+        shrunk(EVEN, scale=0.01)
+
+
+def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = str(tiny_store(tmp_path).path)
+    call = ["shrink", store, "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "2"]
+    call += ["--limit", "cpu_max_fraction <= 0.95"]
+    assert run([*call, "--out", str(tmp_path / "study")]) == 0
+    said = capsys.readouterr().out
+    assert max(len(line) for line in said.splitlines()) <= 80
+    assert "nodes are enough under first_fit in each of 2 orders" in " ".join(said.split())
+    assert run([*call, "--json"]) == 0
+    document = json.loads(capsys.readouterr().out)
+    frame = pl.read_parquet(tmp_path / "study" / "policies.parquet")
+    kept = pl.read_parquet(tmp_path / "study" / "nodes.parquet").filter("kept")
+    for one, told in zip(frame.iter_rows(named=True), document["policies"], strict=True):
+        assert told["nodes"] == one["nodes"] == len(told["kept"])
+        assert told["kept"] == kept.filter(policy=one["policy"])["node"].to_list()
+    assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_max <= 1"]) == 2
+
+
+def test_real_pods_of_openb(tmp_path: Path) -> None:
+    """A part of them, through a store: never below the bound, and within the limit by itself."""
+    folder = shared_data("openb")
+    (tmp_path / "part").mkdir()
+    for name, lines in (("openb_node_list_all_node", 201), ("openb_pod_list_default", 601)):
+        text = (folder / f"{name}.csv").read_text().splitlines(keepends=True)[:lines]
+        (tmp_path / "part" / f"{name}.csv").write_text("".join(text))
+    ingest(tmp_path / "part", tmp_path / "store")
+    assume = ["departures=none", "resources=cpu+memory", "selectors=none", "step_ms=10800000"]
+    source = source_of(tmp_path / "store", None, assume=assume, seed=0)
+    limit = "cpu_max_fraction <= 1"
+    found = shrink_cluster(source, policies=["best_fit", "first_fit"], limits=[limit])
+    load = source.load()
+    for told in found.frames["policies"].iter_rows(named=True):
+        assert told["problem"] is None
+        assert 1 < told["bound"] <= told["nodes"] < told["of"] == 200
+        kept = found.frames["nodes"].filter("kept", policy=told["policy"])["node"].to_list()
+        assert len(kept) == told["nodes"]
+        at = np.array([load.node_ids.index(node) for node in sorted(kept)])
+        row = replay_one(on_nodes(load, np.sort(at)), parse_policy(told["policy"]), 0).row
+        assert row["pending"] == 0
+        assert row["cpu_max_fraction"] == told["cpu_max_fraction"] <= 1
+
+
+def test_limits_of_one_policy() -> None:
+    limits = parse_limits(["best_fit: cpu_max_fraction <= 0.5"], ["best_fit", "first_fit"])
+    assert isinstance(limits, Limits)
+    assert limits.most_use("best_fit")[0] == 0.5
+    assert limits.most_use("first_fit") == (float("inf"), float("inf"))

@@ -1,0 +1,118 @@
+"""A workload on some of its nodes, and with more containers."""
+
+from __future__ import annotations
+
+import dataclasses
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from constraint_support import constrained
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.multiplied import multiplied, scale_of
+from tracekit.replay.workload.on_nodes import on_nodes, without_daemons
+from tracekit.replay.workload.workload import Workload
+
+
+def pinned_load() -> Workload:
+    """Three nodes; c0 is the daemon of n0, c1 that of n2, c2 stays on n2, c3 goes anywhere."""
+    background = np.arange(24, dtype=np.float32).reshape(2, 4, 3)
+    rows = [(0, 9000, 10 + at, 1, node) for at, node in enumerate([0, 2, 2, 1])]
+    load = workload([(100, 100), (200, 100), (300, 100)], rows, background=background)
+    return dataclasses.replace(
+        load,
+        pinned=np.array([0, 2, 2, -1]),
+        daemon=np.array([True, True, False, False]),
+    )
+
+
+@pytest.mark.parametrize(
+    ("nodes", "containers", "pinned", "recorded"),
+    [
+        ([0, 1, 2], ["c0", "c1", "c2", "c3"], [0, 2, 2, -1], [0, 2, 2, 1]),
+        ([0, 1], ["c0", "c2", "c3"], [0, -1, -1], [0, -1, 1]),
+        ([2, 1], ["c1", "c2", "c3"], [0, 0, -1], [0, 0, 1]),
+        ([1], ["c2", "c3"], [-1, -1], [-1, 0]),
+    ],
+)
+def test_daemons_and_background_go_with_their_node(
+    nodes: list[int], containers: list[str], pinned: list[int], recorded: list[int]
+) -> None:
+    load = pinned_load()
+    made = on_nodes(load, np.array(nodes))
+    assert made.node_ids == tuple(f"n{at}" for at in nodes)
+    assert made.capacity.tolist() == load.capacity[nodes].tolist()
+    assert made.background.tolist() == load.background[:, :, nodes].tolist()
+    assert list(made.container_ids) == containers
+    assert made.pinned is not None
+    assert made.pinned.tolist() == pinned
+    assert made.recorded_node.tolist() == recorded
+    assert made.use_at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
+
+
+def test_without_daemons() -> None:
+    load = pinned_load()
+    assert without_daemons(load).container_ids == ("c2", "c3")
+    assert without_daemons(load).node_ids == load.node_ids
+
+
+@given(some.integers(0, 2**32 - 1))
+def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    load = constrained(workload([(100, 100)] * 5, [(0, 9000, 10, 10)] * 8), rng)
+    load = dataclasses.replace(load, daemon=None)
+    kept = np.flatnonzero(rng.random(5) < 0.6)
+    if load.constraints is None or not len(kept):
+        return
+    whole = load.constraints.keeper(5)
+    few = on_nodes(load, kept).constraints
+    assert few is not None
+    part = few.keeper(len(kept))
+    for index in range(8):
+        open_whole, open_part = whole.open(index), part.open(index)
+        assert open_whole is not None
+        assert open_part is not None
+        assert open_part.tolist() == open_whole[kept].tolist()
+        place = int(rng.integers(len(kept)))
+        whole.add(index, int(kept[place]))
+        part.add(index, place)
+
+
+@given(some.integers(100, 400), some.integers(1, 60))
+def test_the_number_of_containers_is_exact(hundredths: int, containers: int) -> None:
+    load = workload([(100, 100)], [(at * 10, 9000, 10, 10) for at in range(containers)])
+    scale = scale_of(hundredths / 100)
+    made = multiplied(load, scale)
+    assert scale == Fraction(hundredths, 100)
+    assert made.containers == containers * hundredths // 100
+    assert (np.diff(made.arrival_ms) >= 0).all()
+    for service in set(load.services):
+        before, after = load.services.count(service), made.services.count(service)
+        assert abs(after - before * scale) < 1
+
+
+def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
+    made = multiplied(pinned_load(), Fraction(2))
+    assert made.container_ids == ("c0", "c1", "c2", "c3", "c2+1", "c3+1")
+    assert made.request[:, 0].tolist() == [10, 11, 12, 13, 12, 13]
+    assert made.use_at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
+    assert made.pinned is not None
+    assert made.pinned.tolist() == [0, 2, 2, -1, -1, -1]
+
+
+def test_gangs_stay_in_one_piece() -> None:
+    load = workload([(100, 100)], [(0, 9000, 1, 1)] * 3)
+    load = dataclasses.replace(load, gang=np.array([0, 0, -1]))
+    made = multiplied(load, Fraction(2))
+    assert made.gang is not None
+    assert made.gang.tolist() == [0, 0, 0, 0, -1, -1]
+
+
+@pytest.mark.parametrize("scale", [0, -1.5, float("inf"), float("nan")])
+def test_what_is_no_scale(scale: float) -> None:
+    with pytest.raises(TracekitError, match="is no number above 0"):
+        scale_of(scale)

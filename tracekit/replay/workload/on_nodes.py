@@ -1,0 +1,51 @@
+"""A workload on some of its nodes, as if the others had been drained and taken away."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+
+from tracekit.arrays import IntArray
+from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.workload import Workload
+
+
+def on_nodes(load: Workload, nodes: IntArray) -> Workload:
+    """The workload on the nodes at these positions, in this order.
+
+    What belongs to a node goes with it: its daemons, and its background, which no container
+    explains. Every other container stays: one that was pinned to a node that goes is placed by the
+    policy at its arrival, and its recorded node is not known.
+
+    Parameters
+    ----------
+    nodes : int64, shape (kept,)
+    """
+    place = np.full(load.nodes + 1, -1, dtype=np.int64)  # the last is that of -1
+    place[nodes] = np.arange(len(nodes))
+    stays = _without_daemons_of(load, place)
+    return dataclasses.replace(
+        stays,
+        node_ids=tuple(load.node_ids[at] for at in nodes.tolist()),
+        capacity=load.capacity[nodes],
+        background=load.background[:, :, nodes],
+        recorded_node=place[stays.recorded_node],
+        pinned=None if stays.pinned is None else place[stays.pinned],
+        constraints=None if stays.constraints is None else stays.constraints.on(nodes),
+    )
+
+
+def without_daemons(load: Workload) -> Workload:
+    """The workload's containers that belong to no node: those that stay whatever node goes."""
+    return _without_daemons_of(load, np.full(load.nodes + 1, -1, dtype=np.int64))
+
+
+def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
+    """The workload without daemons of the nodes whose new place is -1; its nodes are as before."""
+    if load.daemon is None or load.pinned is None:
+        return load
+    goes = load.daemon & (load.pinned >= 0) & (place[load.pinned] < 0)
+    if not goes.any():
+        return load
+    return in_order_of(load, np.flatnonzero(~goes), load.arrival_ms)

@@ -1,0 +1,90 @@
+"""How many nodes are enough for a workload, under a policy and within limits on use."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+from tracekit.progress import SILENT, Progress
+from tracekit.verbs._options import (
+    Assumed,
+    Option,
+    ReplayedStore,
+    Seed,
+    SideBySide,
+    Start,
+    StudyFolder,
+    starting,
+)
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
+
+
+def shrink(
+    store: ReplayedStore = None,
+    *,
+    policies: Annotated[
+        Sequence[str],
+        Option(
+            "A policy, or POLICY+REBALANCER; repeatable. Without it, two.",
+            names="--policy",
+            metavar="all|common|NAME[param=value,...]",
+        ),
+    ] = (),
+    limits: Annotated[
+        Sequence[str],
+        Option(
+            "What must hold: 'cpu_max_fraction <= 0.8'; repeatable. Without it no node may be"
+            " overloaded. Every container is placed at once.",
+            names="--limit",
+            metavar="[POLICY:] EXPRESSION",
+        ),
+    ] = (),
+    scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
+    repeats: Annotated[
+        int,
+        Option("Orders of arrival, in each of which it must hold.", minimum=1, names="--repeat"),
+    ] = 1,
+    workload: Annotated[
+        Path | str | None,
+        Option("Another workload than a store.", metavar="NAME[:PATH]|PATH", takes=str),
+    ] = None,
+    assume: Assumed = (),
+    start: Start = "empty",
+    out: StudyFolder = None,
+    jobs: SideBySide = 1,
+    seed: Seed = 0,
+    progress: Progress = SILENT,
+) -> Study:
+    """The fewest nodes for each policy; see ``tracekit.replay.studies.shrink``.
+
+    ``jobs`` policies are searched for side by side, each in a process that reads the workload.
+    """
+    from tracekit.replay.policy.nearness import PARAMETER
+    from tracekit.replay.studies.shrink import shrink_cluster
+    from tracekit.replay.workload.source import source_of
+    from tracekit.verbs._study import made
+
+    source = source_of(
+        store,
+        workload,
+        assume=starting(assume, start),
+        seed=seed,
+        calls=any(PARAMETER in text for text in policies),
+    )
+    return made(
+        lambda crew: shrink_cluster(
+            source,
+            policies=policies,
+            limits=limits,
+            scale=scale,
+            repeats=repeats,
+            seed=seed,
+            crew=crew,
+            progress=progress,
+        ),
+        out,
+        jobs=jobs,
+    )
