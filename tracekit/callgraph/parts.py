@@ -43,7 +43,7 @@ def open_parts(store: Store) -> list[Part]:
     if not parts:
         raise TracekitError(
             f"{store.path} has no calls, so there is no call graph to rebuild",
-            hint="ingest the MSCallGraph files: tracekit ingest SRC STORE",
+            hint="ingest calls too: MSCallGraph files, or spans of OpenTelemetry or Jaeger",
         )
     return parts
 

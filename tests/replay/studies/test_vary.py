@@ -5,10 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from cluster_support import stored
 from store_support import tiny_store
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.vary import BASE, vary_assumptions
+from tracekit.replay.studies.vary import BASE, SIZED_CHANGES, vary_assumptions
 
 
 @pytest.fixture(scope="module")
@@ -49,3 +50,11 @@ def test_bad_calls(store: Path) -> None:
         vary_assumptions(store, policies=["lra"])
     with pytest.raises(TracekitError, match="no such store"):
         vary_assumptions(store / "nowhere", policies=["lra", "bra"])
+
+
+def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
+    found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"])
+    changes = found.frames["changes"]
+    assert set(changes["change"]) == set(SIZED_CHANGES)
+    problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()
+    assert not problems
