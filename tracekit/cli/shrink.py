@@ -17,7 +17,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
     Each policy is replayed on all nodes, then on ever fewer: those on which it put least go first,
-    with their daemons and what no container explains of their use.
+    or the smallest, whichever ends with fewer. Daemons go with their node, and what no container
+    explains of its use.
 
     Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """

@@ -1,18 +1,25 @@
 """The fewest nodes on which a workload runs under a policy within limits, by replays on fewer.
 
-Nodes go in a stated order: the policy is replayed on all of them, and the nodes on which it put
-least go first. Least is by the requests of the containers it put there, over time, as a share of
-the node's capacity, of the resource where that is largest; of equal nodes the last goes first.
-How many of them can go is found by bisection between the lower bound and all. So the answer is the
-fewest of this order: it holds, and with one node fewer a limit breaks, or the bound is reached.
+Nodes go in one of two stated orders, of which the one that ends with fewer nodes is taken:
+
+- ``least_asked``: the policy is replayed on all nodes, and those on which it put least go first.
+  Least is by the requests of the containers it put there, over time, as a share of the node's
+  capacity, of the resource where that is largest; of equal nodes the last goes first.
+- ``smallest``: by capacity as a share of the largest node's, the mean over resources; of equal
+  nodes the one goes first that ``least_asked`` takes first. It is searched where it holds with one
+  node fewer than the first order ended with.
+
+How many nodes can go is found by bisection between the lower bound and all. So the answer is the
+fewest of its order: it holds, and with one node fewer a limit breaks, or the bound is reached.
 That fewer still would hold again, or another choice of as many nodes, is not ruled out.
 """
 
 from __future__ import annotations
 
+import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,17 +59,20 @@ class Fewest:
         No placement within the limits gets by with fewer nodes; None where nothing is proven.
     by_order : tuple of int
         The fewest for each order of arrival by itself, on nodes that go in the same order.
+    going : str
+        In which order nodes went.
     place : int64, shape (nodes,)
         Positions of the nodes; those that stay longest first.
     put : float64, shape (nodes,)
         Share of each node that was asked for over time, on all nodes.
     trials : tuple of Trial
-        All that were replayed, on all nodes first, then by number of nodes.
+        All that were replayed in this order, on all nodes first, then by number of nodes.
     """
 
     nodes: int
     bound: int | None
     by_order: tuple[int, ...]
+    going: str
     place: IntArray
     put: FloatArray
     trials: tuple[Trial, ...]
@@ -87,15 +97,28 @@ def fewest_nodes(
     for order in orders:
         tried.check_all_nodes(order)
     bound = least_nodes(load, policy, limits)
-    low = bound or 1
-    by_order = [fewest(functools.partial(tried.holds, order), low, load.nodes) for order in orders]
-    found = max(by_order)
-    if not tried.hold_all(found, orders):
-        found = fewest(lambda nodes: tried.hold_all(nodes, orders), found + 1, load.nodes)
+    found = _searched(tried, orders, bound)
+    other = tried.smallest_first()
+    if found.nodes > (bound or 1) and other.hold_all(found.nodes - 1, orders):
+        again = _searched(other, orders, bound)
+        return again if again.nodes < found.nodes else found
+    return found
+
+
+def _searched(tried: _Tried, orders: Sequence[int], bound: int | None) -> Fewest:
+    """The fewest nodes in the order in which they go."""
+    every = len(tried.place)
+    by_order = [
+        fewest(functools.partial(tried.holds, order), bound or 1, every) for order in orders
+    ]
+    nodes = max(by_order)
+    if not tried.hold_all(nodes, orders):
+        nodes = fewest(lambda some: tried.hold_all(some, orders), nodes + 1, every)
     return Fewest(
-        nodes=found,
+        nodes=nodes,
         bound=bound,
         by_order=tuple(by_order),
+        going=tried.going,
         place=tried.place,
         put=tried.put,
         trials=tried.trials(),
@@ -121,13 +144,24 @@ class _Tried:
 
     def __init__(self, load: Workload, policy: Entrant, limits: Limits, seed: int) -> None:
         self._load, self._policy, self._limits, self._seed = load, policy, limits, seed
-        self._done: dict[tuple[int, int], Trial] = {}
+        self.done: dict[tuple[int, int], Trial] = {}
         self._ordered = (0, load)
         whole = replay_one(load, policy, seed)
         self._base = {0: whole.row}
         node = whole.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
         self.put = asked_over_time(load, node)
         self.place = np.argsort(-self.put, kind="stable")
+        self.going = "least_asked"
+
+    def smallest_first(self) -> _Tried:
+        """The same where the smallest nodes go first; replays on all nodes are known."""
+        load = self._load
+        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        other = copy.copy(self)
+        other.place = np.lexsort((-self.put, -size))
+        other.going = "smallest"
+        other.done = {key: one for key, one in self.done.items() if one.nodes == load.nodes}
+        return other
 
     def check_all_nodes(self, order: int) -> None:
         """Raise TracekitError where a limit breaks on all nodes in this order of arrival."""
@@ -143,7 +177,7 @@ class _Tried:
 
     def holds(self, order: int, nodes: int) -> bool:
         """Whether all limits hold on so many nodes, in this order of arrival."""
-        known = self._done.get((order, nodes))
+        known = self.done.get((order, nodes))
         if known is None:
             kept = np.sort(self.place[:nodes])
             few = on_nodes(self._in(order), kept)
@@ -152,12 +186,12 @@ class _Tried:
 
     def trials(self) -> tuple[Trial, ...]:
         """All replays, on most nodes first."""
-        return tuple(sorted(self._done.values(), key=lambda one: (-one.nodes, one.repeat)))
+        return tuple(sorted(self.done.values(), key=lambda one: (-one.nodes, one.repeat)))
 
     def _trial(self, order: int, nodes: int, row: dict[str, Any]) -> Trial:
         broken = self._limits.first_broken(str(self._policy), self._base[order], row)
-        self._done[order, nodes] = Trial(order, nodes, row, broken)
-        return self._done[order, nodes]
+        self.done[order, nodes] = Trial(order, nodes, row, broken)
+        return self.done[order, nodes]
 
     def _in(self, order: int) -> Workload:
         """The workload in an order of arrival; drawn with all nodes, so that it is the same."""

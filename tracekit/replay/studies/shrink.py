@@ -37,6 +37,7 @@ _POLICIES = {
     "bound": pl.Int64,
     "nodes_low": pl.Int64,
     "nodes_high": pl.Int64,
+    "going": pl.String,
     "fewer": pl.Int64,
     "fails": pl.String,
     "fails_measure": pl.String,
@@ -114,11 +115,12 @@ def shrink_cluster(
     Study
         ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
         below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
-        the fewest over single orders of arrival; the measures that limits speak of, in the order
+        the fewest over single orders of arrival, ``going`` which nodes went first (``least_asked``
+        or ``smallest``); the measures that limits speak of, in the order
         of arrival as given, from the replay on exactly these nodes; with ``fewer`` nodes, one less,
         ``fails`` is the first limit that breaks (null where the bound is reached). A policy under
         which even all nodes are too few has its problem there.
-        ``sizes``: every replay: policy, repeat, nodes, holds, fails, all measures.
+        ``sizes``: every replay in that order of nodes, with all measures.
         ``nodes``: policy, node, place (1 stays longest), requested_fraction (on all nodes), kept.
 
     Raises
@@ -196,6 +198,7 @@ def _policy_row(name: str, one: Fewest, limits: Limits) -> dict[str, Any]:
         "bound": one.bound,
         "nodes_low": min(one.by_order),
         "nodes_high": max(one.by_order),
+        "going": one.going,
         "fewer": one.nodes - 1,
         "fails": None if broken is None else broken.limit,
         "fails_measure": None if broken is None else broken.measure,
