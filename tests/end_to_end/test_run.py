@@ -137,7 +137,7 @@ def test_a_trace_without_containers_is_reported_without_a_replay(tmp_path: Path)
     tracekit.synth(whole, preset="tiny", seed=1)
     summary = tracekit.run(whole / "node", tmp_path / "out", policies=POLICIES)
     assert summary.replay is None
-    assert summary.skipped == ("replay: the trace has no container table (MSResource)",)
+    assert summary.skipped == ("replay: the trace has neither use nor requests of containers",)
     assert summary.report.exists()
 
 
