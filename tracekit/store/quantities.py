@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import polars as pl
@@ -17,6 +17,14 @@ RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 def quantities(store: Store) -> dict[str, str]:
     """For each quantity ``recorded``, ``inferred`` (worked out by ingest) or ``absent``."""
     return {name: find(store) for name, find in _QUANTITIES.items()}
+
+
+def together(before: Mapping[str, str], more: Mapping[str, str]) -> dict[str, str]:
+    """What two parts of a store come to: of each quantity the better known."""
+    order = (RECORDED, INFERRED, ABSENT)
+    return {
+        name: min(kind, before.get(name, ABSENT), key=order.index) for name, kind in more.items()
+    }
 
 
 def _any(*places: str) -> Callable[[Store], str]:

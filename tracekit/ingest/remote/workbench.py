@@ -7,6 +7,7 @@ them: whoever reads the store sees the file whole or not at all.
 
 from __future__ import annotations
 
+import dataclasses
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,9 +17,10 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import telling
 from tracekit.ingest.remote.lease import Lease, leased
 from tracekit.ingest.remote.put import OvertakenError, get_bytes, get_file, put_file, put_over
-from tracekit.store.folder import LOCK, Store, dimension_paths
+from tracekit.store.folder import LOCK, Store, dimension_paths, part_path
 from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
 from tracekit.store.quality import write_quality
+from tracekit.store.quantities import quantities, together
 
 #: What goes up, in this order; of these the ids are needed here further on.
 _PARTS = ("dimensions", "tables", "rejects", "quality")
@@ -34,6 +36,7 @@ class Workbench:
         self._lease = lease
         self._manifest: bytes | None = None
         self._there: set[Path] = set()
+        self._quantities: dict[str, str] = {}
 
     def fetch(self) -> None:
         """Bring the manifest and the ids of the store, if there is one."""
@@ -43,7 +46,9 @@ class Workbench:
             return
         self.folder.mkdir()
         (self.folder / NAME).write_bytes(self._manifest)
-        for entity, count in read_manifest(self.folder).dimensions.items():
+        manifest = read_manifest(self.folder)
+        self._quantities = manifest.quantities
+        for entity, count in manifest.dimensions.items():
             for there in dimension_paths(self._store, entity, count):
                 here = self.folder / str(there.relative_to(self._store))
                 get_file(there, here)
@@ -60,6 +65,7 @@ class Workbench:
 
     def commit(self, manifest: Manifest) -> None:
         """Put what a file brought, and then the manifest with the file in it."""
+        manifest = dataclasses.replace(manifest, quantities=self._known(manifest))
         write_quality(Store(self.folder, manifest))
         with telling():
             self._lease.check()
@@ -75,6 +81,13 @@ class Workbench:
                     hint="what was finished is in the store; run the same command again to go on",
                 ) from None
         self._manifest = after
+
+    def _known(self, manifest: Manifest) -> dict[str, str]:
+        """What the store records with the parts that are here, before they go."""
+        here = [e for e in manifest.sources if (self.folder / part_path(e.table, e.part)).exists()]
+        brought = dataclasses.replace(manifest, sources=tuple(here))
+        self._quantities = together(self._quantities, quantities(Store(self.folder, brought)))
+        return self._quantities
 
     def _put_new(self, part: str) -> None:
         for here in sorted((self.folder / part).rglob("*.parquet")):
