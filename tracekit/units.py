@@ -39,3 +39,7 @@ def duration(time_ms: float) -> str:
     minutes, rest = divmod(rest, MS_PER_MINUTE)
     parts = [(hours, "h"), (minutes, "min"), (rest // MS_PER_S, "s")]
     return " ".join(f"{value} {unit}" for value, unit in parts if value)
+
+
+#: Times from here on count from 1970; no trace is three years long.
+EPOCH_FROM_MS = 100_000_000_000

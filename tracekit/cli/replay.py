@@ -41,7 +41,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
         ["policy", *(one.short for one in shown_measures)],
         [_row(row, shown_measures) for row in run.summary.to_dicts()],
-        note=f"from {load.settled_ms:,} ms on; {heads}\n{out}",
+        note=f"from {_after(load)} on; {heads}\n{out}",
     )
     for sentence in [*_told(load), *_left_out(run), *_moved(run), *_compared(run)]:
         print_sentence(sentence)
@@ -49,6 +49,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
 #: What a reader must know before the numbers, by the name of the fact.
 _TOLD = {
+    "containers_set_aside_too_large": "fit on no node, even an empty one, and are set aside",
     "containers_without_request": "request nothing, and fit wherever there is a node",
     "containers_on_unknown_nodes": "ran on nodes that are not listed",
     "containers_with_rules_not_held": (
@@ -64,6 +65,16 @@ def _told(load: Any) -> list[str]:
         for name, words in _TOLD.items()
         if load.facts.get(name)
     ]
+
+
+def _after(load: Any) -> str:
+    """When averages begin; since the beginning where times count from 1970."""
+    from tracekit.units import EPOCH_FROM_MS, duration
+
+    start = int(load.times_ms[0])
+    if start < EPOCH_FROM_MS:
+        return f"{load.settled_ms:,} ms"
+    return f"{duration(load.settled_ms - start) or '0 s'} after the beginning"
 
 
 def _left_out(run: Any) -> list[str]:

@@ -8,7 +8,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
-from tracekit.report.plot import axis, blank, hours, numbers, percents
+from tracekit.report.plot import axis, began, blank, hours, numbers, percents
 from tracekit.report.policies import in_order, label, style, tested
 from tracekit.report.thin import lines
 
@@ -46,14 +46,14 @@ def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
 
     def drawn(frame: pl.DataFrame) -> go.Figure:
         figure = blank()
-        policies = tested(frame)
+        policies, start = tested(frame), began(frame["time_ms"])
         for name in in_order(frame):
             part = frame.filter((pl.col("policy") == name) & pl.col(column).is_not_null())
             if part.is_empty():
                 continue
             look = style(name, policies)
             figure.add_scatter(
-                x=hours(part["time_ms"]),
+                x=hours(part["time_ms"], start),
                 y=scale(part[column]),
                 mode="lines" if part.height > 1 else "markers",
                 name=label(name),
@@ -81,7 +81,8 @@ def _shade_filling(figure: go.Figure, frame: pl.DataFrame) -> None:
     filling = frame.filter(~pl.col("settled"))
     if filling.is_empty() or filling.height == frame.height:
         return
-    first, last = hours([filling["time_ms"].min(), filling["time_ms"].max()])  # type: ignore[list-item]
+    ends = [filling["time_ms"].min(), filling["time_ms"].max()]
+    first, last = hours(ends, began(frame["time_ms"]))  # type: ignore[arg-type]
     figure.add_vrect(
         x0=first,
         x1=last,

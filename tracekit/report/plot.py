@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from typing import Any
 
 import plotly.graph_objects as go
+import polars as pl
 
 from tracekit.report.palette import color
+from tracekit.units import EPOCH_FROM_MS
 
 HEIGHT_PX = 380
 #: Significant digits of a figure's data: more than a screen can show.
@@ -65,6 +67,12 @@ def percents(values: Iterable[float | None]) -> list[float | None]:
     return numbers(None if value is None else 100.0 * value for value in values)
 
 
-def hours(values_ms: Iterable[int]) -> list[float | None]:
-    """Milliseconds since trace start as hours."""
-    return numbers(value / 3_600_000 for value in values_ms)
+def hours(values_ms: Iterable[int], start_ms: int = 0) -> list[float | None]:
+    """Milliseconds since trace start, which is ``start_ms``, as hours."""
+    return numbers((value - start_ms) / 3_600_000 for value in values_ms)
+
+
+def began(times_ms: pl.Series) -> int:
+    """When the trace began: at 0, or at its first time where times count from 1970."""
+    first = times_ms.min()
+    return first if isinstance(first, int) and first >= EPOCH_FROM_MS else 0

@@ -1,10 +1,11 @@
-"""The most nodes that held a container at one time."""
+"""The most nodes that held a container at one time; those with nothing but daemons are empty."""
 
 from tracekit.replay.measures import Measure, Step
 
 MEASURE = Measure(
     title="Nodes used",
-    meaning="most nodes that held a container at one time; fewer save nodes, more spread the load",
+    meaning="most nodes that held a container at one time, daemons not counted; fewer save nodes,"
+    " more spread the load",
     unit="nodes",
     better=None,
     because="no policy is better for merely using fewer nodes: they save only where nodes can be"
@@ -12,7 +13,7 @@ MEASURE = Measure(
     order=90,
     step=Step(
         column="nodes_used",
-        at=lambda sampled: (sampled.containers > 0).sum(axis=-1),
+        at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),
         whole=True,
         drawn="Nodes used [nodes]",
     ),

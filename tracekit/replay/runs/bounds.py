@@ -147,20 +147,21 @@ class _NodesUsed:
         peaks = {int(steps[row[steps].argmax()]) for row in asked}
         found: dict[bytes, int | None] = {}
         for step in sorted(peaks):
-            present = load.present(step)
+            present = load.present_but_daemons(step)
             key = present.tobytes()
             if key not in found:
                 found[key] = linear_bound(load.request[present], load.capacity)
-        bounds = {step: found[load.present(step).tobytes()] for step in sorted(peaks)}
+        bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
         return [(step, bound) for step, bound in bounds.items() if bound is not None]
 
 
 def _requested(workload: Workload) -> IntArray:
-    """Sums of the requests of all containers present, shape (steps, resources)."""
-    times = workload.times_ms
+    """Requests of all containers present but daemons, added up, shape (steps, resources)."""
+    times, daemon = workload.times_ms, workload.daemon
+    request = workload.request if daemon is None else workload.request * ~daemon[:, None]
     changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
-    np.add.at(changes, np.searchsorted(times, workload.arrival_ms), workload.request)
-    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), workload.request)
+    np.add.at(changes, np.searchsorted(times, workload.arrival_ms), request)
+    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), request)
     return np.asarray(changes[:-1].cumsum(axis=0))
 
 

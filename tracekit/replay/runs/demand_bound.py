@@ -28,7 +28,7 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:
     """What is asked for, rounded down, and the room there is, rounded up."""
-    present = workload.present(step)
+    present = workload.present_but_daemons(step)
     use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
     own = np.floor(workload.background[:, step].T).astype(np.int64)
     asked = np.hstack([use, workload.request[present, 2:]])

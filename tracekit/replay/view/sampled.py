@@ -71,6 +71,16 @@ class Sampled:
         return self._each(lambda one: np.bincount(one.nodes, minlength=self.load.nodes))
 
     @cached_property
+    def containers_but_daemons(self) -> IntArray:
+        """Containers that run and belong to no node, shape (steps, nodes)."""
+        daemon = self.load.daemon
+        if daemon is None:
+            return self.containers
+        return self._each(
+            lambda one: np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes)
+        )
+
+    @cached_property
     def requested(self) -> IntArray:
         """Requests of the containers that run, shape (steps, nodes, resources)."""
         return self._each(self._requested)

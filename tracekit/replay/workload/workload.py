@@ -169,6 +169,11 @@ class Workload:
         fits = np.array([bool((self.capacity >= shape).all(axis=1).any()) for shape in shapes])
         return np.flatnonzero(~fits[where.reshape(-1)]) if len(shapes) else np.empty(0, np.int64)
 
+    def present_but_daemons(self, step: int) -> BoolArray:
+        """Which containers exist at a sampling step and belong to no node, shape (containers,)."""
+        there = self.present(step)
+        return there if self.daemon is None else there & ~self.daemon
+
     def present(self, step: int) -> BoolArray:
         """Which containers exist at a sampling step, shape (containers,)."""
         now = self.times_ms[step]

@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, hours, percents
+from tracekit.report.plot import axis, began, blank, hours, percents
 from tracekit.report.thin import lines
 from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
@@ -96,7 +96,7 @@ def _panel(
     )
     for name, label in (("cpu", "CPU"), ("memory", "memory")):
         figure.add_scatter(
-            x=hours(part["time_ms"]),
+            x=hours(part["time_ms"], began(part["time_ms"])),
             y=percents(part[f"{name}_fraction"]),
             mode="lines" if part.height > 1 else "markers",
             name=label,

@@ -9,6 +9,9 @@ import pytest
 from cluster_support import CLUSTER, stored, workload
 
 from tracekit.errors import TracekitError
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.demand_bound import demand_bound
+from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
 
 
@@ -202,8 +205,31 @@ def test_long_use_has_steps_of_several_samples(tmp_path: Path) -> None:
     assert workload(store, "step_ms=1000").step_ms == 1000
 
 
-def test_an_amount_beyond_all_numbers_fits_nowhere(tmp_path: Path) -> None:
+def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
     header, *rows = CLUSTER["containers.csv"]
     store = stored(tmp_path, {"containers.csv": [header, *rows, "huge,web,n1,0,,1e30,1"]})
     made = workload(store)
-    assert [made.container_ids[at] for at in made.too_large()] == ["huge"]
+    assert sorted(made.container_ids) == ["a", "b", "c"]
+    assert made.facts["containers_set_aside_too_large"] == 1
+    assert not len(made.too_large())
+
+
+def test_where_nothing_fits_it_is_told_why(tmp_path: Path) -> None:
+    header = CLUSTER["containers.csv"][0]
+    store = stored(tmp_path, {"containers.csv": [header, "b,web,n1,0,,9e9,1"], "usage.csv": None})
+    made = workload(store)
+    assert len(made.too_large()) == 1
+
+
+def test_nodes_with_nothing_but_daemons_are_not_used(tmp_path: Path) -> None:
+    header = CLUSTER["containers.csv"][0]
+    lines = [f"{header},daemon", "b,web,n1,0,,1000,2000,", "c,db,n1,0,,500,1000,"]
+    lines += ["d0,agent,n0,0,,100,100,1", "d1,agent,n1,0,,100,100,1"]
+    store = stored(tmp_path, {"containers.csv": lines, "usage.csv": None})
+    load = workload(store)
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    row = run.summary.filter(policy="first_fit").row(0, named=True)
+    assert row["nodes_used_max"] == 1
+    assert demand_bound(load) == 1
+    bound = run.summary.filter(policy="bound").row(0, named=True)
+    assert bound["nodes_used_max"] == 1

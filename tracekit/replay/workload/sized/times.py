@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
@@ -60,6 +61,11 @@ class Lives:
     exchangeable: BoolArray
     settled_ms: int
     over: int
+
+    def taken(self, some: IntArray) -> Lives:
+        """The lives at these positions alone."""
+        each = ("order", "arrival_ms", "departure_ms", "there", "exchangeable")
+        return dataclasses.replace(self, **{name: getattr(self, name)[some] for name in each})
 
 
 def lives(

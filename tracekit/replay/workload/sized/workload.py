@@ -60,6 +60,7 @@ def workload_from_sizes(
     span = measured(store, CONTAINERS) or measured(store, NODES)
     life = lives(found.containers, span, assumptions, rng)
     amounts = amounts_of(found, nodes, assumptions)
+    life, too_large = _placeable(life, amounts)
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     recorded = _shown(rows["node"], where)
@@ -106,6 +107,7 @@ def workload_from_sizes(
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         facts={
             "containers_departed_before": life.over,
+            "containers_set_aside_too_large": too_large,
             "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
             "containers_without_usage": int(silent.sum()),
             "containers_without_recorded_node": rows["node"].null_count(),
@@ -129,6 +131,21 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
         )
     digits = len(str(assumptions.nodes - 1))
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
+
+
+def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, int]:
+    """Lives without the containers that fit on no node, even an empty one, and how many those are.
+
+    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
+    them stay where nothing else would be left, to be told why.
+    """
+    request = amounts.request[life.order]
+    shapes, of = np.unique(request, axis=0, return_inverse=True)
+    fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
+    kept = fits[of.reshape(-1)]
+    if kept.all() or not kept.any():
+        return life, 0
+    return life.taken(np.flatnonzero(kept)), int((~kept).sum())
 
 
 def _shown(names: pl.Series, where: IntArray) -> IntArray:
