@@ -37,7 +37,7 @@ rooms = some.fixed_dictionaries(
     },
     optional={GPU: some.integers(0, 4)},
 )
-#: Nobody measures finer; the square of a percentage of 1e-77 is nothing to one form, not to another.
+#: Nobody measures finer; the square of 1e-77 is nothing to one form and something to another.
 percent = some.one_of(
     some.integers(0, 110).map(float), some.floats(0, 110).map(lambda value: round(value, 9))
 )
