@@ -233,3 +233,14 @@ def test_nodes_with_nothing_but_daemons_are_not_used(tmp_path: Path) -> None:
     assert demand_bound(load) == 1
     bound = run.summary.filter(policy="bound").row(0, named=True)
     assert bound["nodes_used_max"] == 1
+
+
+def test_daemons_are_there_before_anything_is_placed(tmp_path: Path) -> None:
+    header = CLUSTER["containers.csv"][0]
+    lines = [f"{header},daemon", *(f"k{at},web,n1,0,,10,10," for at in range(9))]
+    lines += ["d0,agent,n0,0,,100,100,1", "d1,agent,n1,0,,100,100,1"]
+    made = workload(stored(tmp_path, {"containers.csv": lines, "usage.csv": None}))
+    assert set(made.container_ids[:2]) == {"d0", "d1"}
+    assert made.arrival_ms[:2].tolist() == [0, 0]
+    assert made.exchangeable is not None
+    assert not made.exchangeable[:2].any()

@@ -103,8 +103,11 @@ def lives(
     departure = np.where(np.isnan(leaves), end, leaves).astype(np.int64)
     there = arrival <= start
     arrival = np.maximum(arrival, start)
-    waiting = _waiting(np.flatnonzero(there), containers["node"].gather(rows), assumptions, rng)
-    exchangeable = np.full(len(rows), assumptions.departures == "none")
+    # a daemon is on its node before anything is placed there, as it is in a cluster
+    daemon = there & (containers["daemon"].gather(rows).fill_null(0).to_numpy() > 0)
+    others = np.flatnonzero(there & ~daemon)
+    waiting = _waiting(others, containers["node"].gather(rows), assumptions, rng)
+    exchangeable = (assumptions.departures == "none") & ~daemon
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
         slots = start + np.arange(len(waiting)) * span // len(waiting)
@@ -112,7 +115,7 @@ def lives(
         settled = int(arrival[waiting].max())
         exchangeable[waiting] |= departure[waiting] > start + span
     departure = np.maximum(departure, arrival + 1)
-    first = np.concatenate([waiting, np.flatnonzero(~there)])
+    first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
     order = first[np.argsort(arrival[first], kind="stable")]
     return Lives(
         times_ms=times,
