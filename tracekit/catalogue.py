@@ -107,6 +107,7 @@ def _measures() -> list[Entry]:
             "name": name,
             "title": one.title,
             "description": f"{one.meaning[0].upper()}{one.meaning[1:]}.",
+            "formula": one.formula,
             "unit": one.unit,
             "better": f"{ends[one.better]}: {one.because}",
             "over_steps": one.over_steps if one.step else "",

@@ -29,9 +29,13 @@ def test_says_what_it_is(name: str) -> None:
     one = MEASURES[name]
     assert one.title[0].isupper()
     assert one.meaning
+    assert one.formula
+    assert one.group in {"answer", "resource", "detail"}
     assert one.because, f"{name}: why is {one.better or 'neither end'} better?"
     assert one.better in {"low", "high", None}
-    assert not any("{" in text for text in (one.title, one.meaning, one.because, one.short))
+    assert not any(
+        "{" in text for text in (one.title, one.meaning, one.because, one.short, one.formula)
+    )
 
 
 @pytest.mark.parametrize("name", MEASURES)

@@ -82,6 +82,11 @@ class Measure:
     ----------
     title, meaning : str
         What tables, figures and sentences call it, and what it means.
+    formula : str
+        How it is worked out, in a line of plain text.
+    group : {'answer', 'resource', 'detail'}
+        Whether it may answer what was asked, tells of one resource after another, or is for those
+        who look closer.
     unit : str
         ``0..1``, or what it counts.
     better : {'low', 'high', None}
@@ -116,6 +121,8 @@ class Measure:
     better: Literal["low", "high"] | None
     because: str
     order: int
+    formula: str = ""
+    group: Literal["answer", "resource", "detail"] = "detail"
     file_order: int | None = None
     per_resource: bool = False
     step: Step | None = None
@@ -176,6 +183,7 @@ def _of_resource(name: str, measure: Measure, resource: str, words: str) -> Meas
         name=f"{resource}_{name}",
         title=said(measure.title),
         meaning=measure.meaning.format(resource=words),
+        formula=measure.formula.format(resource=words),
         short=measure.short.format(resource=_HEADS.get(resource, resource)),
         step=step
         and dataclasses.replace(step, column=f"{resource}_{step.column}", drawn=said(step.drawn)),

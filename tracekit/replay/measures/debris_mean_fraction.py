@@ -6,6 +6,9 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Debris D",
     meaning="share of CPU and memory that lies idle, mean over nodes and time",
+    formula="1 less the mean of CPU and memory use over capacity, each at most 1; mean over nodes"
+    " and steps",
+    group="detail",
     unit="0..1",
     better="low",
     because="its source counts what lies idle as lost; on nodes of one size without overload every"

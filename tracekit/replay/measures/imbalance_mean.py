@@ -6,6 +6,9 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Imbalance Z",
     meaning="how unevenly a node's CPU and memory are used, mean over nodes and time",
+    formula="root of the sum of (use - the node's mean over CPU and memory) squared, each a share"
+    " of capacity; mean over nodes and steps",
+    group="detail",
     unit="0..1",
     better="low",
     because="on a node used evenly no resource is stranded behind another that is used up",

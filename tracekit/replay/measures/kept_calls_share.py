@@ -11,6 +11,8 @@ def _kept(run: Finished) -> float | None:
 MEASURE = Measure(
     title="Calls kept on a node",
     meaning="share of calls between services whose two ends share a node",
+    formula="weight of calls whose two ends share a node, over the weight of all calls",
+    group="answer",
     unit="0..1",
     better="high",
     because="a call that stays on its node crosses no network",

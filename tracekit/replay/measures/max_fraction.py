@@ -5,6 +5,8 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Highest {resource} use",
     meaning="the fullest any node ever was",
+    formula="largest {resource} use over capacity of any node at any step",
+    group="answer",
     unit="0..1",
     better="low",
     because="the fullest node is the first to slow down what it holds",

@@ -6,6 +6,8 @@ from tracekit.replay.measures import Measure
 MEASURE = Measure(
     title="Downtime of moves",
     meaning="time of service lost to moves: their number times what the rebalancer says one costs",
+    formula="moves times the downtime of one move",
+    group="detail",
     unit="ms",
     better="low",
     because="it is time in which a container does no work",

@@ -6,6 +6,8 @@ MEASURE = Measure(
     title="Nodes used",
     meaning="most nodes that held a container at one time, daemons not counted; fewer save nodes,"
     " more spread the load",
+    formula="largest number of nodes with at least one container, at any step",
+    group="answer",
     unit="nodes",
     better=None,
     because="no policy is better for merely using fewer nodes: they save only where nodes can be"

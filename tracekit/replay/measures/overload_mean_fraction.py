@@ -8,6 +8,9 @@ MEASURE = Measure(
     title="{resource} overload",
     meaning="use beyond what its node has, as a share of the {resource} of all nodes, mean over"
     " time",
+    formula="sum over nodes of the {resource} use above capacity, over the {resource} of all"
+    " nodes; mean over steps",
+    group="resource",
     unit="0..1",
     better="low",
     because="it is load that was not served",

@@ -5,6 +5,8 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Overloaded node-steps",
     meaning="how often a node needed more than it has, of CPU or memory",
+    formula="number of pairs of node and step at which use of some resource exceeds capacity",
+    group="answer",
     unit="node-steps",
     better="low",
     because="an overloaded node slows down or evicts what it holds",

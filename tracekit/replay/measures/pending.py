@@ -5,6 +5,8 @@ from tracekit.replay.measures import Measure
 MEASURE = Measure(
     title="Never placed",
     meaning="containers that no node had room for",
+    formula="number of containers without a node at the end",
+    group="answer",
     unit="containers",
     better="low",
     because="a container that is never placed does no work",

@@ -6,6 +6,8 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Waiting container-steps",
     meaning="containers that waited for room, added up over the steps",
+    formula="number of pairs of container and step at which it waits",
+    group="detail",
     unit="container-steps",
     better="low",
     because="a container that waits does no work",

@@ -25,6 +25,8 @@ def _at(sampled: Sampled) -> FloatArray:
 MEASURE = Measure(
     title="QoS share",
     meaning="share of containers on nodes that have enough for all they hold, mean over time",
+    formula="containers on nodes without overload over all containers that run; mean over steps",
+    group="answer",
     unit="0..1",
     better="high",
     because="a container counts that gets what it needs",

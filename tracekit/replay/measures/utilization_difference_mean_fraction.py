@@ -6,6 +6,8 @@ from tracekit.replay.measures import Measure, Step
 MEASURE = Measure(
     title="Utilization difference G",
     meaning="distance between CPU and memory use of a node, mean over nodes and time",
+    formula="|CPU use - memory use|, each over capacity; mean over nodes and steps",
+    group="detail",
     unit="0..1",
     better="low",
     because="where one resource runs ahead, what is left of the other cannot be used",
