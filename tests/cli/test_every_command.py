@@ -13,6 +13,7 @@ from tests_support import TraceFolder
 
 from tracekit import cli, registry
 from tracekit.cli import module_name, run
+from tracekit.cli._panels import Panel
 
 COMMANDS = [module_name(name) for name in registry.module_names(cli)]
 
@@ -91,15 +92,52 @@ def test_bad_input_is_one_line_and_exit_code_2(
     assert list(tmp_path.iterdir()) == []
 
 
-@pytest.mark.parametrize(
-    "arguments",
-    [["ingst"], ["info"], ["ingest", "a", "b", "--nope"], ["query", "s", "q", "--format", "x"]],
-)
-def test_a_wrong_call_is_exit_code_2(
-    arguments: list[str], capsys: pytest.CaptureFixture[str]
+#: What is typed wrong, the line that says so, and what the hint begins with.
+MISTYPED = [
+    (["ingst"], "no command 'ingst'", "did you mean 'ingest'?"),
+    (["zzz"], "no command 'zzz'", "all commands: tracekit --help"),
+    (["fetch prometheu"], "no command 'fetch prometheu'", "did you mean 'fetch prometheus'?"),
+    (["--hlep"], "tracekit has no option '--hlep'", "did you mean '--help'?"),
+    (["ingest", "a", "b", "--jbos", "1"], "tracekit ingest has no option '--jbos'",
+     "did you mean '--jobs'?"),
+    (["info"], "tracekit info needs STORE: the store's folder", "for example: tracekit info"),
+    (["replay", "s"], "tracekit replay needs --out RUN", "for example: tracekit replay"),
+    (["info", "a", "b"], "tracekit info: got unexpected extra argument", "for example:"),
+    (["query", "s", "q", "--format", "tabel"],
+     "--format must be one of table, csv, json, parquet, got 'tabel'", "did you mean 'table'?"),
+    (["replay", "s", "--out", "r", "--seed", "x"], "--seed must be a whole number, got 'x'", ""),
+    (["replay", "s", "--out", "r", "--seed", "-1"], "--seed must be at least 0, got -1", ""),
+    (["placement-bench", "--target", "2"], "--target must be between 0.01 and 1, got 2", ""),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "line", "hint"), MISTYPED)
+def test_what_is_typed_wrong_is_told_as_any_other_mistake(
+    arguments: list[str], line: str, hint: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run(arguments) == 2
-    assert "Traceback" not in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert said.out == ""
+    first, *rest = said.err.splitlines()
+    assert first.startswith(f"error: {line}")
+    assert [one.startswith(f" hint: {hint}") for one in rest] == ([True] if hint else [])
+
+
+def test_help_says_what_to_type_in_words_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    for name in COMMANDS:
+        run([name, "--help"])
+        shown = capsys.readouterr().out
+        assert not re.findall(r"<(?:int|float|str|path|list|any)[^>]*>|\{\w+\}", shown), name
+
+
+def test_help_lists_commands_under_what_one_wants_to_do(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    run(["--help"])
+    shown = capsys.readouterr().out
+    at = [shown.index(f"\n{panel}:\n") for panel in Panel]
+    assert at == sorted(at)
+    assert shown.index("Try other schedulers:") < shown.index("  replay ")
 
 
 def test_ctrl_c_is_exit_code_130(

@@ -40,8 +40,46 @@ def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
         traces=(), stores=("out/store",), runs=("out/replay",), pages=("notes.html",)
     )
     commands = [command for _, command in advice(found)]
-    assert "tracekit report out/replay --out report.html" in commands
-    assert "tracekit replay out/store --policy all --out run" in commands
+    assert "tracekit report out/replay --out out-replay.html" in commands
+    assert "tracekit replay out/store --out out-store-run" in commands
+
+
+def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path: Path) -> None:
+    for name in ("a", "b", "a-b"):
+        manifest(tmp_path / name, RUN)
+    for name in ("one", "two"):
+        manifest(tmp_path / name / "store", STORE)
+        manifest(tmp_path / name / "fit", {"schema": "tracekit/fit/1"})
+    (tmp_path / "b.html").write_text("")
+    manifest(tmp_path / "one-store-run", RUN)
+    told = dict(advice(look_around(tmp_path)))
+    assert told["b is a replay; its report is b.html"] == ""
+    assert told["what changed between two of them"] == "tracekit compare a a-b"
+    assert "tracekit replay one/store --out one-store-run-2" in told.values()
+    outs = [command.rpartition(" ")[2] for command in told.values() if "--out" in command]
+    assert len(outs) >= 6
+    assert len(set(outs)) == len(outs)
+    assert not [out for out in outs if (tmp_path / out).exists()]
+
+
+def test_what_a_whole_run_leaves_is_known_to_belong_together(tmp_path: Path) -> None:
+    manifest(tmp_path / "out" / "store", STORE)
+    manifest(tmp_path / "out" / "replay", RUN)
+    manifest(tmp_path / "out" / "analysis", {"schema": "tracekit/analysis/1"})
+    manifest(tmp_path / "out" / "calls", {"schema": "tracekit/calls/1"})
+    (tmp_path / "out" / "report.html").write_text("")
+    told = [sentence for sentence, _ in advice(look_around(tmp_path))]
+    assert told[:2] == [
+        "out/report.html is a page: open it in a browser",
+        "out/replay is a replay; its report is out/report.html",
+    ]
+    assert "out/analysis holds the analytics of a store; a report shows them" in told
+    assert "out/calls holds call graphs; a report shows them" in told
+
+
+def test_what_is_made_of_this_folder_goes_beside_it(tmp_path: Path) -> None:
+    told = dict(advice(look_around(manifest(tmp_path / "s", STORE))))
+    assert told["this folder is a store"] == "tracekit replay . --out ../run"
 
 
 def test_inside_a_store_it_is_named_by_a_dot(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ import typer
 from tracekit import registry
 from tracekit._version import VERSION
 from tracekit.cli._asked import subcommand
+from tracekit.cli._command import Command, Group
 from tracekit.cli._edge import answered
 from tracekit.cli._leaving import Leaving
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
@@ -36,6 +37,7 @@ def build_app(only: str | None = None) -> typer.Typer:
     """The typer application with every subcommand of this folder, or with one of them."""
     app = typer.Typer(
         name="tracekit",
+        cls=Group,
         help="Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.",
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
@@ -48,7 +50,12 @@ def build_app(only: str | None = None) -> typer.Typer:
             continue
         module = importlib.import_module(f"{__name__}.{name}")
         command = _interruptible(subcommand(module.command, name.rstrip("_")))
-        app.command(name=module_name(name), short_help=_in_short(command))(command)
+        app.command(
+            name=module_name(name),
+            cls=Command,
+            short_help=_in_short(command),
+            rich_help_panel=module.PANEL,
+        )(command)
     return app
 
 
@@ -168,7 +175,7 @@ def run(arguments: list[str]) -> int:
     known = {module_name(name) for name in registry.module_names(_THIS)}
     words = _joined(arguments, known)
     only = words[0] if words and words[0] in known else None
-    return answered(lambda: build_app(only)(words, standalone_mode=True))
+    return answered(lambda: build_app(only)(words, prog_name="tracekit"))
 
 
 def _joined(arguments: list[str], known: set[str]) -> list[str]:

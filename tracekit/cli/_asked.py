@@ -18,6 +18,7 @@ from typing import Annotated, Any
 import typer
 
 from tracekit import verbs
+from tracekit.cli._completion import completer
 from tracekit.cli._output import progress
 from tracekit.verbs._options import Argument, Option
 
@@ -138,6 +139,7 @@ def _argument(_: str, option: Option, kind: Any) -> Any:
         metavar=option.metavar,
         help=option.doc,
         parser=_parser(option),
+        autocompletion=_completer(option),
         show_default=not required,
     )
 
@@ -150,10 +152,15 @@ def _option(name: str, option: Option, kind: Any) -> Any:
         metavar=option.metavar,
         help=option.doc,
         parser=_parser(option),
+        autocompletion=_completer(option),
         min=None if flag else option.minimum,
         max=None if flag else option.maximum,
         show_default=option.shown or True,
     )
+
+
+def _completer(option: Option) -> Callable[[str], list[str]] | None:
+    return completer(option.completes) if option.completes else None
 
 
 def _parser(option: Option) -> Callable[[str], Any] | None:

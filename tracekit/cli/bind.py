@@ -7,11 +7,14 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     import polars as pl
 
     from tracekit.binding.run import VcpuRun
+
+PANEL = Panel.sizes
 
 
 def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:

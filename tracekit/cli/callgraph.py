@@ -9,9 +9,12 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from tracekit.callgraph.run import CallGraphs
+
+PANEL = Panel.look
 
 _BUSIEST = 10
 _ID_SHOWN = 12

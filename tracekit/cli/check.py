@@ -10,6 +10,9 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_table
+from tracekit.cli._panels import Panel
+
+PANEL = Panel.look
 
 
 def command(

@@ -8,9 +8,12 @@ import typer
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from tracekit.study import Study
+
+PANEL = Panel.replay
 
 
 def command(

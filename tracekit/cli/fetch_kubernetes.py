@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json
+from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
+
+PANEL = Panel.data
 
 
 def command(asked: Asked, json: JsonOption = False) -> None:

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_table
+from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
+
+PANEL = Panel.data
 
 
 def command(asked: Asked, store: Path, json: JsonOption = False) -> None:

@@ -8,13 +8,21 @@ from typing import Annotated, Any
 import typer
 
 from tracekit.cli._asked import JsonOption
+from tracekit.cli._completion import completer
 from tracekit.cli._output import print_json, print_paragraph, print_table
+from tracekit.cli._panels import Panel
+
+PANEL = Panel.tell
 
 
 def command(
     kind: Annotated[
         str | None,
-        typer.Argument(metavar="[KIND]", help="For example policies; without it, every kind."),
+        typer.Argument(
+            metavar="[KIND]",
+            help="For example policies; without it, every kind.",
+            autocompletion=completer("kinds"),
+        ),
     ] = None,
     name: Annotated[
         str | None,

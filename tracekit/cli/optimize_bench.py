@@ -7,9 +7,12 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_table
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from tracekit.study import Study
+
+PANEL = Panel.search
 
 _SHOWN = "{:.3g}"
 

@@ -7,6 +7,9 @@ from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._panels import Panel
+
+PANEL = Panel.look
 
 
 def command(asked: Asked, store: Path, json: JsonOption = False) -> None:

@@ -11,6 +11,9 @@ import typer
 
 from tracekit.cli._asked import Asked
 from tracekit.cli._output import print_frame, write_frame
+from tracekit.cli._panels import Panel
+
+PANEL = Panel.look
 
 
 class Format(StrEnum):

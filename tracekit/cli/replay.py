@@ -8,10 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._panels import Panel
 from tracekit.units import percent
 
 if TYPE_CHECKING:
     from tracekit.replay.measures import Measure
+
+PANEL = Panel.replay
 
 
 def command(asked: Asked, out: Path, json: JsonOption = False) -> None:

@@ -11,11 +11,13 @@ import typer
 
 from tracekit.cli._asked import Asked
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._panels import Panel
 from tracekit.errors import CheckFailedError
 
 if TYPE_CHECKING:
     from tracekit.replay.cases.scoring import Scored
 
+PANEL = Panel.replay
 
 _NODES_SHOWN = 10
 

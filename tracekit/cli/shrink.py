@@ -6,11 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from tracekit.study import Study
+
+PANEL = Panel.replay
 
 
 def command(asked: Asked, json: JsonOption = False) -> None:

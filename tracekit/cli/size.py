@@ -7,7 +7,10 @@ from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._panels import Panel
 from tracekit.units import percent
+
+PANEL = Panel.sizes
 
 
 def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:

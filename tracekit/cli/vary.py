@@ -6,9 +6,12 @@ from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     import polars as pl
+
+PANEL = Panel.replay
 
 
 def command(asked: Asked, measure: str, json: JsonOption = False) -> None:

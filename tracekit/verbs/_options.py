@@ -39,6 +39,9 @@ class Option(About):
         The default as the help says it, where None stands for it.
     off : bool
         Whether the option is a flag that makes the value False.
+    completes : str
+        What the shell completes it with: ``policies``, ``stores``, ... of
+        ``tracekit.cli._completion``.
     """
 
     names: str = ""
@@ -48,6 +51,7 @@ class Option(About):
     default: Any = None
     shown: str | None = None
     off: bool = False
+    completes: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,10 +98,12 @@ def names_in(text: str) -> list[str]:
 
 
 Store = Annotated[
-    Path | str, Argument("The store's folder or s3:// URL.", metavar="STORE", read=place)
+    Path | str,
+    Argument("The store's folder or s3:// URL.", metavar="STORE", read=place, completes="stores"),
 ]
 ReplayedStore = Annotated[
-    Path | str | None, Argument("The store whose trace is replayed.", metavar="STORE")
+    Path | str | None,
+    Argument("The store whose trace is replayed.", metavar="STORE", completes="stores"),
 ]
 Seed = Annotated[int, Option("Seed of every random choice.", minimum=0)]
 Engine = Annotated[

@@ -22,6 +22,7 @@ def bind(
             " store has vCPUs), or any placement policy +lowest_free, +random_free,"
             " +least_interference; may be repeated.",
             names="--policy",
+            completes="policies",
             metavar="NAME|POLICY+BIND",
         ),
     ] = (),

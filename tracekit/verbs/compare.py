@@ -13,14 +13,17 @@ if TYPE_CHECKING:
 
 
 def compare(
-    base: Annotated[str | Path, Argument("The run to compare with.", metavar="BASE")],
-    new: Annotated[str | Path, Argument("The run in question.", metavar="NEW")],
+    base: Annotated[
+        str | Path, Argument("The run to compare with.", metavar="BASE", completes="runs")
+    ],
+    new: Annotated[str | Path, Argument("The run in question.", metavar="NEW", completes="runs")],
     *,
     fail_if: Annotated[
         Sequence[str],
         Option(
             "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
             metavar="'MEASURE > 1.05 * base'",
+            completes="measures",
         ),
     ] = (),
     out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,

@@ -14,7 +14,9 @@ if TYPE_CHECKING:
 
 
 def fetch(
-    release: Annotated[str, Argument("The trace: ctm21, ctm22, alibaba18, ...")],
+    release: Annotated[
+        str, Argument("The trace: ctm21, ctm22, alibaba18, ...", completes="sources")
+    ],
     out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
     *,
     tables: Annotated[

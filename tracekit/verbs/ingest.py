@@ -25,7 +25,9 @@ def ingest(
         ),
     ],
     *,
-    release: Annotated[str, Option("The trace release: auto, ctm21, ...")] = "auto",
+    release: Annotated[
+        str, Option("The trace release: auto, ctm21, ...", completes="sources")
+    ] = "auto",
     jobs: Annotated[
         int | None, Option("Files to work at at once; one per core if not given.", minimum=1)
     ] = None,

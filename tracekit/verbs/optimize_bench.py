@@ -16,11 +16,16 @@ def optimize_bench(
     out: StudyFolder = None,
     *,
     searches: Annotated[
-        Sequence[str], Option("A search; repeatable. Without it, all.", names="--search")
+        Sequence[str],
+        Option("A search; repeatable. Without it, all.", names="--search", completes="searches"),
     ] = (),
     functions: Annotated[
         Sequence[str],
-        Option("A test function; repeatable. Without it, all.", names="--function"),
+        Option(
+            "A test function; repeatable. Without it, all.",
+            names="--function",
+            completes="functions",
+        ),
     ] = (),
     runs: Annotated[int, Option("Independent runs of each.", minimum=1)] = 10,
     dimensions: Annotated[int, Option("Dimensions.", minimum=1)] = 30,

@@ -18,7 +18,8 @@ def placement_bench(
     out: StudyFolder = None,
     *,
     policies: Annotated[
-        Sequence[str], Option("A policy; repeatable. Without it, all.", names="--policy")
+        Sequence[str],
+        Option("A policy; repeatable. Without it, all.", names="--policy", completes="policies"),
     ] = (),
     sets: Annotated[int, Option("Data sets drawn.", minimum=1)] = 20,
     containers: Annotated[int, Option("Containers of each.", minimum=1)] = 1800,

@@ -13,7 +13,9 @@ if TYPE_CHECKING:
 
 def query(
     store: Store,
-    name: Annotated[str, Argument("A query, e.g. usage/zone_summary, or a .sql file.")],
+    name: Annotated[
+        str, Argument("A query, e.g. usage/zone_summary, or a .sql file.", completes="queries")
+    ],
     params: Annotated[
         Mapping[str, str | float | bool] | None,
         Option(

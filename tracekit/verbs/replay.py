@@ -28,6 +28,7 @@ def replay(
         Option(
             "A policy, or POLICY+REBALANCER; may be repeated.",
             names="--policy",
+            completes="entrants",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = ("all",),
@@ -43,10 +44,16 @@ def replay(
             " folder in tracekit's own schema.",
             metavar="NAME[:PATH]|PATH",
             takes=str,
+            completes="workloads",
         ),
     ] = None,
     rebalance: Annotated[
-        Sequence[str], Option("Replay each policy with this behind it too.", metavar="NAME[...]")
+        Sequence[str],
+        Option(
+            "Replay each policy with this behind it too.",
+            metavar="NAME[...]",
+            completes="rebalancers",
+        ),
     ] = (),
     gangs: Annotated[
         bool, Option("Admit a service's containers all or none.", names="--gang")
@@ -60,6 +67,7 @@ def replay(
         Option(
             "Only these meet all orders, the others one; may be repeated.",
             names="--repeat-policy",
+            completes="policies",
             metavar="common|NAME[...]",
         ),
     ] = (),

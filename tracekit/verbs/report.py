@@ -16,7 +16,11 @@ if TYPE_CHECKING:
 def report(
     source: Annotated[
         str | Path,
-        Argument("A store, or a folder of replay or bench.", metavar="STORE|RUN|STUDY"),
+        Argument(
+            "A store, or a folder of replay or bench.",
+            metavar="STORE|RUN|STUDY",
+            completes="results",
+        ),
     ],
     out: Annotated[str | Path, Option("The file to write.", metavar="FILE.html")],
     *,

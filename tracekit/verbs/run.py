@@ -15,7 +15,10 @@ if TYPE_CHECKING:
 
 def run(
     source: Annotated[
-        str | Path, Argument("A folder of trace files, or synth:small.", metavar="SRC", takes=str)
+        str | Path,
+        Argument(
+            "A folder of trace files, or synth:small.", metavar="SRC", takes=str, completes="traces"
+        ),
     ],
     out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
     *,
@@ -24,6 +27,7 @@ def run(
         Option(
             "A policy; may be repeated.",
             names="--policy",
+            completes="entrants",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = ("all",),

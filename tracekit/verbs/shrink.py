@@ -30,6 +30,7 @@ def shrink(
         Option(
             "A policy, or POLICY+REBALANCER; repeatable. Without it, two.",
             names="--policy",
+            completes="entrants",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = (),
@@ -39,6 +40,7 @@ def shrink(
             "What must hold: 'cpu_max_fraction <= 0.8'; repeatable. Without it no node may be"
             " overloaded. Every container is placed at once.",
             names="--limit",
+            completes="measures",
             metavar="[POLICY:] EXPRESSION",
         ),
     ] = (),

@@ -19,7 +19,12 @@ def size(
     store: Annotated[Path | str, Argument("A store, or a folder of tracekit callgraph --export.")],
     policies: Annotated[
         Sequence[str],
-        Option("May be repeated.", names="--policy", metavar="all|NAME[param=value,...]"),
+        Option(
+            "May be repeated.",
+            names="--policy",
+            metavar="all|NAME[param=value,...]",
+            completes="sizing_policies",
+        ),
     ] = ("all",),
     *,
     out: RunFolder,

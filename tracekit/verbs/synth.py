@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 def synth(
     out: Annotated[str | Path, Argument("Folder to write; new, empty, or made by synth.")],
     *,
-    preset: Annotated[str, Option("Size of the trace: tiny, small, medium or ctm21.")] = "small",
+    preset: Annotated[
+        str, Option("Size of the trace: tiny, small, medium or ctm21.", completes="presets")
+    ] = "small",
     seed: Annotated[int, Option("Same preset and seed, same bytes.")] = 0,
     jobs: Annotated[
         int, Option("Processes; 0: as many as pay and 2 GiB of memory bear.", default=0)

@@ -18,13 +18,16 @@ def vary(
     store: Store,
     *,
     policies: Annotated[
-        Sequence[str], Option("A policy; repeatable. Without it, six.", names="--policy")
+        Sequence[str],
+        Option("A policy; repeatable. Without it, six.", names="--policy", completes="entrants"),
     ] = (),
     changes: Annotated[
         Sequence[str],
         Option("An assumption to change; repeatable.", names="--change", metavar="NAME=VALUE"),
     ] = (),
-    measure: Annotated[str, Option("What policies are ranked by.")] = "imbalance_mean",
+    measure: Annotated[
+        str, Option("What policies are ranked by.", completes="measures")
+    ] = "imbalance_mean",
     out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,

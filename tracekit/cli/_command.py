@@ -1,0 +1,157 @@
+"""How a subcommand is asked for: help under headings, and every mistake one ``error:`` line.
+
+Typer's own classes with three changes: what a value is called in the help is a word for people,
+the list of commands has headings, and what typer refuses is told as every other mistake is.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup, TyperOption
+from typer.exceptions import TyperException
+
+from tracekit.cli._panels import Panel
+from tracekit.errors import TracekitError, nearest
+
+#: What stands for a value in the help, by the name typer has for its type.
+_METAVARS = {
+    "int": "N",
+    "int range": "N",
+    "float": "X",
+    "float range": "X",
+    "path": "PATH",
+    "str": "TEXT",
+}
+_NUMBERS = {"N": "a whole number", "X": "a number"}
+
+
+class Command(TyperCommand):
+    """A subcommand."""
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        for one in self.params:
+            if one.metavar is None and one.type is not None:
+                one.metavar = _METAVARS.get(one.type.name)
+
+    def collect_usage_pieces(self, ctx: Any) -> list[str]:
+        """As typer's, but what is required stands without braces, as in any manual."""
+        pieces = super().collect_usage_pieces(ctx)
+        return [re.sub(r"^\{(.*)\}$", r"\1", piece) for piece in pieces]
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer's; what it refuses is one line."""
+        with _told(self, ctx):
+            return super().parse_args(ctx, args)
+
+
+class Group(TyperGroup):
+    """The program, with its subcommands under headings."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As typer's; what it refuses is one line."""
+        with _told(self, ctx):
+            return super().parse_args(ctx, args)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """As typer's, with names of two words; a command that is not there is one line."""
+        pair = " ".join(args[:2])
+        args = [pair, *args[2:]] if pair in self.commands else args
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            close = nearest(args[0], self.commands)
+            raise TracekitError(
+                f"no command '{args[0]}'",
+                hint=f"{_near(close)}all commands: tracekit --help",
+            )
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer's
+        """The subcommands, each under what one wants to do with it."""
+        widest = max(map(len, self.commands))
+        for panel in Panel:
+            found = [one for one in self.commands.items() if one[1].rich_help_panel == panel]
+            if found:
+                with formatter.section(panel.value):
+                    formatter.write_dl(
+                        [(f"{name:<{widest}}", one.get_short_help_str(80)) for name, one in found]
+                    )
+
+
+@contextmanager
+def _told(command: Any, ctx: Any) -> Iterator[None]:
+    try:
+        yield
+    except TyperException as error:
+        if ctx.resilient_parsing:
+            raise
+        raise _mistake(error, command, ctx) from None
+
+
+def _mistake(error: TyperException, command: Any, ctx: Any) -> TracekitError:
+    """What was typed wrong, as a line and a hint."""
+    path = ctx.command_path
+    more = f"all options: {path} --help"
+    wrong = getattr(error, "option_name", None)
+    if wrong is not None and hasattr(error, "possibilities"):
+        known = [name for one in command.params for name in one.opts] + ["--help", "-h"]
+        close = nearest(wrong, known)
+        return TracekitError(
+            f"{path} has no option '{wrong}'",
+            hint=f"{_near(close)}{more}",
+        )
+    param = getattr(error, "param", None)
+    if param is not None:
+        return _wrong_value(error, param, command, path)
+    said = error.format_message().rstrip(".")
+    return TracekitError(f"{path}: {said[:1].lower()}{said[1:]}", hint=_example(command) or more)
+
+
+def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> TracekitError:
+    option = isinstance(param, TyperOption)
+    name = param.opts[0] if option else param.human_readable_name
+    if hasattr(error, "param_type"):
+        said = f"{name} {param.metavar}" if option and param.metavar else name
+        about = param.help.rstrip(".") if param.help else ""
+        return TracekitError(
+            f"{path} needs {said}{f': {about[:1].lower()}{about[1:]}' if about else ''}",
+            hint=_example(command) or f"see {path} --help",
+        )
+    found = re.match(r"'(.*)' is not a valid (?:int|float)", error.message, re.DOTALL)
+    if found:
+        wanted = _NUMBERS.get(param.metavar or "", "a number")
+        return TracekitError(f"{name} must be {wanted}, got '{found[1]}'")
+    beyond = re.match(r"(\S+) is not in the range (.*?)\.?$", error.message)
+    if beyond:
+        return TracekitError(f"{name} must be {_range(beyond[2])}, got {beyond[1]}")
+    choices = getattr(param.type, "choices", None)
+    if choices:
+        values = [str(getattr(one, "value", one)) for one in choices]
+        typed = re.match(r"'(.*?)' is not one of", error.message)
+        close = nearest(typed[1], values) if typed else None
+        got = f", got '{typed[1]}'" if typed else ""
+        return TracekitError(
+            f"{name} must be one of {', '.join(values)}{got}", hint=_near(close).strip() or None
+        )
+    return TracekitError(f"{name}: {error.message.rstrip('.')}")
+
+
+def _near(close: str | None) -> str:
+    return f"did you mean '{close}'? " if close else ""
+
+
+def _range(text: str) -> str:
+    """A range such as ``x>=1`` or ``0<=x<=1`` in words."""
+    both = re.fullmatch(r"(\S+)<=?x<=?(\S+)", text)
+    if both:
+        return f"between {both[1]} and {both[2]}"
+    return text.replace("x>=", "at least ").replace("x<=", "at most ")
+
+
+def _example(command: Any) -> str | None:
+    """The example that a subcommand's help ends with."""
+    found = re.search(r"Example: (.*)", " ".join((command.help or "").split()))
+    return f"for example: {found[1]}" if found else None

@@ -1,0 +1,122 @@
+"""What the shell completes: names of policies, queries, measures, ..., and folders of results.
+
+Every Tab starts the program anew, so nothing is imported for it: a name is a file's name, and the
+files are looked at in their folders. A test holds each list to the registry.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
+
+from tracekit import assets, catalogue
+from tracekit.errors import TracekitError
+
+_PACKAGE = Path(__file__).resolve().parents[1]
+#: Where the files of a kind lie, below the package.
+_FILES = {
+    "policies": "replay/placement",
+    "rebalancers": "replay/rebalance",
+    "sizing_policies": "sizing/policies",
+    "presets": "synth/presets",
+    "models": "fit/models",
+    "searches": "replay/optimize/searches",
+    "functions": "replay/optimize/functions",
+    "workloads": "replay/workload/loaders",
+}
+#: What a word that names a folder may be, as ``tracekit.cli._next.kind_of`` calls it.
+_FOLDER_KINDS = {
+    "stores": frozenset({"store"}),
+    "runs": frozenset({"run"}),
+    "results": frozenset({"store", "run", "study"}),
+}
+_FOLDERS_LOOKED_AT = 500
+
+
+def completer(kind: str) -> Callable[[str], list[str]]:
+    """What typer asks for words that go on from what was typed."""
+
+    def words(incomplete: str) -> list[str]:
+        return _matching(kind, incomplete)
+
+    return words
+
+
+def _matching(kind: str, typed: str) -> list[str]:
+    if kind in _FOLDER_KINDS:
+        return sorted(_folders(_FOLDER_KINDS[kind], typed))
+    if kind == "traces":
+        made_up = [f"synth:{name}" for name in names("presets")]
+        return [name for name in made_up if typed and name.startswith(typed)]
+    if kind == "entrants":
+        before, plus, begun = typed.rpartition("+")
+        known = names("rebalancers") if plus else ["all", "common", *names("policies")]
+        return [f"{before}{plus}{name}" for name in known if name.startswith(begun)]
+    return [name for name in names(kind) if name.startswith(typed)]
+
+
+def names(kind: str) -> list[str]:
+    """The names of a kind, sorted, without importing any of it; none where they are not found."""
+    if kind == "kinds":
+        return list(catalogue.KINDS)
+    if kind == "queries":
+        return sorted(_queries())
+    if kind == "sources":
+        return sorted({*_stems("sources/released"), *_stems("sources/own")})
+    if kind == "measures":
+        return sorted(_measures())
+    return sorted(_stems(_FILES[kind]))
+
+
+def _stems(folder: str) -> Iterator[str]:
+    return (one.stem for one in _files(folder))
+
+
+def _files(folder: str) -> Iterator[Path]:
+    return (one for one in (_PACKAGE / folder).glob("*.py") if not one.name.startswith("_"))
+
+
+def _queries() -> Iterator[str]:
+    try:
+        folder = assets.asset_dir("queries")
+    except TracekitError:
+        return
+    for path in folder.rglob("*.sql"):
+        yield path.relative_to(folder).with_suffix("").as_posix()
+
+
+def _measures() -> Iterator[str]:
+    for path in _files("replay/measures"):
+        if "per_resource=True" in path.read_text(encoding="utf-8"):
+            yield from (f"{resource}_{path.stem}" for resource in ("cpu", "memory"))
+        else:
+            yield path.stem
+
+
+def _folders(kinds: frozenset[str], typed: str) -> Iterator[str]:
+    """Folders of those kinds where the word points to, and those inside a folder there.
+
+    None at all leaves the shell to complete file names as it always does.
+    """
+    from tracekit.cli._next import kind_of
+
+    where, _, begun = typed.rpartition("/")
+    root = Path(where or ("/" if typed.startswith("/") else "."))
+    for folder in itertools.islice(_below(root, begun), _FOLDERS_LOOKED_AT):
+        if kind_of(folder) in kinds:
+            yield f"{where}/{folder.relative_to(root)}" if "/" in typed else str(folder)
+
+
+def _below(root: Path, begun: str) -> Iterator[Path]:
+    for folder in _inside(root):
+        if folder.name.startswith(begun) and (begun or not folder.name.startswith(".")):
+            yield folder
+            yield from (one for one in _inside(folder) if not one.name.startswith("."))
+
+
+def _inside(folder: Path) -> Iterable[Path]:
+    try:
+        return sorted(one for one in folder.iterdir() if one.is_dir())
+    except OSError:
+        return ()
