@@ -1,0 +1,121 @@
+"""What is asked of a run that is done: its measures by policy and order, equal placements as one.
+
+A run folder, or a run in memory, gives the same.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray
+from tracekit.files.parquet import read_frame
+from tracekit.replay.measures import Measure, compared
+from tracekit.replay.runs.run import BOUND, Run
+from tracekit.replay.runs.run_folder import RUN_FOLDER, manifest_of
+
+
+@dataclass(frozen=True, eq=False)
+class Results:
+    """The measures of a run.
+
+    Parameters
+    ----------
+    manifest : mapping
+        The document of its folder.
+    summary, repeats : DataFrame
+        Frames of its folder; ``repeats`` is None where every policy met one order.
+    """
+
+    manifest: Mapping[str, Any]
+    summary: pl.DataFrame
+    repeats: pl.DataFrame | None = None
+
+    @functools.cached_property
+    def measures(self) -> dict[str, Measure]:
+        """The measures that it has and that policies are compared by, in order."""
+        return {name: one for name, one in compared().items() if name in self.summary.columns}
+
+    @functools.cached_property
+    def policies(self) -> tuple[str, ...]:
+        """The policies, production among them, without the bound."""
+        return tuple(name for name in self.summary["policy"] if name != BOUND)
+
+    @functools.cached_property
+    def values(self) -> dict[str, FloatArray]:
+        """Of each policy its measures, shape (orders, measures); NaN for what is not known."""
+        names = list(self.measures)
+        repeated = _by_policy(self.repeats, names)
+        once = _by_policy(self.summary, names)
+        return {policy: repeated.get(policy, once[policy]) for policy in self.policies}
+
+    @functools.cached_property
+    def groups(self) -> tuple[tuple[str, ...], ...]:
+        """The policies, those together that placed alike in every order they met."""
+        found: dict[object, list[str]] = {}
+        for policy in self.policies:
+            found.setdefault(self._alike(policy), []).append(policy)
+        return tuple(tuple(names) for names in found.values())
+
+    def of(self, policy: str, measure: str) -> FloatArray:
+        """The values of a measure, shape (orders,)."""
+        return self.values[policy][:, list(self.measures).index(measure)]
+
+    def orders(self, policy: str) -> int:
+        """How many orders of arrival a policy met."""
+        return len(self.values[policy])
+
+    def known(self, policy: str, name: str) -> bool:
+        """Whether a value is there."""
+        return name in self.measures and bool(np.isfinite(self.of(policy, name)).all())
+
+    def waited(self, policy: str) -> bool:
+        """Whether it left a container waiting at any time: it carried less load than others."""
+        if self.known(policy, "pending") and self.of(policy, "pending").any():
+            return True
+        names = [name for name in ("pending", "pending_container_steps") if name in self.summary]
+        row = self.summary.filter(policy=policy).select(names)
+        return any(value for value in row.row(0) if value is not None)
+
+    def _alike(self, policy: str) -> object:
+        """A key that policies share which placed alike: their placements, else their measures."""
+        values = self.values[policy]
+        about = [one for one in self.manifest.get("policies", []) if one["policy"] == policy]
+        digest = about[0].get("placements") if about else None
+        return (len(values), digest or np.nan_to_num(values, nan=-1.0).tobytes())
+
+
+def results(run: Results | Run | Path | str) -> Results:
+    """What is asked of a run, from its folder or itself."""
+    if isinstance(run, Results):
+        return run
+    if isinstance(run, Path | str):
+        return _read(Path(run))
+    return Results(manifest_of(run), run.summary, run.repeats)
+
+
+def _read(folder: Path) -> Results:
+    repeats = folder / "repeats.parquet"
+    return Results(
+        RUN_FOLDER.read(folder),
+        read_frame(folder / "summary.parquet"),
+        read_frame(repeats) if repeats.is_file() else None,
+    )
+
+
+def _by_policy(frame: pl.DataFrame | None, names: Sequence[str]) -> dict[str, FloatArray]:
+    if frame is None:
+        return {}
+    absent = [pl.lit(None, pl.Float64).alias(name) for name in names if name not in frame.columns]
+    rows = frame.with_columns(absent)
+    ordered = rows.sort("repeat", maintain_order=True) if "repeat" in rows.columns else rows
+    return {
+        str(policy): part.select(pl.col(names).cast(pl.Float64).fill_null(float("nan"))).to_numpy()
+        for (policy,), part in ordered.group_by(["policy"], maintain_order=True)
+    }

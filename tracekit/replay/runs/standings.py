@@ -1,0 +1,237 @@
+"""How policies stand by a measure, over all orders of arrival: means, intervals, who is apart.
+
+Tables, sentences, comparisons and the report read these; nothing else ranks policies, gives their
+means an interval, or says that one is better.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tracekit.arrays import FloatArray
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.student import FEWEST, Compared, compare, means
+
+#: A measure by which policies lie closer than this, relative to the larger, decides nothing.
+MATERIAL = 0.01
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standing:
+    """One row: policies that place alike, and what they come to.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Every spelling whose placements are the same in all orders it met.
+    mean : float
+        Over the orders.
+    low, high : float, optional
+        The 95 % interval of the mean, wide enough for all rows together; None with one order.
+    apart_from_best : bool
+        Whether it differs from the best row beyond chance; see ``Difference.apart``.
+    orders : int
+        How many orders of arrival it met.
+    waited : bool
+        Whether it left containers waiting: then it carried less load, and is not compared.
+    """
+
+    names: tuple[str, ...]
+    mean: float
+    low: float | None
+    high: float | None
+    apart_from_best: bool
+    orders: int
+    waited: bool = False
+
+    @property
+    def reach(self) -> float | None:
+        """Half the width of the interval, what stands behind the +-."""
+        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+
+
+@dataclass(frozen=True, kw_only=True)
+class Standings:
+    """The policies by one measure, the best first, those that left containers waiting last.
+
+    Parameters
+    ----------
+    tells : bool
+        Whether the measure tells any two policies apart, beyond chance and by 1 % or more.
+    why_not : str
+        Why it does not, a clause; empty if it tells.
+    """
+
+    measure: str
+    rows: tuple[Standing, ...]
+    tells: bool
+    why_not: str
+
+    @property
+    def best(self) -> tuple[Standing, ...]:
+        """The best row, and those within chance of it; none where the measure tells nothing."""
+        return tuple(
+            row
+            for row in self.rows
+            if self.tells and not row.waited and not row.apart_from_best and row.orders >= FEWEST
+        )
+
+    def row(self, policy: str) -> Standing | None:
+        """The row that a policy stands in."""
+        return next((row for row in self.rows if policy in row.names), None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Difference:
+    """One policy's value less another's, order by order.
+
+    Parameters
+    ----------
+    mean, low, high : float
+        ``low`` and ``high`` at the level that many comparisons leave (Holm); None with one order.
+    apart : bool
+        Whether it is beyond chance.
+    orders : int
+        How many orders both met.
+    """
+
+    policy: str
+    other: str
+    measure: str
+    mean: float
+    low: float | None
+    high: float | None
+    apart: bool
+    orders: int
+
+
+def standings(
+    run: Results | Run | Path | str,
+    measure: str,
+    *,
+    among: Sequence[tuple[str, ...]] | None = None,
+) -> Standings:
+    """How the policies of a run stand by a measure.
+
+    Parameters
+    ----------
+    run : Results, Run or path of a run folder
+        One ``Results`` serves many measures: the differences are worked out once.
+    among : sequence of tuples, optional
+        Those of ``Results.groups`` that are ranked; all of them if not given.
+    """
+    found = results(run)
+    end = found.measures[measure].first
+    ranked = found.groups if among is None else among
+    groups = [names for names in ranked if found.known(names[0], measure)]
+    waited = {names: measure != "pending" and any(map(found.waited, names)) for names in groups}
+    middles = {names: float(found.of(names[0], measure).mean()) for names in groups}
+    sign = 1 if end == "low" else -1
+    ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))
+    rivals = [names for names in ordered if not waited[names]]
+    most = max((found.orders(names[0]) for names in rivals), default=0)
+    best = next((names for names in rivals if found.orders(names[0]) == most), None)
+    rows = tuple(
+        _row(found, measure, names, best, together=len(ordered), waited=waited[names])
+        for names in ordered
+    )
+    why_not = _why_not(found, measure, rivals)
+    return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)
+
+
+def difference(
+    run: Results | Run | Path | str, policy: str, other: str, measure: str
+) -> Difference | None:
+    """How two policies of a run differ by a measure; None where it is not known of both."""
+    found = results(run)
+    if not (found.known(policy, measure) and found.known(other, measure)):
+        return None
+    one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
+    about = {"policy": policy, "other": other, "measure": measure}
+    orders = min(found.orders(policy), found.orders(other))
+    if one == two:
+        return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
+    pairs, tested = differences_of(found)
+    if orders < 2 or found.orders(policy) != found.orders(other):
+        apart = float(found.of(policy, measure)[0] - found.of(other, measure)[0])
+        return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=1)
+    turned = (one[0], two[0]) not in pairs
+    pair = (two[0], one[0]) if turned else (one[0], two[0])
+    at = pairs.index(pair) * len(found.measures) + list(found.measures).index(measure)
+    mean, low, high = (float(part[at]) for part in (tested.mean, tested.low, tested.high))
+    if turned:
+        mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
+    apart_ = bool(tested.separated[at])
+    return Difference(**about, mean=mean, low=low, high=high, apart=apart_, orders=orders)
+
+
+@functools.lru_cache(maxsize=8)
+def differences_of(found: Results) -> tuple[list[tuple[str, str]], Compared]:
+    """Every pair of policies that place differently, by every measure: one family.
+
+    Returns
+    -------
+    list of (str, str), Compared
+        The pairs; the columns of the other go through the measures of the first pair, then of the
+        second.
+    """
+    most = max((found.orders(names[0]) for names in found.groups), default=0)
+    names = [group[0] for group in found.groups if found.orders(group[0]) == most]
+    pairs = list(itertools.combinations(names, 2))
+    apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
+    table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
+    return pairs, compare(table)
+
+
+def _row(
+    found: Results,
+    measure: str,
+    names: tuple[str, ...],
+    best: tuple[str, ...] | None,
+    *,
+    together: int,
+    waited: bool,
+) -> Standing:
+    values = found.of(names[0], measure)
+    interval = means(values[:, None], comparisons=together)
+    several = len(values) > 1
+    other = None if waited or best is None else difference(found, names[0], best[0], measure)
+    # no measure is below 0, whatever an interval of few values says
+    low = max(float(interval.low[0]), min(0.0, float(values.min())))
+    return Standing(
+        names=names,
+        mean=float(interval.mean[0]),
+        low=low if several else None,
+        high=float(interval.high[0]) if several else None,
+        apart_from_best=other is not None and other.apart,
+        orders=len(values),
+        waited=waited,
+    )
+
+
+def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) -> str:
+    """Why a measure tells no two of the policies apart; empty where it does."""
+    if len(rivals) < 2:
+        count = len(rivals[0]) if rivals else 0
+        return "all policies place alike" if count > 1 else "no two policies can be compared"
+    middles = [float(found.of(names[0], measure).mean()) for names in rivals]
+    if max(middles) == min(middles):
+        return f"it is {middles[0]:.4g} under every policy"
+    most = max(found.orders(names[0]) for names in rivals)
+    if most < FEWEST:
+        met = "one order" if most == 1 else f"{most} orders"
+        return f"policies met {met} of arrival, an interval needs {FEWEST}"
+    pairs = itertools.combinations([names[0] for names in rivals], 2)
+    known = [difference(found, one, other, measure) for one, other in pairs]
+    if not any(one is not None and one.apart for one in known):
+        return f"no two policies differ beyond chance over {most} orders of arrival"
+    if max(middles) - min(middles) < MATERIAL * max(map(abs, middles)):
+        return f"policies differ by less than {MATERIAL:.0%}"
+    return ""

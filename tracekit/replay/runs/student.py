@@ -1,0 +1,167 @@
+"""Student's intervals of means, and of many paired differences at once, corrected after Holm.
+
+Beyond a few orders of arrival a resampled percentile is no more than the largest or smallest
+value, so that it cannot be corrected for many comparisons; Student's interval can.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray
+
+LEVEL = 0.95
+
+#: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
+FEWEST = 6
+
+# so that equal numbers do not differ by the order of their sum
+_DECIMALS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Means:
+    """Means with the limits of their intervals, shape (columns,) each; NaN where unknown."""
+
+    mean: FloatArray
+    low: FloatArray
+    high: FloatArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared(Means):
+    """Mean differences, each with its interval at the level it was tested at.
+
+    Parameters
+    ----------
+    p : float64
+        Of each difference alone: Student's t, two-sided; NaN where nothing differs.
+    p_corrected : float64
+        After Holm: below 1 - level where the family lets it be told.
+    separated : bool
+        Where it is told: beyond chance after Holm, and of one sign in nearly all repeats.
+    """
+
+    p: FloatArray
+    p_corrected: FloatArray
+    separated: BoolArray
+
+
+def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) -> Means:
+    """Student's interval of each column's mean.
+
+    Parameters
+    ----------
+    samples : float64, shape (repeats, columns)
+    comparisons : int
+        How many intervals are to hold together (Bonferroni).
+
+    Returns
+    -------
+    Means
+        Limits are NaN with one repeat.
+    """
+    count = len(samples)
+    middle = samples.mean(axis=0)
+    error = _error(samples, counted=False)
+    reach = error * quantile(count, (1 - level) / max(comparisons, 1))
+    return Means(mean=_round(middle), low=_round(middle - reach), high=_round(middle + reach))
+
+
+def compare(differences: FloatArray, *, level: float = LEVEL) -> Compared:
+    """Whether paired differences are beyond chance, all columns being one family.
+
+    A difference is told where Student's paired t says so after Holm's correction (Scandinavian
+    Journal of Statistics 1979, 6(2)), and it is of one sign in so many repeats that a sign test
+    alone would say so: a few repeats that stand out do not make a difference. Columns in which
+    nothing ever differs are no comparisons.
+
+    Parameters
+    ----------
+    differences : float64, shape (repeats, columns)
+    """
+    count = len(differences)
+    middle = differences.mean(axis=0) if count else np.zeros(differences.shape[1])
+    error = _error(differences, counted=True)
+    open_ = (np.abs(differences) > 0).any(axis=0) & np.isfinite(error)
+    p = np.full(len(middle), np.nan)
+    p[open_] = _tail(middle[open_], error[open_], count)
+    corrected, share = _holm(p, open_, 1 - level)
+    reach = error * quantile(count, share)
+    told = open_ & (corrected <= 1 - level) & (count >= FEWEST) & _of_one_sign(differences)
+    equal = ~open_ & np.isfinite(middle)
+    return Compared(
+        mean=_round(middle),
+        low=_round(np.where(equal, middle, middle - reach)),
+        high=_round(np.where(equal, middle, middle + reach)),
+        p=p,
+        p_corrected=corrected,
+        separated=np.asarray(told),
+    )
+
+
+def quantile(count: int, outside: FloatArray | float) -> FloatArray:
+    """How many standard errors an interval reaches that leaves ``outside`` on both sides."""
+    from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
+
+    if count < 2:
+        return np.asarray(np.full(np.shape(outside), np.nan))
+    return np.asarray(stdtrit(count - 1, 1 - np.asarray(outside) / 2))
+
+
+def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
+    """The standard error of each mean; NaN with one repeat.
+
+    What is counted in whole numbers is known to half of one: a difference of two counts carries
+    at least the variance of two roundings, 1/6, or six counts that happen to be equal were sure.
+    """
+    count = len(samples)
+    if count < 2:
+        return np.full(samples.shape[1], np.nan)
+    variance = samples.var(axis=0, ddof=1)
+    if counted:
+        whole = np.isfinite(variance) & (samples == np.round(samples)).all(axis=0)
+        variance = np.where(whole, np.maximum(variance, 1 / 6), variance)
+    return np.asarray(np.sqrt(variance / count))
+
+
+def _tail(middle: FloatArray, error: FloatArray, count: int) -> FloatArray:
+    """Two-sided p of Student's t; 0 where every repeat has the same difference."""
+    from scipy.special import stdtr  # noqa: PLC0415 - slow to import
+
+    t = np.divide(np.abs(middle), error, out=np.full(len(middle), np.inf), where=error > 0)
+    return np.asarray(2 * stdtr(count - 1, -t))
+
+
+def _holm(p: FloatArray, tested: BoolArray, alpha: float) -> tuple[FloatArray, FloatArray]:
+    """Corrected p, and the share outside that each interval may have.
+
+    The k-th smallest of m is tested at alpha / (m - k + 1), as long as all before it were told;
+    what comes after the first that is not is left at the level of that one, so that an interval
+    excludes 0 just where its difference is told.
+    """
+    corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
+    at = np.flatnonzero(tested)
+    if len(at):
+        order = at[np.argsort(p[at], kind="stable")]
+        left = len(order) - np.arange(len(order))
+        corrected[order] = np.minimum(np.maximum.accumulate(p[order] * left), 1.0)
+        missed = np.flatnonzero(corrected[order] > alpha)
+        stop = left[missed[0]] if len(missed) else 1
+        share[order] = alpha / np.maximum(left, stop)
+    return corrected, share
+
+
+def _of_one_sign(differences: FloatArray) -> BoolArray:
+    """Where the sign test, by itself, is below 0.05; repeats without a difference count for no."""
+    from scipy.special import bdtr  # noqa: PLC0415 - slow to import
+
+    count = len(differences)
+    ahead = np.maximum((differences > 0).sum(axis=0), (differences < 0).sum(axis=0))
+    return np.asarray(2 * bdtr(count - ahead, count, 0.5) <= 1 - LEVEL)
+
+
+def _round(values: FloatArray) -> FloatArray:
+    return np.asarray(np.round(values, _DECIMALS))
