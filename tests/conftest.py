@@ -36,5 +36,7 @@ def real_rows() -> Path:
 @pytest.fixture(autouse=True)
 def _no_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("TRACEKIT_DEBUG", raising=False)
+    # a test that is about the lines of progress asks for them
+    monkeypatch.setenv("TRACEKIT_QUIET", "1")
     monkeypatch.setenv("COLUMNS", "80")
     os.environ.pop("FORCE_COLOR", None)

@@ -17,25 +17,32 @@ class Task(Protocol):
 class Progress(Protocol):
     """Where a library call announces its tasks."""
 
-    def stage(self, text: str) -> None:
-        """Say that a new stage begins: ``ingest``, ``replay least_allocated``."""
+    def stage(self, text: str, *, then: str = "") -> None:
+        """Say that a new stage begins, ``ingest``, and what comes ``then``."""
+
+    def told(self, text: str) -> None:
+        """Say what a stage came to: ``1,234 rows of 2 files``."""
 
     def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
         """A task of ``total`` units (None when unknown), as a context manager."""
 
 
-class _Silent:
-    """Progress that says nothing."""
+class Silent:
+    """Progress that says nothing; one that says something may build on it."""
 
-    def stage(self, text: str) -> None:
-        pass
+    def stage(self, text: str, *, then: str = "") -> None:
+        """Say nothing."""
+
+    def told(self, text: str) -> None:
+        """Say nothing."""
 
     def advance(self, amount: float, note: str = "") -> None:
-        pass
+        """Say nothing."""
 
     @contextmanager
     def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:  # noqa: ARG002
+        """A task that says nothing."""
         yield self
 
 
-SILENT: Progress = _Silent()
+SILENT: Progress = Silent()

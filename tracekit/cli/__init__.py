@@ -26,6 +26,7 @@ from tracekit.cli._asked import subcommand
 from tracekit.cli._command import Command, Group
 from tracekit.cli._edge import answered
 from tracekit.cli._leaving import Leaving
+from tracekit.cli._progress import QUIET
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
 from tracekit.cli._streams import ReaderGoneError, open_standard_files
 from tracekit.errors import TracekitError
@@ -136,6 +137,9 @@ def _global_options(
         bool, typer.Option("--version", help="Print the version.", callback=_version, is_eager=True)
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Show the traceback of an error.")] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="Say nothing on the way (stderr).")
+    ] = False,
 ) -> None:
     """Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.
 
@@ -144,6 +148,8 @@ def _global_options(
     _ = version
     if debug:
         os.environ["TRACEKIT_DEBUG"] = "1"
+    if quiet:
+        os.environ[QUIET] = "1"
     if context.invoked_subcommand is None:
         _say_what_is_next()
 

@@ -19,7 +19,7 @@ import typer
 
 from tracekit import verbs
 from tracekit.cli._completion import completer
-from tracekit.cli._output import progress
+from tracekit.cli._progress import progress
 from tracekit.verbs._options import Argument, Option
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -46,7 +46,7 @@ class Asked:
         ]
         if "progress" not in known:
             return verb(*firsts, **given)
-        with progress() as shown:
+        with progress(self._verb.replace("_", "-")) as shown:
             return verb(*firsts, **given, progress=shown)
 
 

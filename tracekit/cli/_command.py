@@ -73,7 +73,11 @@ class Group(TyperGroup):
         """The subcommands, each under what one wants to do with it."""
         widest = max(map(len, self.commands))
         for panel in Panel:
-            found = [one for one in self.commands.items() if one[1].rich_help_panel == panel]
+            found = [
+                (name, one)
+                for name, one in self.commands.items()
+                if getattr(one, "rich_help_panel", None) == panel
+            ]
             if found:
                 with formatter.section(panel.value):
                     formatter.write_dl(

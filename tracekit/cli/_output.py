@@ -1,15 +1,13 @@
-"""How subcommands print: tables that fit 80 columns, one JSON document, progress on stderr."""
+"""How subcommands print: tables that fit 80 columns, one JSON document."""
 
 from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from typing import Any
 
 from tracekit.cli._streams import print_raw, visible
-from tracekit.progress import Progress, Task
 
 WIDTH = 80
 
@@ -54,10 +52,10 @@ def print_table(
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
     for row in rows:
         table.add_row(*(_cell(value) for value in row))
-    console = _console(stderr=False)
-    console.print(table)
+    drawn = console(stderr=False)
+    drawn.print(table)
     if note:
-        console.print(visible(note, lines=True), markup=False, highlight=False)
+        drawn.print(visible(note, lines=True), markup=False, highlight=False)
 
 
 def _is_number(value: object) -> bool:
@@ -81,77 +79,12 @@ def _cell(value: object) -> str:
     return escape(visible(str(value)))
 
 
-def _console(*, stderr: bool) -> Any:
+def console(*, stderr: bool) -> Any:
+    """Where rich draws: as wide as the terminal, a page where there is none."""
     from rich.console import Console
 
     stream = sys.stderr if stderr else sys.stdout
     return Console(stderr=stderr, width=None if stream.isatty() else WIDTH, soft_wrap=False)
-
-
-@contextmanager
-def progress() -> Iterator[Progress]:
-    """Progress on stderr when it is a terminal, silence otherwise."""
-    from tracekit.progress import SILENT
-
-    if not sys.stderr.isatty():
-        yield SILENT
-        return
-    with _terminal_progress() as drawn:
-        yield drawn
-
-
-@contextmanager
-def _terminal_progress() -> Iterator[Progress]:
-    from rich.progress import (
-        BarColumn,
-        TaskProgressColumn,
-        TextColumn,
-        TimeRemainingColumn,
-    )
-    from rich.progress import (
-        Progress as RichProgress,
-    )
-
-    with RichProgress(
-        TextColumn("{task.description:<24}"),
-        BarColumn(bar_width=20),
-        TaskProgressColumn(),
-        TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(compact=True),
-        console=_console(stderr=True),
-        transient=True,
-    ) as drawn:
-        yield _Terminal(drawn)
-
-
-class _Terminal:
-    """Progress drawn by rich."""
-
-    def __init__(self, drawn: Any) -> None:
-        self._drawn = drawn
-
-    def stage(self, text: str) -> None:
-        self._drawn.console.print(visible(text), highlight=False, markup=False)
-
-    @contextmanager
-    def task(self, text: str, total: float | None, unit: str) -> Iterator[Task]:
-        task = self._drawn.add_task(visible(text), total=total, note=unit)
-        try:
-            yield _TerminalTask(self._drawn, task)
-        finally:
-            self._drawn.remove_task(task)
-
-
-class _TerminalTask:
-    """One line of the drawn progress."""
-
-    def __init__(self, drawn: Any, task: Any) -> None:
-        self._drawn = drawn
-        self._task = task
-
-    def advance(self, amount: float, note: str = "") -> None:
-        fields: Mapping[str, str] = {"note": visible(note)} if note else {}
-        self._drawn.update(self._task, advance=amount, **fields)
 
 
 def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:

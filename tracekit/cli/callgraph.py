@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_sentence, print_table, progress
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
+from tracekit.cli._progress import progress
 
 if TYPE_CHECKING:
     from tracekit.callgraph.run import CallGraphs
@@ -122,7 +123,7 @@ def _export(store: Path, out: Path, chains: int, *, as_json: bool) -> None:
     from tracekit.callgraph.export import export
     from tracekit.store import open_store
 
-    with progress() as shown:
+    with progress("callgraph") as shown:
         done = export(open_store(store), out, chains=chains, progress=shown)
     if as_json:
         print_json({"schema": "tracekit/callgraph-export/1", **dataclasses.asdict(done)})

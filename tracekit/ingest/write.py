@@ -126,7 +126,17 @@ def ingest(
                 derive(folder, writer.manifest, commit, alone_memory)
     if summary.failed:
         raise _failure(summary)
+    progress.told(_said(summary))
     return summary
+
+
+def _said(summary: IngestSummary) -> str:
+    """What was taken in, in one line."""
+    files = len({entry.file for entry in summary.ingested})
+    rows = sum(entry.rows for entry in summary.ingested)
+    rejected = sum(entry.rejected for entry in summary.ingested)
+    broken = f"; {rejected:,} broken rows are kept apart" if rejected else ""
+    return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
 
 
 #: Where a store is written; what names a file in its manifest, and what makes its catalog.

@@ -45,7 +45,12 @@ def replay_by(
     RUN_FOLDER.check_free(Path(out))
     calls = any(PARAMETER in text for text in policies)
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
+    progress.stage("read the workload", then="replay")
     load = source.load()
+    progress.told(
+        f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes,"
+        f" {len(load.times_ms):,} steps"
+    )
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]
     chosen = choose_policies(policies, load, behind)

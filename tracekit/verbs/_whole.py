@@ -68,7 +68,7 @@ def run_all(
         from tracekit.ingest import ingest  # the crew is not kept waiting
         from tracekit.store import open_store  # the crew is not kept waiting
 
-        progress.stage("ingest")
+        progress.stage("ingest", then="analysis, call graphs, fit and replays")
         ingest(
             traces,
             out / "store",
@@ -86,7 +86,9 @@ def run_all(
             if not skipped:
                 from tracekit.verbs._replaying import replay_by  # the same
 
-                progress.stage("replay" if alone else "replay, side by side with these")
+                progress.stage(
+                    "replay" if alone else "replay, side by side with these", then="report"
+                )
                 replay_by(
                     None if alone else crew,
                     store.path,
@@ -98,7 +100,7 @@ def run_all(
                     repeat_policies=["common"] if list(policies) == ["all"] else [],
                     progress=progress,
                 )
-    progress.stage("report")
+    progress.stage("report", then=f"open {out / 'report.html'}")
     shown = store.path if skipped else out / "replay"
     report = render(shown, out / "report.html", progress=progress)
     return RunSummary(
@@ -184,7 +186,7 @@ def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progres
     """The folder of trace files; made now when the source is ``synth:<preset>``."""
     if not source.startswith(SYNTH):
         return Path(source)
-    progress.stage("synthesize")
+    progress.stage("synthesize", then="ingest")
     preset = source.removeprefix(SYNTH)
     # 0: these processes, or fewer where the preset is small or the memory bears no more
     jobs = 1 if crew.size == 1 else 0

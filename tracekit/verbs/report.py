@@ -33,5 +33,6 @@ def report(
     """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
     from tracekit.report import render
 
+    progress.stage("read what is to be shown", then="pages")
     shown = [Path(one) for one in studies]
     return render(Path(source), Path(out), studies=shown, progress=progress)

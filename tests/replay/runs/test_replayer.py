@@ -6,7 +6,6 @@ import hashlib
 import io
 import json
 import pickle
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 import polars as pl
@@ -15,7 +14,7 @@ from replay_support import workload
 from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Task
+from tracekit.progress import Silent
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.kept import Kept
@@ -170,17 +169,15 @@ def spoil(file: Path, sort: str, mark: Path) -> None:
     )
 
 
-class Told:
+class Told(Silent):
     """Progress that keeps what was said."""
 
     def __init__(self) -> None:
         self.stages: list[str] = []
 
-    def stage(self, text: str) -> None:
-        self.stages.append(text)
-
-    def task(self, text: str, total: float | None, unit: str) -> AbstractContextManager[Task]:
-        return SILENT.task(text, total, unit)
+    def stage(self, text: str, *, then: str = "") -> None:
+        if not then:  # what is remarkable, not what is under way
+            self.stages.append(text)
 
 
 def test_an_unknown_engine_is_refused(tmp_path: Path) -> None:
