@@ -5,10 +5,12 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
+import polars as pl
 import pytest
 from replay_support import Row, workload
 
 import tracekit
+from tracekit.binding.empty import request_vcpus
 from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
@@ -28,7 +30,9 @@ def replayed(bindings: Bindings) -> VcpuOutcome:
     room = room_of(load)
     chooser = recorded_chooser(load, room, bindings)
     service = np.zeros(load.containers, dtype=np.int64)
-    return VcpuReplay(load, room, model, service, chooser, np.random.default_rng(0)).run()
+    size = chooser.size(request_vcpus(load.request, load.resources))
+    rng = np.random.default_rng(0)
+    return VcpuReplay(load, room, model, service, chooser, rng, size=size).run()
 
 
 def names() -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -47,7 +51,6 @@ def test_containers_go_where_they_were() -> None:
 UNBOUND = {
     "somebody has one of them": "4-5",
     "across sockets": "1-2",
-    "not as many as asked for": "1",
     "not on this host": "8-9",
     "no list": "x",
 }
@@ -60,6 +63,13 @@ def test_who_cannot_have_them_is_on_the_host_unbound(case: str) -> None:
     assert found.node.tolist() == [0, 0, 1]
     assert found.vcpus == [[0, 4], [], [2, 3, 6]]
     assert found.socket[1] == -1
+
+
+def test_containers_have_as_many_as_they_had() -> None:
+    (a, b, c), (n0, _) = names()
+    found = replayed({a: (n0, "0"), b: (n0, "2-3,6-7"), c: (n0, "1,4-5")})
+    assert found.vcpus == [[0], [2, 3, 6, 7], [1, 4, 5]]
+    assert found.steps[0]["bound_vcpus"] == 8
 
 
 def test_who_was_nowhere_stays_out() -> None:
@@ -105,15 +115,42 @@ def test_a_trace_with_vcpus_is_fitted_and_bound_without_further_files(tmp_path: 
     }
 
 
-def test_recorded_wants_a_store_that_records(tmp_path: Path) -> None:
+def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(tmp_path: Path) -> None:
+    """The audit's figure: what is lost as recorded, from the planted truth by plain sums."""
     tracekit.synth(tmp_path / "trace", preset="tiny")
     tracekit.ingest(tmp_path / "trace", tmp_path / "store")
     truth = tmp_path / "trace" / "truth"
-    tracekit.fit(
+    files = {"binding": truth / "monitoring.csv", "topology": truth / "topology.csv"}
+    tracekit.fit(tmp_path / "store", tmp_path / "fit", **files)  # type: ignore[arg-type]
+    planted = pl.read_parquet(truth / "binding.parquet").filter(pl.col("cpu_list") != "")
+    seats = pl.read_parquet(tmp_path / "fit" / "bindings.parquet")
+    expected = planted.select("container_id", "node_id", "cpu_list").sort("container_id")
+    assert seats.select("container", "node", "vcpus").rows() == expected.rows()
+    found = bind(
         tmp_path / "store",
-        tmp_path / "fit",
-        binding=truth / "monitoring.csv",
-        topology=truth / "topology.csv",
+        ["recorded", "whole_cores"],
+        fit=tmp_path / "fit",
+        truth=truth / "binding.parquet",
+        assume=["start=observed"],
     )
+    load = found.workload
+    always = (load.departure_ms > load.times_ms[-1]) & (load.arrival_ms <= load.times_ms[0])
+    stays = {name for name, there in zip(load.container_ids, always, strict=True) if there}
+    hosts = planted.group_by("node_id").agg(pl.col("container_id").is_in(stays).all())
+    whole = hosts.filter("container_id")["node_id"].to_list()
+    there = found.containers.filter(pl.col("policy") == "recorded", pl.col("node").is_in(whole))
+    both = there.join(planted, left_on="container", right_on="container_id")
+    assert both.height > 10
+    lost = both["k1"] * both["cpu_sc"] + both["k2"] * both["cpu_ss"]
+    assert both["inflation_fraction"].to_numpy() == pytest.approx(lost.to_numpy(), abs=1e-9)
+    assert not found.held.taken_off
+    assert found.held.high is not None
+    assert found.held.high < 0.5
+
+
+def test_recorded_wants_a_binding(tmp_path: Path) -> None:
+    tracekit.synth(tmp_path / "trace", preset="tiny")
+    tracekit.ingest(tmp_path / "trace", tmp_path / "store")
+    tracekit.fit(tmp_path / "store", tmp_path / "fit")
     with pytest.raises(TracekitError, match="policy recorded: it is not known which vCPUs"):
         bind(tmp_path / "store", ["recorded"], fit=tmp_path / "fit")

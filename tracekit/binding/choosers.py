@@ -9,11 +9,10 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import IntArray
+from tracekit.binding.seats import Bind, Which, bind_on
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
-
-Bind = Literal["lowest_free", "random_free", "least_interference"]
 
 
 class Chooser(Protocol):
@@ -33,8 +32,11 @@ class Interference:
 
     choice: Annotated[
         Literal["score", "delta"],
-        About("score: the socket's interference after placing, as printed; delta: its rise."),
-    ] = "score"
+        About(
+            "delta: by how much the socket's interference rises; score: what it is after, as"
+            " printed."
+        ),
+    ] = "delta"
     step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = 2
     anti_affinity: Annotated[
         bool, About("Whether a host may run one container of a service only.")
@@ -77,10 +79,12 @@ class HostThenBind:
     bind: Annotated[
         Bind,
         About(
-            "lowest_free: the lowest ids of the first socket with room; random_free: any ids of any"
-            " socket with room; least_interference: the best window of the host."
+            "lowest_free: the lowest ids; whole_cores: cores that nobody has a thread of, as"
+            " kubelet's static policy; random_free: any ids of any socket; least_interference: the"
+            " best window of the host."
         ),
     ] = "lowest_free"
+    socket: Annotated[Which, About("Which socket with room: first, or emptiest.")] = "first"
     anti_affinity: Annotated[
         bool, About("Whether a host may run one container of a service only.")
     ] = True
@@ -98,7 +102,7 @@ class HostThenBind:
             return None
         free = np.where(room, state.free_vcpus(), -1) if self.host == "least_allocated" else room
         host = int(np.argmax(free))
-        found = bind_on(state, instance, size, host, self.bind, rng)
+        found = bind_on(state, instance, size, host, self.bind, rng, self.socket)
         return None if found is None else (host, *found)
 
 
@@ -121,22 +125,6 @@ class Following:
         return (host, *found) if found else (host, -1, np.empty(0, dtype=np.int64))
 
 
-def bind_on(
-    state: VcpuState, instance: int, size: int, host: int, bind: Bind, rng: np.random.Generator
-) -> tuple[int, IntArray] | None:
-    """A socket of the host and free places on it; None where no socket has so many."""
-    if bind == "least_interference":
-        return state.best_on(instance, host)
-    sockets = state.sockets_of(host)
-    sockets = sockets[state.occupancy.free[sockets] >= size]
-    if not len(sockets):
-        return None
-    if bind == "lowest_free":
-        return int(sockets[0]), state.free_places(int(sockets[0]))[:size]
-    socket = int(sockets[rng.integers(len(sockets))])
-    return socket, np.sort(rng.permutation(state.free_places(socket))[:size])
-
-
 def _unbound(
     state: VcpuState, instance: int, *, anti_affinity: bool
 ) -> tuple[int, int, IntArray] | None:
@@ -152,6 +140,9 @@ NAMED = {
     "lowest_free": HostThenBind(host="first_fit", bind="lowest_free"),
     "least_allocated": HostThenBind(host="least_allocated", bind="lowest_free"),
     "random_free": HostThenBind(host="least_allocated", bind="random_free"),
+    "emptiest_socket": HostThenBind(bind="lowest_free", socket="emptiest"),
+    "whole_cores": HostThenBind(bind="whole_cores"),
+    "whole_cores_emptiest": HostThenBind(bind="whole_cores", socket="emptiest"),
 }
 
 
@@ -174,6 +165,6 @@ def parse_chooser(text: str) -> tuple[str, Interference | HostThenBind]:
             f"no way to bind named '{name}'; known: {', '.join(known)}",
             hint=f"did you mean '{close}'?"
             if close
-            else "or POLICY+lowest_free, POLICY+random_free",
+            else "or POLICY+whole_cores, POLICY+lowest_free, POLICY+random_free",
         )
     return text.strip(), parameters.build(kinds[name], name, given)

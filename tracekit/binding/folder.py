@@ -41,6 +41,7 @@ def document(run: VcpuRun) -> dict[str, Any]:
             "services": len(run.model.cpu),
             "services_not_fitted": run.model.unknown,
         },
+        "recorded_use": run.held.document(),
         "policies": list(run.policies),
         "summary": run.summary.to_dicts(),
         "differences": run.differences.to_dicts(),

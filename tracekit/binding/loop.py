@@ -75,6 +75,11 @@ class VcpuReplay:
         ``model``. The same if None.
     start_ms : int64, shape (containers,), optional
         When each container is to be placed, where another replay has decided it; its arrival else.
+    size : int64, shape (containers,), optional
+        vCPUs of each container; its CPU request, rounded up, if None.
+    held_milli : callable, optional
+        What of recorded CPU is the cost of the neighbours of then, by time; it is taken off before
+        that of the neighbours of now is added. Nothing if None.
     """
 
     def __init__(
@@ -89,11 +94,15 @@ class VcpuReplay:
         respond: bool = True,
         truth: InterferenceModel | None = None,
         start_ms: IntArray | None = None,
+        size: IntArray | None = None,
+        held_milli: Callable[[int], FloatArray] | None = None,
         clock: Clock = time.perf_counter,
     ) -> None:
         self._load, self._chooser, self._rng = workload, chooser, rng
         self._respond, self._clock = respond, clock
-        self._size = request_vcpus(workload.request, workload.resources)
+        asked = request_vcpus(workload.request, workload.resources)
+        self._size = asked if size is None else size
+        self._held = held_milli
         self.state = VcpuState(room, model, service, self._size)
         self._truth = None if truth is None else Truth(self.state, truth)
         self._start = workload.arrival_ms if start_ms is None else start_ms
@@ -200,6 +209,8 @@ class VcpuReplay:
         cpu, memory = load.use_at(step)[:, at]
         cpu = cpu.astype(np.float64)
         if self._respond:
+            if self._held is not None:
+                cpu = np.maximum(cpu - self._held(now)[at], 0.0)
             cpu = cpu + risen(cpu, inflation, size)
         amounts = (cpu, memory)
         used = [
@@ -219,6 +230,7 @@ class VcpuReplay:
             "inflation_mean_fraction": float(inflation.mean()) if len(at) else None,
             "inflation_vcpus": float((size * inflation).sum()),
             "bound": int((self._socket[at] >= 0).sum()),
+            "bound_vcpus": int(size[self._socket[at] >= 0].sum()),
         }
 
 

@@ -1,14 +1,17 @@
-"""The vCPUs that a store records, as one of the ways to bind: the others are measured by it."""
+"""The vCPUs that containers had, as one of the ways to bind: the others are measured by it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
+import polars as pl
 
 from tracekit.arrays import IntArray
 from tracekit.binding.vcpu_state import VcpuState
+from tracekit.files.parquet import read_frame
 from tracekit.query.engine import open_database
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.folder import Store
@@ -26,8 +29,8 @@ _NOWHERE = np.empty(0, dtype=np.int64)
 class Recorded:
     """Hosts and vCPUs where containers were.
 
-    A container stays unbound on its host where somebody else has one of its vCPUs, where they lie
-    across sockets, or where they are not as many as it asks for.
+    A container has as many vCPUs as it had then, whatever it asks for (``size``). It stays unbound
+    on its host where somebody else has one of them, or where they lie across sockets.
 
     Parameters
     ----------
@@ -38,6 +41,11 @@ class Recorded:
 
     host: IntArray
     places: Sequence[IntArray]
+
+    def size(self, wanted: IntArray) -> IntArray:
+        """How many vCPUs each container had, or wants where that is not known."""
+        had = np.array([len(places) for places in self.places], dtype=np.int64)
+        return np.where(had > 0, had, wanted)
 
     def choose(
         self,
@@ -52,9 +60,14 @@ class Recorded:
             return None
         sockets = state.room.socket[places]
         free = len(places) == size > 0 and bool((state.occupancy.owner[places] < 0).all())
-        if not free or (sockets != sockets[0]).any():
+        if not free or not on_one_socket(state.room, places):
             return host, -1, _NOWHERE
         return host, int(sockets[0]), places
+
+
+def on_one_socket(room: Room, places: IntArray) -> bool:
+    """Whether there are places, all of one socket."""
+    return len(np.unique(room.socket[places])) == 1
 
 
 def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
@@ -67,6 +80,15 @@ def recorded_bindings(store: Store) -> dict[str, tuple[str, str]]:
             " WHERE vcpus IS NOT NULL AND node IS NOT NULL ORDER BY container",
             {},
         )
+    return {container: (node, vcpus) for container, node, vcpus in found.iter_rows()}
+
+
+def bindings_of_fit(folder: Path) -> dict[str, tuple[str, str]]:
+    """As ``recorded_bindings``, from the rows that a fit was made from; empty of a proxy."""
+    try:
+        found = read_frame(folder / "bindings.parquet").select("container", "node", "vcpus")
+    except (OSError, pl.exceptions.PolarsError):
+        return {}
     return {container: (node, vcpus) for container, node, vcpus in found.iter_rows()}
 
 

@@ -2,19 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser, Following, parse_chooser
 from tracekit.binding.drawn import drawn_socket
+from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.recorded import RECORDED, Bindings, recorded_chooser
+from tracekit.binding.old_neighbours import (
+    Held,
+    OldNeighbours,
+    RecordedUse,
+    held_by_use,
+    positions,
+)
+from tracekit.binding.recorded import RECORDED, Bindings, Recorded, recorded_chooser
 from tracekit.binding.tables import (
     containers_of,
     differences_of,
@@ -34,10 +42,15 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.vcpu.room import Room
 
-BINDS = ("lowest_free", "random_free", "least_interference")
+BINDS = ("lowest_free", "random_free", "whole_cores", "least_interference")
+#: What is compared unasked. The ways that know no fit are the baselines: what a fit is worth is
+#: told against the best of them, ``whole_cores``, not against those that share cores needlessly.
 USUAL = (
     "interference",
-    "interference[choice=delta]",
+    "interference[choice=score]",
+    "whole_cores",
+    "whole_cores_emptiest",
+    "emptiest_socket",
     "lowest_free",
     "least_allocated",
     "random_free",
@@ -56,6 +69,8 @@ class VcpuRun:
         One row per repeat and policy.
     differences : DataFrame
         Every policy against the first, paired by repeat, with bootstrap intervals.
+    held : Held
+        Whether recorded use holds what recorded neighbours cost.
     """
 
     workload: Workload
@@ -70,6 +85,7 @@ class VcpuRun:
     services: pl.DataFrame
     socket: pl.DataFrame
     timing: pl.DataFrame
+    held: Held
 
 
 def replay_vcpus(
@@ -84,6 +100,7 @@ def replay_vcpus(
     respond: bool = True,
     truth: InterferenceModel | None = None,
     recorded: Bindings | None = None,
+    recorded_use: RecordedUse = "auto",
     progress: Progress = SILENT,
 ) -> VcpuRun:
     """Replay a workload under several ways to bind.
@@ -93,13 +110,15 @@ def replay_vcpus(
     services : sequence of str
         The services of the model, in its order.
     policies : sequence of str
-        ``interference``, ``lowest_free``, ``least_allocated``, ``random_free``,
-        ``host_then_bind[...]``, or ``POLICY+lowest_free``: any placement policy chooses the node;
-        ``recorded`` where ``recorded`` says which vCPUs containers were bound to.
+        ``interference``, a name of ``tracekit.binding.choosers.NAMED``, ``host_then_bind[...]``, or
+        ``POLICY+lowest_free``: any placement policy chooses the node; ``recorded`` where
+        ``recorded`` says which vCPUs containers were bound to.
     repeats : int
         How many orders of arrival; the first is the workload's own.
     respond, truth
         See ``tracekit.binding.loop.VcpuReplay``.
+    recorded_use
+        See ``tracekit.binding.old_neighbours``.
 
     Raises
     ------
@@ -107,7 +126,11 @@ def replay_vcpus(
         For no policy, or one that is not known.
     """
     names = _checked(policies, recorded or {})
-    setting = _Setting(room, model, tuple(services), seed, respond, truth, recorded or {})
+    known = recorded or {}
+    old = OldNeighbours(workload, room, truth or model, _numbered(workload, services), known)
+    held = held_by_use(old, recorded_use)
+    kept = (old, workload.container_ids) if held.taken_off else None
+    setting = _Setting(room, model, tuple(services), seed, respond, truth, known, kept)
     rows: list[dict[str, Any]] = []
     first: list[tuple[str, VcpuOutcome]] = []
     for repeat, name, outcome in _outcomes(workload, names, repeats, setting, progress):
@@ -128,7 +151,14 @@ def replay_vcpus(
         services=pl.concat([services_of(workload, n, out) for n, out in first]),
         socket=drawn_socket(workload, room, first),
         timing=timing_of(first),
+        held=held,
     )
+
+
+def _numbered(load: Workload, services: Sequence[str]) -> IntArray:
+    """Position of each container's service in the model, shape (containers,)."""
+    number = {service: at for at, service in enumerate(services)}
+    return np.array([number[one] for one in load.services], dtype=np.int64)
 
 
 def _checked(policies: Sequence[str], recorded: Bindings) -> tuple[str, ...]:
@@ -146,7 +176,7 @@ def _check(name: str, recorded: Bindings) -> None:
         if not recorded:
             raise TracekitError(
                 "policy recorded: it is not known which vCPUs any container was bound to",
-                hint="give a store whose table container has vcpus, or leave the policy out",
+                hint="give a store whose table container has vcpus, or a fit with --binding",
             )
         return
     policy, plus, bind = name.rpartition("+")
@@ -167,23 +197,32 @@ class _Setting:
     respond: bool
     truth: InterferenceModel | None
     recorded: Bindings
+    old: tuple[OldNeighbours, Sequence[str]] | None
 
     def replay(self, load: Workload, name: str) -> VcpuOutcome:
         """One policy on one order of arrival."""
-        number = {service: at for at, service in enumerate(self.services)}
-        service = np.array([number[one] for one in load.services], dtype=np.int64)
         chooser, start = self._chooser(load, name)
         return VcpuReplay(
             load,
             self.room,
             self.model,
-            service,
+            _numbered(load, self.services),
             chooser,
             stream(self.seed, name),
             respond=self.respond,
             truth=self.truth,
             start_ms=start,
+            size=_had(chooser, load),
+            held_milli=self._held(load),
         ).run()
+
+    def _held(self, load: Workload) -> Callable[[int], FloatArray] | None:
+        """What recorded neighbours cost, container by container of one order of arrival."""
+        if self.old is None:
+            return None
+        old, names = self.old
+        at = positions(load, names)
+        return lambda now: old.cost_milli(now)[at]
 
     def _chooser(self, load: Workload, name: str) -> tuple[Chooser, IntArray | None]:
         if name == RECORDED:
@@ -202,6 +241,13 @@ def _outcomes(
             for name in names:
                 yield repeat, name, setting.replay(load, name)
                 task.advance(1, name)
+
+
+def _had(chooser: Chooser, load: Workload) -> IntArray | None:
+    """How many vCPUs containers had, where the recorded binding is repeated."""
+    if not isinstance(chooser, Recorded):
+        return None
+    return chooser.size(request_vcpus(load.request, load.resources))
 
 
 def _chooser(load: Workload, name: str, seed: int) -> tuple[Chooser, IntArray | None]:

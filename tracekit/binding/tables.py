@@ -37,6 +37,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
         "inflation_mean_fraction": pl.Float64,
         "inflation_vcpus": pl.Float64,
         "bound": pl.Int64,
+        "bound_vcpus": pl.Int64,
     }
 
 
@@ -47,6 +48,7 @@ def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
     return {
         "placed": int((outcome.node >= 0).sum()),
         "bound": int((outcome.socket >= 0).sum()),
+        "bound_vcpus": settled["bound_vcpus"].mean(),
         "inflation_vcpus": settled["inflation_vcpus"].mean(),
         "inflation_mean_fraction": settled["inflation_mean_fraction"].mean(),
         **summarize(steps),

@@ -40,7 +40,7 @@ def _show(run: VcpuRun) -> None:
     rows = [
         [
             row["policy"],
-            int(row["bound"]),
+            int(row["bound_vcpus"]),
             round(row["inflation_vcpus"], 2),
             f"{100 * (row['inflation_mean_fraction'] or 0):.2f} %",
             round(row["cpu_spread_mean_fraction"], 4),
@@ -51,12 +51,13 @@ def _show(run: VcpuRun) -> None:
     label = "; a proxy fit: k1 is 0" if run.model.mode == "proxy" else ""
     print_table(
         f"{run.workload.name}: {run.workload.containers:,} containers",
-        ["policy", "bound", "lost vCPUs", "mean", "cpu spread", "nodes"],
+        ["policy", "vCPUs", "lost vCPUs", "mean", "cpu spread", "nodes"],
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
     )
-    for sentence in sentences(run.differences):
-        print_sentence(sentence)
+    for sentence in [*sentences(run.differences), run.held.sentence()]:
+        if sentence:
+            print_sentence(sentence)
     if run.model.unknown:
         print_sentence(f"{run.model.unknown} services are not in the fit; they have pooled values")
 

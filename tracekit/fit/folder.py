@@ -14,7 +14,7 @@ from tracekit.fit.run import Fit
 
 SCHEMA = "tracekit/fit/1"
 FIT_FOLDER = ResultFolder(what="fit", schema=SCHEMA)
-FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects")
+FRAMES = ("coefficients", "pooled", "rows", "compared", "rejects", "bindings")
 
 
 def document(fit: Fit) -> dict[str, Any]:
@@ -46,6 +46,7 @@ def frames(fit: Fit) -> dict[str, pl.DataFrame]:
         "rows": fit.rows,
         "compared": fit.compared,
         "rejects": fit.rejects,
+        "bindings": fit.bindings,
     }
     return {
         name: frame.with_columns(pl.lit(fit.mode).alias("mode")) for name, frame in found.items()

@@ -15,6 +15,7 @@ from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.how import How, Loss
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
+from tracekit.fit.seats import SEATS, last_seats
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.store_binding import binding_of_store, records_bindings
 from tracekit.fit.table import PRESSURES, Table, make_table
@@ -74,6 +75,9 @@ class Fit:
         Whether it is known who shares cores and sockets, or only nodes.
     rows : DataFrame
         As ``tracekit.fit.rows`` has them, with ``predicted``.
+    bindings : DataFrame
+        The vCPUs that each container was last seen on: ``container, node, vcpus``, as Linux writes
+        them; no rows of a proxy.
     """
 
     mode: Mode
@@ -84,6 +88,7 @@ class Fit:
     totals: tuple[dict[str, Any], ...]
     compared: pl.DataFrame
     rejects: pl.DataFrame
+    bindings: pl.DataFrame
     left_out: int = 0
     notes: tuple[str, ...] = field(default=())
 
@@ -182,6 +187,7 @@ def fit_rows(
         totals=totals,
         compared=_compared(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
+        bindings=pl.DataFrame(schema=SEATS) if binding is None else last_seats(binding),
         left_out=table.left_out,
         notes=_notes(mode, table, options),
     )

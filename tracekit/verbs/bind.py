@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import Assumed, Frames, Option, ReplayedStore, Seed
@@ -18,9 +18,10 @@ def bind(
     policies: Annotated[
         Sequence[str],
         Option(
-            "interference, lowest_free, least_allocated, random_free, recorded (as it was, where a"
-            " store has vCPUs), or any placement policy +lowest_free, +random_free,"
-            " +least_interference; may be repeated.",
+            "interference, whole_cores (as kubelet's static policy), whole_cores_emptiest,"
+            " emptiest_socket, lowest_free, least_allocated, random_free, recorded (as it was,"
+            " where that is known), or any placement policy +whole_cores, +lowest_free,"
+            " +random_free, +least_interference; may be repeated.",
             names="--policy",
             completes="policies",
             metavar="NAME|POLICY+BIND",
@@ -45,6 +46,13 @@ def bind(
     respond: Annotated[
         bool, Option("Use does not rise with interference.", names="--fixed-use", off=True)
     ] = True,
+    recorded_use: Annotated[
+        Literal["auto", "with_neighbours", "without_neighbours"],
+        Option(
+            "Whether recorded use holds what recorded neighbours cost, which is then taken off"
+            " first; auto: as the data show."
+        ),
+    ] = "auto",
     repeats: Annotated[int, Option("Orders of arrival.", minimum=1, names="--repeat")] = 1,
     seed: Seed = 0,
     progress: Progress = SILENT,
@@ -54,7 +62,8 @@ def bind(
     Parameters
     ----------
     policies : sequence of str
-        ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store has vCPUs.
+        ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
+        knows which vCPUs containers had.
     fit : path
         What ``tracekit fit --out`` wrote: policies decide by it.
     topology : path, optional
@@ -63,6 +72,8 @@ def bind(
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
         planted, not by the fit that decided.
+    recorded_use : {'auto', 'with_neighbours', 'without_neighbours'}
+        See ``tracekit.binding.old_neighbours``.
 
     Raises
     ------
@@ -72,7 +83,7 @@ def bind(
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.hosts import room_of, room_of_file
     from tracekit.binding.model import model_of_fit, model_of_truth
-    from tracekit.binding.recorded import RECORDED, recorded_bindings
+    from tracekit.binding.recorded import RECORDED, bindings_of_fit, recorded_bindings
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store
@@ -89,6 +100,8 @@ def bind(
     )
     known = store if workload is None else None
     recorded = {} if known is None else recorded_bindings(open_store(known))
+    if known is not None and not recorded:
+        recorded = bindings_of_fit(Path(fit))
     run = replay_vcpus(
         load,
         room,
@@ -100,6 +113,7 @@ def bind(
         respond=respond,
         truth=None if truth is None else model_of_truth(Path(truth), services),
         recorded=recorded,
+        recorded_use=recorded_use,
         progress=progress,
     )
     if out is not None:
