@@ -7,7 +7,9 @@
 from __future__ import annotations
 
 import dataclasses
+import functools
 import math
+import types
 import typing
 from collections.abc import Mapping
 from typing import Any
@@ -59,7 +61,8 @@ def _spelled(limit: float) -> str:
     return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
 
 
-def about(kind: type[Any]) -> dict[str, About]:
+@functools.cache
+def about(kind: type[Any]) -> Mapping[str, About]:
     """What a dataclass's parameters mean, by name, in order."""
     hints = typing.get_type_hints(kind, include_extras=True)
     found = {}
@@ -68,7 +71,7 @@ def about(kind: type[Any]) -> dict[str, About]:
         if not notes:
             raise TypeError(f"{kind.__name__}.{name} does not say what it is about")
         found[name] = notes[0]
-    return found
+    return types.MappingProxyType(found)
 
 
 def check_ranges(owner: Any) -> None:
@@ -173,9 +176,10 @@ def spell_all(owner: Any, *, defaults: bool) -> str:
     )
 
 
-def _types(kind: type[Any]) -> dict[str, Any]:
+@functools.cache
+def _types(kind: type[Any]) -> Mapping[str, Any]:
     known = typing.get_type_hints(kind)
-    return {name: known[name] for name in names(kind)}
+    return types.MappingProxyType({name: known[name] for name in names(kind)})
 
 
 def _known(owner: str, hints: Mapping[str, Any], name: str) -> Any:

@@ -9,6 +9,8 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.placement._window import nodes_to_find, search
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
 from tracekit.replay.placement.first_fit import FirstFit
@@ -36,17 +38,17 @@ def test_search_is_a_walk_around_the_cluster(fits: list[bool], data: some.DataOb
     start = data.draw(some.integers(0, len(fits) - 1))
     wanted = data.draw(some.integers(1, len(fits)))
     found: list[int] = []
-    examined = 0
+    after = start
     for step in range(len(fits)):
-        examined += 1
         node = (start + step) % len(fits)
+        if fits[node] and len(found) == wanted:
+            after = node  # the one too many ends the search, and begins the next
+            break
         if fits[node]:
             found.append(node)
-        if len(found) == wanted:
-            break
-    chosen, after = search(np.flatnonzero(fits), start, len(fits), wanted)
+    chosen, next_start = search(np.flatnonzero(fits), start, wanted)
     assert chosen.tolist() == found
-    assert after == (start + examined) % len(fits)
+    assert next_start == after
 
 
 def test_the_window_moves_from_decision_to_decision() -> None:
@@ -70,3 +72,13 @@ def test_the_replay_goes_round_the_cluster() -> None:
     policy = parse_policy("default_scheduler[percentage_of_nodes_to_score=10,tie=first]")
     outcome = Engine(load, policy, np.random.default_rng(0)).run()
     assert outcome.node.tolist() == [0, 100, 50]
+
+
+def test_closed_nodes_after_the_last_wanted_are_passed_once() -> None:
+    # upstream's smallest case: n100 has no room for the first pod, and has for the second
+    nodes = [(8000, 32 if at != 100 else 1) for at in range(102)]
+    load = workload(nodes, [(0, 9000, 1000, 2), (1, 9000, 1000, 0)])
+    for make in (PlainPlacer, rows_placer, fast_placer):
+        policy = parse_policy("default_scheduler[tie=first]")
+        engine = Engine(load, policy, np.random.default_rng(0), placer=make)
+        assert engine.run().node.tolist() == [0, 101]

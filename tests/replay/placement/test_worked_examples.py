@@ -214,18 +214,18 @@ def test_integers_as_go_has_them() -> None:
 
 
 REFUSED = [
-    ("requested_to_capacity_ratio[shape=none]", "scoringStrategy.requestedToCapacityRatio.shape"),
+    ("requested_to_capacity_ratio[shape=none]", "scoringStrategy.shape"),
     (
         "requested_to_capacity_ratio[shape=0:0+0:5]",
-        "scoringStrategy.requestedToCapacityRatio.shape[1].utilization",
+        "scoringStrategy.shape[1].utilization",
     ),
     (
         "requested_to_capacity_ratio[shape=0:0+101:5]",
-        "scoringStrategy.requestedToCapacityRatio.shape[1].utilization",
+        "scoringStrategy.shape[1].utilization",
     ),
     (
         "requested_to_capacity_ratio[shape=0:11]",
-        "scoringStrategy.requestedToCapacityRatio.shape[0].score",
+        "scoringStrategy.shape[0].score",
     ),
     ("requested_to_capacity_ratio[resources=cpu:0]", "scoringStrategy.resources[0].weight"),
     ("node_resources_allocatable[resources=cpu:1+memory:0]", "resources[1].weight"),

@@ -17,7 +17,7 @@ class Sight(NamedTuple):
     Parameters
     ----------
     wanted : int
-        After how many nodes with room the search stops.
+        How many nodes with room are looked at; the search stops at the one after them.
     block : int64, shape (4, resources, most)
     positions : int64, shape (most,)
     scores : float64, shape (most,)
@@ -111,18 +111,20 @@ def _find(state: IntArray, ask: IntArray, blocked: BoolArray, seen: Sight) -> in
     nodes, resources = state.shape[2], state.shape[1]
     size, taken, positions = state[0], state[1], seen.positions
     start, count, examined = seen.turn[0], 0, 0
-    while examined < nodes and count < seen.wanted:
+    while examined < nodes:
         node = start + examined
         if node >= nodes:
             node -= nodes
-        examined += 1
         fits = not blocked[node]
         for resource in range(resources):
             left = size[resource, node] - taken[resource, node]
             fits &= (ask[1, resource] <= 0) | (left >= ask[1, resource])
         if fits:
+            if count == seen.wanted:
+                break
             positions[count] = node
             count += 1
+        examined += 1
     seen.turn[0] = (start + examined) % nodes
     return count
 

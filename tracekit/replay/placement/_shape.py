@@ -16,7 +16,7 @@ from tracekit.replay.placement._integers import divide
 Shape = tuple[tuple[int, int], ...]
 
 #: Path of the shape in the scheduler's configuration, for errors.
-FIELD = "scoringStrategy.requestedToCapacityRatio.shape"
+FIELD = "scoringStrategy.shape"
 
 
 def broken_linear(points: Sequence[Sequence[int]], at: IntArray) -> IntArray:

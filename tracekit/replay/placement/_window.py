@@ -1,5 +1,8 @@
 """Which feasible nodes kube-scheduler looks at: the first N from where it stopped last time.
 
+The search ends only when it meets one feasible node more than it wants. That node is not scored; it
+is where the next search starts, so that closed nodes between the N-th and it are passed once.
+
 Source: kubernetes v1.34 pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, and
 findNodesThatPassFilters without its parallelism).
 """
@@ -23,13 +26,13 @@ def nodes_to_find(nodes: int, percentage: int) -> int:
     return max(nodes * share // 100, MIN_FEASIBLE)
 
 
-def search(feasible: IntArray, start: int, nodes: int, wanted: int) -> tuple[IntArray, int]:
+def search(feasible: IntArray, start: int, wanted: int) -> tuple[IntArray, int]:
     """The nodes found from ``start`` on, in that order, and where the next search starts.
 
-    The search stops at the ``wanted``-th feasible node, else after all ``nodes`` of the cluster.
+    The search stops at the feasible node after the ``wanted``-th, and starts there next time; where
+    there is none it ends after all nodes of the cluster, and starts where it did.
     """
     turn = int(np.searchsorted(feasible, start))
-    found = np.concatenate([feasible[turn:], feasible[:turn]])[:wanted]
-    complete = len(found) < wanted
-    examined = nodes if complete else int(found[-1] - start) % nodes + 1
-    return found, (start + examined) % nodes
+    walk = np.concatenate([feasible[turn:], feasible[:turn]])
+    after = int(walk[wanted]) if len(walk) > wanted else start
+    return walk[:wanted], after

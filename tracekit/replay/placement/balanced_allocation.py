@@ -50,6 +50,11 @@ class BalancedAllocation(PlacementPolicy):
     def __post_init__(self) -> None:
         super().__post_init__()
         check_weights(self.resources, "resources", 1, 1)
+        for at, (name, _) in enumerate(self.resources):
+            if name in [known for known, _ in self.resources[:at]]:
+                raise ParameterError(
+                    f"resources[{at}].name", f"resource {name} is named twice, once is enough"
+                )
 
     @classmethod
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:

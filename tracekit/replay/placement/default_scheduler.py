@@ -54,7 +54,7 @@ class DefaultScheduler(PlacementPolicy):
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
         """The first of the feasible nodes from where the last search stopped."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)
-        return search(feasible, start, nodes, wanted)
+        return search(feasible, start, wanted)
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted sum of the plugins' scores; one that skips the container scores 0."""
