@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.callgraph import callgraph as callgraph
     from tracekit.verbs.check import check as check
     from tracekit.verbs.compare import compare as compare
+    from tracekit.verbs.connect import connect as connect
     from tracekit.verbs.explain import explain as explain
     from tracekit.verbs.fetch import fetch as fetch
     from tracekit.verbs.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes

@@ -89,8 +89,18 @@ def default_of(query: str, param: str) -> float:
     return float(next(one.default or "nan" for one in params if one.name == param))
 
 
+def is_sql(name: str) -> bool:
+    """Whether this is SQL itself, which has blanks, and no name or path of a query."""
+    return bool(re.search(r"\S\s+\S", name)) and not name.endswith(".sql")
+
+
 def get_query(name: str) -> SqlFile:
-    """The query of that name, or the SQL file at that path; raises TracekitError if neither is."""
+    """The query of that name, the SQL file at that path, or a statement that is given itself.
+
+    Raises TracekitError if it is none of these.
+    """
+    if is_sql(name):
+        return _of_text("SQL", Path("SQL"), name)
     queries = all_queries()
     plain = name.removesuffix(".sql")
     if plain in queries:
@@ -105,7 +115,10 @@ def get_query(name: str) -> SqlFile:
 
 def parse(name: str, path: Path) -> SqlFile:
     """Parse a SQL file; a user's own file may do without a header."""
-    text = path.read_text(encoding="utf-8")
+    return _of_text(name, path, path.read_text(encoding="utf-8"))
+
+
+def _of_text(name: str, path: Path, text: str) -> SqlFile:
     header = _read_header(text)
     used = _used(text)
     defaults = {found: default for found, _, default in used}

@@ -40,8 +40,10 @@ OF_A_RUN = {
     "compare": ["{}/run", "{}/run"],
     "report": ["{}/run", "--out", "{}/out.html"],
 }
-#: Subcommands that read no store and no result, or only those they made in the same call.
+#: Subcommands that read no store and no result, or only those they made in the same call; the
+#: duckdb CLI takes the place of this process.
 OF_NEITHER = {
+    "duckdb",
     "fetch",
     "fetch kubernetes",
     "fetch prometheus",

@@ -5,12 +5,12 @@ from __future__ import annotations
 import sys
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from tracekit.cli._asked import Asked
-from tracekit.cli._output import print_frame, write_frame
+from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._output import print_frame, print_json, write_frame
 from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
@@ -31,22 +31,38 @@ def command(
     name: str,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
     out: Annotated[Path | None, typer.Option(help="Write to this file instead.")] = None,
+    json: JsonOption = False,
 ) -> None:
-    """Run one query and print its rows.
+    """Run one query, or a SELECT statement, and print its rows.
 
-    The same file runs in the plain duckdb CLI from inside the store.
+    Tables and queries are views: usage/zone_summary is usage_zone_summary. Nothing is changed.
+    The files of queries run in the plain duckdb CLI too: tracekit duckdb STORE
 
-    Example: tracekit query mystore usage/node_profile -p min_samples=20
+    Example: tracekit query mystore "SELECT zone, count(*) FROM usage_node_profile GROUP BY zone"
     """
+    from tracekit.sqlfiles import is_sql
+
     frame = asked()
-    if out is not None:
+    if json:
+        print_json(_document(name, frame))
+    elif out is not None:
         write_frame(frame, out, output_format.value)
         print(f"{frame.height:,} rows written to {out}")
     else:
-        print_frame(frame, output_format.value, title=name)
+        print_frame(frame, output_format.value, title="" if is_sql(name) else name)
     missing = [] if frame.height else _missing(store, name)
     if missing:
         print(f"no rows: the store has none in {', '.join(missing)}", file=sys.stderr)
+
+
+def _document(name: str, frame: Any) -> dict[str, Any]:
+    """Names, types and rows; a number that is none has no spelling in JSON."""
+    return {
+        "schema": "tracekit/query/1",
+        "query": name,
+        "columns": {name: str(kind) for name, kind in frame.schema.items()},
+        "rows": frame.fill_nan(None).to_dicts(),
+    }
 
 
 def _missing(store: Path, name: str) -> tuple[str, ...]:

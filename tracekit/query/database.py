@@ -20,6 +20,42 @@ from tracekit.store.folder import Store
 from tracekit.store.views import base_views, query_views
 
 Value = str | int | float | bool
+#: Statements that give rows and change nothing; PIVOT counts as several.
+_READING = {
+    duckdb.StatementType.SELECT,
+    duckdb.StatementType.EXPLAIN,
+    duckdb.StatementType.MULTI,
+}
+
+
+def connection(store: Store, *, threads: int | None = None) -> duckdb.DuckDBPyConnection:
+    """A database in memory with the views of a store, wherever it lies."""
+    con = duckdb.connect()
+    if threads is not None:
+        con.execute(f"SET threads = {threads}")
+    if is_remote(store.path):
+        con.register_filesystem(snapshot(store.path))
+    for statement in [*base_views(store, relative=False), *query_views()]:
+        con.execute(statement)
+    return con
+
+
+def check_only_reads(sql: str) -> None:
+    """Raise TracekitError unless this is one statement that changes nothing."""
+    try:
+        statements = duckdb.extract_statements(sql)
+    except duckdb.Error as error:
+        raise _as_error(error) from error
+    if len(statements) != 1:
+        raise TracekitError(
+            f"{len(statements)} SQL statements, expected one", hint="write one SELECT statement"
+        )
+    kind = statements[0].type
+    if kind not in _READING:
+        raise TracekitError(
+            f"a query only reads, and this is {kind.name}: {sql.strip()[:60]}",
+            hint="write one SELECT statement; to do more: tracekit duckdb STORE",
+        )
 
 
 class Database:
@@ -32,14 +68,8 @@ class Database:
     """
 
     def __init__(self, store: Store, *, threads: int | None = None) -> None:
-        self._con = duckdb.connect()
+        self._con = connection(store, threads=threads)
         self._under_way: set[duckdb.DuckDBPyConnection] = set()
-        if threads is not None:
-            self._con.execute(f"SET threads = {threads}")
-        if is_remote(store.path):
-            self._con.register_filesystem(snapshot(store.path))
-        for statement in [*base_views(store, relative=False), *query_views()]:
-            self._con.execute(statement)
 
     @property
     def cores(self) -> int:

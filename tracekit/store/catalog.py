@@ -1,4 +1,9 @@
-"""The catalog: ``catalog.duckdb`` inside a store, its views ready for the plain duckdb CLI."""
+"""The catalog: ``catalog.duckdb`` inside a store, its views ready for the plain duckdb CLI.
+
+Its views name their files by full paths, so that it opens from any folder; DuckDB knows no path
+relative to a database. The schema ``here`` has the same views with paths from inside the store:
+they hold wherever the store was moved or is mounted, for who stands in it.
+"""
 
 from __future__ import annotations
 
@@ -11,12 +16,16 @@ from pathlib import Path
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.store.folder import CATALOG, Store
-from tracekit.store.quality import write_quality
-from tracekit.store.views import base_views, query_views, quoted
+from tracekit.files.lock import held
+from tracekit.files.places import is_remote
+from tracekit.store.folder import CATALOG, LOCK, Store
+from tracekit.store.quality import SOURCES, write_quality
+from tracekit.store.views import base_views, query_views, quoted, quoted_plain
 
 #: In a path to search DuckDB takes these for patterns or for the end; a '?' hides a database's log.
 _TAKEN_FOR_MORE = set("*?[,")
+#: The schema of the catalog whose views name their files from inside the store.
+HERE = "here"
 #: The oldest storage format that DuckDB 1.x and 2.x both read.
 STORAGE_VERSION = "v1.0.0"
 
@@ -37,6 +46,33 @@ def write_catalog(store: Store) -> None:
             left.unlink(missing_ok=True)
 
 
+def mend_catalog(store: Store) -> Path:
+    """The path of a store's catalog, made anew where the store was moved since it was made.
+
+    Raises TracekitError on an object store, which has none, and where it cannot be written.
+    """
+    import duckdb  # noqa: PLC0415 - as below
+
+    if is_remote(store.path):
+        raise TracekitError(
+            f"{store.path}: the duckdb CLI cannot open a store on an object store",
+            hint=f"tracekit query {store.path} 'SELECT ...', or tracekit.connect in a notebook",
+        )
+    catalog = store.path / CATALOG
+    try:
+        with duckdb.connect(catalog, read_only=True) as con:
+            found = con.execute(
+                "SELECT sql FROM duckdb_views() WHERE view_name = 'source_file'"
+                " AND schema_name = 'main'"
+            ).fetchone()
+    except duckdb.Error:
+        found = None  # gone, or damaged: it can be made anew
+    if found is None or quoted_plain(store.path.resolve() / SOURCES) not in found[0]:
+        with held(store.path / LOCK, busy=f"{store.path} is being written"):
+            write_catalog(store)
+    return catalog
+
+
 def _write_elsewhere(store: Store, target: Path) -> None:
     """Write the views where the path of the store is a plain one."""
     with tempfile.TemporaryDirectory() as aside:
@@ -52,12 +88,17 @@ def _write_views(store: Store, target: Path, seen_as: Path) -> None:
     with _full_disk_as_os_error(), duckdb.connect() as con:
         con.execute(f"ATTACH '{quoted(target)}' AS made (STORAGE_VERSION '{STORAGE_VERSION}')")
         con.execute("USE made")
+        # both schemas have the same views, over the same files
+        con.execute("SET parquet_metadata_cache = true")
         # DuckDB checks a view's files when it makes the view, so it must find the relative paths
         con.execute(f"SET file_search_path = '{quoted(seen_as)}'")
         # all at once: a transaction each would wait for the disk fifty times
         con.execute("BEGIN")
-        for statement in [*base_views(store, relative=True), *query_views()]:
-            con.execute(statement)
+        for schema, relative in (("main", False), (HERE, True)):
+            con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
+            con.execute(f"USE made.{schema}")
+            for statement in [*base_views(store, relative=relative, ordered=False), *query_views()]:
+                con.execute(statement)
         con.execute("COMMIT")
         con.execute("USE memory")
         con.execute("DETACH made")

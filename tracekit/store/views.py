@@ -1,7 +1,7 @@
 """The views: base tables with their original ids, queries as views, the quality tables.
 
-The same statements serve two uses: ``catalog.duckdb`` inside the store, with paths relative to it,
-for the plain duckdb CLI; and a connection of tracekit's own, with absolute paths.
+The same statements serve two uses: ``catalog.duckdb`` inside the store, for the plain duckdb CLI;
+and a connection of tracekit's own. Paths are whole ones, or relative to the store.
 """
 
 from __future__ import annotations
@@ -27,13 +27,16 @@ def query_views() -> Iterator[str]:
         yield f"CREATE VIEW {query.view_name} AS {query.select}"
 
 
-def base_views(store: Store, *, relative: bool, scan: Scan | None = None) -> Iterator[str]:
+def base_views(
+    store: Store, *, relative: bool, scan: Scan | None = None, ordered: bool = True
+) -> Iterator[str]:
     """``CREATE VIEW`` statements for the base tables, dimensions, rejects and quality tables.
 
     ``scan`` turns Parquet files into something to select from; DuckDB's way if not given.
+    Without ``ordered`` nothing rests on rows coming in the order of files: the plain CLI may be
+    told not to keep it.
     """
-    # the plain CLI may be told not to keep rows in order: only tracekit's connection relies on it
-    in_file_order = scan is None and not relative
+    in_file_order = scan is None and ordered and not relative
     scan = scan or _scan
     root = Path() if relative else store.path.resolve()
     for entity in all_entities():

@@ -14,7 +14,12 @@ if TYPE_CHECKING:
 def query(
     store: Store,
     name: Annotated[
-        str, Argument("A query, e.g. usage/zone_summary, or a .sql file.", completes="queries")
+        str,
+        Argument(
+            "A query, e.g. usage/zone_summary, a .sql file, or SQL itself.",
+            metavar="NAME|SQL",
+            completes="queries",
+        ),
     ],
     params: Annotated[
         Mapping[str, str | float | bool] | None,
@@ -28,14 +33,19 @@ def query(
     *,
     engine: Engine = None,
 ) -> pl.DataFrame:
-    """The rows of one query on a store; see ``tracekit.query.run``.
+    """The rows of one query on a store, or of a SELECT statement; see ``tracekit.query.run``.
 
     Here, queries on large tables of calls and usage are answered by their quick forms; see
     ``tracekit.quick.run``.
     """
     from tracekit.query import run
     from tracekit.quick.run import run_quick
+    from tracekit.sqlfiles import is_sql
     from tracekit.store import open_store
 
+    if is_sql(name):
+        from tracekit.query.database import check_only_reads
+
+        check_only_reads(name)
     opened = open_store(store)
     return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)

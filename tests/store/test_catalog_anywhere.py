@@ -1,0 +1,133 @@
+"""The catalog opens from any folder, also after the store was moved."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import duckdb
+import polars as pl
+import pytest
+from store_support import tiny_store
+
+import tracekit
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.store import Store, open_store
+from tracekit.store.catalog import mend_catalog
+
+COUNT = "SELECT count(*) FROM node_usage"
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_store(tmp_path_factory.mktemp("catalog")).path
+
+
+def rows(catalog: Path, sql: str = COUNT) -> int:
+    with duckdb.connect(catalog, read_only=True) as con:
+        return int(con.execute(sql).fetchall()[0][0])
+
+
+def test_it_opens_from_any_folder(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    expected = tracekit.query(made, COUNT).item()
+    assert expected > 0
+    assert rows(made / "catalog.duckdb") == expected
+    zones = tracekit.query(made, "usage/zone_summary").height
+    assert rows(made / "catalog.duckdb", "SELECT count(*) FROM usage_zone_summary") == zones
+
+
+@pytest.mark.parametrize("name", ["moved", "it's [odd], *this* one"])
+def test_a_store_that_was_moved_is_mended_when_it_is_opened(
+    made: Path, tmp_path: Path, name: str
+) -> None:
+    moved = tmp_path / name
+    shutil.copytree(made, tmp_path / "first")
+    mend_catalog(tracekit_store(tmp_path / "first"))
+    (tmp_path / "first").rename(moved)
+    with pytest.raises(duckdb.IOException, match="No files found"):
+        rows(moved / "catalog.duckdb")
+    catalog = mend_catalog(tracekit_store(moved))
+    assert rows(catalog) == rows(made / "catalog.duckdb")
+    written = catalog.read_bytes()
+    assert mend_catalog(tracekit_store(moved)).read_bytes() == written
+
+
+def test_from_inside_the_schema_here_needs_no_mending(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(made, tmp_path / "first")
+    moved = (tmp_path / "first").rename(tmp_path / "moved")
+    monkeypatch.chdir(moved)
+    catalog = Path("catalog.duckdb")
+    for view in ("node_usage", "usage_node_profile", "calls_hot_services"):
+        sql = f"SELECT count(*) FROM {{}}{view}"
+        assert rows(catalog, sql.format("here.")) == rows(made / catalog, sql.format(""))
+
+
+def test_a_catalog_that_is_gone_or_damaged_is_made_anew(made: Path, tmp_path: Path) -> None:
+    store = shutil.copytree(made, tmp_path / "store")
+    (store / "catalog.duckdb").unlink()
+    expected = rows(mend_catalog(tracekit_store(store)))
+    (store / "catalog.duckdb").write_bytes(b"not a database")
+    assert rows(mend_catalog(tracekit_store(store))) == expected
+
+
+def tracekit_store(path: Path) -> Store:
+
+    return open_store(path)
+
+
+def test_connect_gives_frames_of_three_kinds(
+    made: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with tracekit.connect(made) as con:
+        found = con.sql("FROM usage_zone_summary SELECT zone, nodes")
+        polars = found.pl()
+        assert found.to_arrow_table().to_pylist() == polars.to_dicts()
+    assert isinstance(polars, pl.DataFrame)
+    assert polars.equals(tracekit.query(made, "usage/zone_summary").select("zone", "nodes"))
+
+
+def test_what_is_no_store_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no such store"):
+        tracekit.connect(tmp_path / "nope")
+
+
+def duckdb_command(arguments: list[str], path: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "tracekit", "duckdb", *arguments],
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_the_command_opens_the_duckdb_cli(made: Path) -> None:
+    if shutil.which("duckdb", path=str(Path(sys.executable).parent)) is None:
+        pytest.skip("the duckdb CLI is not installed (pip install duckdb-cli)")
+    done = duckdb_command([str(made), f"COPY ({COUNT}) TO '/dev/stdout' (HEADER false)"], "")
+    assert done.stdout.strip() == str(tracekit.query(made, COUNT).item()), done.stderr
+    # the catalog is not to be changed by who looks into it
+    done = duckdb_command([str(made), "CREATE TABLE t (i INTEGER)"], "")
+    assert done.returncode != 0
+    assert "read-only" in done.stderr
+
+
+def test_without_the_cli_it_says_how_to_get_it(
+    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+
+    monkeypatch.setattr(shutil, "which", lambda *_args, **_options: None)
+    assert run(["duckdb", str(made)]) == 2
+    said = capsys.readouterr().err
+    assert "error: the duckdb CLI is not installed" in said
+    assert "pip install duckdb-cli" in said
