@@ -14,9 +14,10 @@ import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.sources._cluster import Broken, Opened
-from tracekit.sources._rows import decoded
 
 _BLOCK_BYTES = 8 << 20
+#: How Arrow reads a file: every byte is a character, so that no line is too strange to be told of.
+_BYTE_FOR_BYTE = "latin-1"
 _BLOCK_ROWS = 1 << 17
 _PARQUET = b"PAR1"
 _SHOWN = 200
@@ -113,7 +114,7 @@ def _csv(
             said = str(error).splitlines()[0]
             raise TracekitError(f"'{opened.name}' cannot be read as CSV: {said}") from None
     if broken:
-        nothing = pl.DataFrame(schema={**dict.fromkeys(names, pl.Binary), "line": pl.Int64})
+        nothing = pl.DataFrame(schema={**dict.fromkeys(names, pl.String), "line": pl.Int64})
         yield _decoded(nothing, table, len(names), broken)
 
 
@@ -131,13 +132,17 @@ def _csv_batches(
     reader = arrow_csv.open_csv(
         stream,
         read_options=arrow_csv.ReadOptions(
-            column_names=names, skip_rows=1, block_size=_BLOCK_BYTES, use_threads=False
+            column_names=names,
+            skip_rows=1,
+            block_size=_BLOCK_BYTES,
+            use_threads=False,
+            encoding=_BYTE_FOR_BYTE,
         ),
         parse_options=arrow_csv.ParseOptions(
             invalid_row_handler=skipped, ignore_empty_lines=len(names) == 1
         ),
         convert_options=arrow_csv.ConvertOptions(
-            column_types=dict.fromkeys(names, pa.binary()), strings_can_be_null=False
+            column_types=dict.fromkeys(names, pa.string()), strings_can_be_null=False
         ),
     )
     yield from reader
@@ -158,11 +163,11 @@ def _decoded(
     frame: pl.DataFrame, table: str, wanted: int, bad: list[tuple[int, str, int]]
 ) -> tuple[pl.DataFrame, list[Broken]]:
     names = [name for name in frame.columns if name != "line"]
-    texts = frame.with_columns(decoded(frame[name]).alias(f"{name}\0") for name in names)
+    texts = frame.with_columns(_as_utf8(frame[name]).alias(f"{name}\0") for name in names)
     undecoded = _any(pl.col(f"{name}\0").is_null() for name in names)
     torn = _any(pl.col(f"{name}\0").str.contains("\n", literal=True) for name in names)
     broken = [
-        _broken(table, number, f"has {found} fields, expected {wanted}", text)
+        _broken(table, number, f"has {found} fields, expected {wanted}", _readable(text))
         for number, text, found in bad
         if text.strip()
     ]
@@ -171,7 +176,7 @@ def _decoded(
         (~undecoded & torn, "has a line's end within quotes"),
     ):
         broken += [
-            _broken(table, row[0], reason, repr(b",".join(row[1:])))
+            _broken(table, row[0], reason, repr(",".join(row[1:]).encode(_BYTE_FOR_BYTE)))
             for row in texts.filter(what).select("line", *names).iter_rows()
         ]
     stripped = (pl.col(f"{name}\0").str.strip_chars().alias(name) for name in names)
@@ -182,6 +187,27 @@ def _decoded(
     # a line without any value is an empty one
     filled = filled.filter(_any(pl.col(name).is_not_null() for name in names))
     return filled, sorted(broken, key=lambda one: one.line)
+
+
+def _as_utf8(column: pl.Series) -> pl.Series:
+    """The texts that the bytes stand for; null for bytes that are not UTF-8."""
+    plain = column.str.len_bytes() == column.str.len_chars()
+    if plain.all():
+        return column
+    other = column.filter(~plain).unique()
+    found = pl.Series([_utf8(text) for text in other], dtype=pl.String)
+    return column.replace_strict(other, found, default=column, return_dtype=pl.String)
+
+
+def _utf8(text: str) -> str | None:
+    try:
+        return text.encode(_BYTE_FOR_BYTE).decode()
+    except UnicodeDecodeError:
+        return None
+
+
+def _readable(text: str) -> str:
+    return text.encode(_BYTE_FOR_BYTE).decode(errors="replace")
 
 
 def _any(conditions: Iterable[pl.Expr]) -> pl.Expr:

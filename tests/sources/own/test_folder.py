@@ -164,6 +164,7 @@ BROKEN_CONTAINERS = (
     b"d,n1,0\n"
     b"\xff,n1,0,,1,1\n"
     b"e,,0,,much,1\n"
+    b"O}\xcc\x03\n" + "fünf,,0,,1,1\n".encode()
 )
 
 
@@ -177,8 +178,9 @@ def test_what_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
         (5, "departure_ms", "is '400', expected after arrival_ms"),
         (6, None, "has 3 fields, expected 6"),
         (7, None, "is not UTF-8 text"),
+        (9, None, "has 1 fields, expected 6"),
     ]
-    assert found.rows("container", "container") == [("a",), ("e",)]
+    assert found.rows("container", "container") == [("a",), ("e",), ("fünf",)]
     # what is no number is left to the rules of the table
     assert (8, "cpu", "much") in found.tables["container_resource"].select(
         "line", "resource", "request"
