@@ -61,9 +61,14 @@ def _spelled(limit: float) -> str:
     return f"{limit:,.0f}" if limit == int(limit) else f"{limit:g}"
 
 
-@functools.cache
 def about(kind: type[Any]) -> Mapping[str, About]:
     """What a dataclass's parameters mean, by name, in order."""
+    asked: Any = kind  # a class is hashable, whatever its instances are
+    return _about(asked)
+
+
+@functools.cache
+def _about(kind: Any) -> Mapping[str, About]:
     hints = typing.get_type_hints(kind, include_extras=True)
     found = {}
     for name in names(kind):
@@ -176,8 +181,13 @@ def spell_all(owner: Any, *, defaults: bool) -> str:
     )
 
 
-@functools.cache
 def _types(kind: type[Any]) -> Mapping[str, Any]:
+    asked: Any = kind
+    return _types_of(asked)
+
+
+@functools.cache
+def _types_of(kind: Any) -> Mapping[str, Any]:
     known = typing.get_type_hints(kind)
     return types.MappingProxyType({name: known[name] for name in names(kind)})
 

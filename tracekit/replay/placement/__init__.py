@@ -24,6 +24,7 @@ from tracekit.replay.placement._formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.constraints.constraint import CellChoice
+from tracekit.values import spell
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells"]
@@ -187,6 +188,14 @@ class PlacementPolicy:
         """
         return arguments
 
+    def best_score(self) -> float | None:
+        """The score, after ``normalize``, of a node that could not be better; the worst is 0.
+
+        None: it has no such ends, and who weighs policies against each other brings its scores to
+        0..100 over the candidates.
+        """
+        return None
+
     def metric_time_ms(self, now_ms: int) -> int:
         """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
         return now_ms
@@ -199,6 +208,18 @@ class PlacementPolicy:
     def name(cls) -> str:
         """The policy's public name: its file's."""
         return cls.__module__.rpartition(".")[2]
+
+    def spelled(self) -> Mapping[str, str]:
+        """Every parameter with its value as text."""
+        return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
+
+    def spelled_out(self) -> str:
+        """All parameters in one text."""
+        return parameters.spell_all(self, defaults=True)
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what it does, where these are a user's own."""
+        return (self.file,) if self.file else ()
 
     def address(self) -> str:
         """The policy as ``parse_policy`` reads it in any process: by its file if it has one."""

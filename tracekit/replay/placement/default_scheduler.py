@@ -51,6 +51,10 @@ class DefaultScheduler(PlacementPolicy):
         ),
     ] = 0
 
+    def best_score(self) -> float | None:
+        """100 of each plugin; where none has a weight, nothing is told apart."""
+        return 100 * (self.least_allocated_weight + self.balanced_allocation_weight) or None
+
     def candidates(self, feasible: IntArray, start: int, nodes: int) -> tuple[IntArray, int]:
         """The first of the feasible nodes from where the last search stopped."""
         wanted = nodes_to_find(nodes, self.percentage_of_nodes_to_score)

@@ -48,6 +48,10 @@ class LoadVariationRiskBalancing(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The lower of the measured resources' scores, rounded, 0..100; 0 without metrics."""
         cpu, memory = self.explain(snapshot, container, nodes).values()

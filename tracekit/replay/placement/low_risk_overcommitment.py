@@ -65,6 +65,10 @@ class LowRiskOvercommitment(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``100 * (1 - the larger risk)``, rounded; 0 without metrics, and for best effort."""
         claims = pod_claims(container)

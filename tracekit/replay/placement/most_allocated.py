@@ -33,6 +33,10 @@ class MostAllocated(PlacementPolicy):
         super().__post_init__()
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score_formula(self) -> Formula:
         """Weighted integer mean of the requested percentages after placing, 0..100."""
         return Formula(

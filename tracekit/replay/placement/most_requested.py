@@ -27,6 +27,10 @@ class MostRequested(PlacementPolicy):
 
     max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
 
+    def best_score(self) -> float | None:
+        """As large as is asked for."""
+        return self.max_score
+
     def score_formula(self) -> Formula:
         """Integer mean of the two resources' integer scores, 0..max_score."""
         return Formula(

@@ -52,6 +52,10 @@ class NodeResourcesAllocatable(PlacementPolicy):
             "resources": arguments.get("resources") or dict(cls.resources),
         }
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(
         self,
         snapshot: Snapshot,

@@ -53,6 +53,10 @@ class Peaks(LoadAware):
         own = {name: (k0, k1, k2) for name, k0, k1, k2 in self.node_power_model}
         return own.get(node, (self.k0, self.k1, self.k2))
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The rise in power, a cost; 0 without CPU metrics and where CPU would exceed capacity."""
         parts = self.explain(snapshot, container, nodes)

@@ -43,6 +43,10 @@ class RequestedToCapacityRatio(PlacementPolicy):
         check_weights(self.resources, "scoringStrategy.resources", 1, 100)
         check_shape(self.shape)
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted mean of the resources that score above 0, rounded, 0..100."""
         if not self.resources:

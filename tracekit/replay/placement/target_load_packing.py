@@ -53,6 +53,10 @@ class TargetLoadPacking(LoadAware):
             "metric_provider": metric_provider(arguments),
         }
 
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
+
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """``T..100`` rising to the target T, then ``T..0``; 0 without CPU metrics."""
         parts = self.explain(snapshot, container, nodes)

@@ -1,6 +1,7 @@
 """What a replay compares: a placement policy, alone or with one that rebalances behind it.
 
-Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``.
+Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of ``NAME`` a profile,
+``0.7*NAME+0.3*NAME``.
 """
 
 from __future__ import annotations
@@ -9,12 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
-from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.policy.parse import cut, parse_policy
 from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
-from tracekit.values import spell
 
 
 @dataclass(frozen=True)
@@ -49,13 +48,17 @@ class Rebalanced:
         """Where a user's own placement policy is written."""
         return self.placement.file
 
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what both do, where these are a user's own."""
+        return (*self.placement.written_in(), *self.rebalance.written_in())
+
     def name(self) -> str:
         """Both names."""
         return f"{self.placement.name()}+{self.rebalance.name()}"
 
     def address(self) -> str:
         """Both as ``parse_entrant`` reads them in any process."""
-        return f"{self.placement.address()}+{self.rebalance}"
+        return f"{self.placement.address()}+{self.rebalance.address()}"
 
     def __str__(self) -> str:
         return f"{self.placement}+{self.rebalance}"
@@ -69,9 +72,27 @@ def parse_entrant(text: str) -> Entrant:
 
     Raises TracekitError for an unknown name or parameter, or for production with a rebalancer.
     """
-    placement, _, rebalance = _halves(text)
+    placement, behind = cut(text)
     policy = parse_policy(placement)
-    return rebalanced(policy, parse_rebalancer(rebalance)) if rebalance else policy
+    if behind is None:
+        return policy
+    try:
+        return rebalanced(policy, parse_rebalancer(behind))
+    except TracekitError as error:
+        raise _two_policies(placement, behind) or error from None
+
+
+def _two_policies(first: str, second: str) -> TracekitError | None:
+    """What to write where the second is a placement policy too."""
+    try:
+        parse_policy(second)
+    except TracekitError:
+        return None
+    weighed = first if "*" in first else f"0.5*{first}"
+    return TracekitError(
+        f"'{second}' places, it does not rebalance: it cannot stand behind '{first}'",
+        hint=f"to weigh policies against each other write {weighed}+0.5*{second}",
+    )
 
 
 def rebalanced(policy: PlacementPolicy, rebalance: RebalancePolicy) -> Rebalanced:
@@ -94,28 +115,14 @@ def halves(entrant: Entrant) -> tuple[PlacementPolicy, RebalancePolicy | None]:
 def spelled(entrant: Entrant) -> Mapping[str, Any]:
     """Every parameter with its value as text; a rebalancer's under its name, a dot between."""
     placement, rebalance = halves(entrant)
-    own = {name: spell(getattr(placement, name)) for name in parameters.names(type(placement))}
+    own = placement.spelled()
     if rebalance is None:
         return own
-    theirs = parameters.names(type(rebalance))
-    prefix = rebalance.name()
-    return own | {f"{prefix}.{name}": spell(getattr(rebalance, name)) for name in theirs}
+    return {**own, **{f"{rebalance.name()}.{name}": v for name, v in rebalance.spelled().items()}}
 
 
 def spelled_out(entrant: Entrant) -> str:
     """All parameters in one text, as the summary has them."""
     placement, rebalance = halves(entrant)
-    own = parameters.spell_all(placement, defaults=True)
-    if rebalance is None:
-        return own
-    return f"{own}+{rebalance.name()}[{parameters.spell_all(rebalance, defaults=True)}]"
-
-
-def _halves(text: str) -> tuple[str, str, str]:
-    """The text cut at the first '+' outside brackets."""
-    depth = 0
-    for at, character in enumerate(text):
-        depth += (character == "[") - (character == "]")
-        if character == "+" and depth == 0:
-            return text[:at].strip(), "+", text[at + 1 :].strip()
-    return text, "", ""
+    own = placement.spelled_out()
+    return own if rebalance is None else f"{own}+{rebalance.spelled_out()}"

@@ -1,4 +1,7 @@
-"""The policy that a text spells: by its name, by an alias, or by the file of a user's own."""
+"""The policy that a text spells: by its name, by an alias, by the file of a user's own, or several.
+
+``NAME[param=value,...]`` is one, ``0.7*NAME[...]+0.3*NAME[...]`` a profile of several.
+"""
 
 from __future__ import annotations
 
@@ -7,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
-from tracekit.errors import unknown_name
+from tracekit.errors import TracekitError, unknown_name
 from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
 from tracekit.replay.policy.nearness import near_kind
 from tracekit.replay.policy.own_policy import load_own_policy
+from tracekit.replay.policy.profile import Part, weighted
 
 
 def policies_of(word: str) -> list[str]:
@@ -35,9 +39,50 @@ def get_policy(name: str) -> type[PlacementPolicy]:
 
 
 def parse_policy(text: str) -> PlacementPolicy:
-    """The policy that ``NAME[param=value,...]`` spells; ``str`` of it is the same text again."""
+    """The policy that a text spells; ``str`` of it is the same text again."""
+    terms = [_term(part) for part in terms_of(text)]
+    if any(weight is not None for weight, _ in terms):
+        return weighted([_part(weight, name, text) for weight, name in terms])
     name, given = parameters.split(text)
     return build_policy(get_policy(name), given)
+
+
+def cut(text: str) -> tuple[str, str | None]:
+    """The text of the placement policy, and that of the rebalancer behind it if there is one.
+
+    A rebalancer is the last of the terms between '+', where that has no weight.
+    """
+    terms = terms_of(text)
+    if len(terms) == 1 or _term(terms[-1])[0] is not None:
+        return text.strip(), None
+    return "+".join(terms[:-1]), terms[-1]
+
+
+def terms_of(text: str) -> list[str]:
+    """What stands between the '+' outside brackets."""
+    found, depth, start = [], 0, 0
+    for at, character in enumerate(text):
+        depth += (character == "[") - (character == "]")
+        if character == "+" and depth == 0:
+            found.append(text[start:at].strip())
+            start = at + 1
+    return [*found, text[start:].strip()]
+
+
+def _term(text: str) -> tuple[str | None, str]:
+    """The weight before a '*' outside brackets, None where there is none, and what it weighs."""
+    weight, star, rest = text.partition("*")
+    return (None, text) if not star or "[" in weight else (weight.strip(), rest.strip())
+
+
+def _part(weight: str | None, name: str, text: str) -> Part:
+    example = "for example 0.7*least_allocated+0.3*balanced_allocation"
+    if weight is None:
+        raise TracekitError(f"'{name}' in '{text}' has no weight, others have", hint=example)
+    try:
+        return Part(float(weight), parse_policy(name))
+    except ValueError:
+        raise TracekitError(f"'{weight}' in '{text}' is no weight", hint=example) from None
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:

@@ -19,6 +19,7 @@ from tracekit.errors import unknown_name
 from tracekit.parameters import About
 from tracekit.replay.placement import VENDORS, Reads
 from tracekit.replay.view.snapshot import Snapshot
+from tracekit.values import spell
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +72,22 @@ class RebalancePolicy:
     def name(cls) -> str:
         """The policy's public name: its file's."""
         return cls.__module__.rpartition(".")[2]
+
+    def spelled(self) -> Mapping[str, str]:
+        """Every parameter with its value as text."""
+        return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
+
+    def spelled_out(self) -> str:
+        """Name and all parameters in one text."""
+        return f"{self.name()}[{parameters.spell_all(self, defaults=True)}]"
+
+    def written_in(self) -> tuple[str, ...]:
+        """The files that say what it does, where these are a user's own."""
+        return ()
+
+    def address(self) -> str:
+        """As ``parse_rebalancer`` reads it in any process."""
+        return str(self)
 
     def __str__(self) -> str:
         given = parameters.spell_all(self, defaults=False)

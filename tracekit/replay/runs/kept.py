@@ -78,7 +78,7 @@ class Kept:
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
         told = f"{policy}\n{seed}\n{repeat}\n".encode()
         # a user's own policy is what its file says
-        own = b"" if policy.file is None else Path(policy.file).read_bytes()
+        own = b"".join(Path(file).read_bytes() for file in policy.written_in())
         name = hashlib.sha256(told + own).hexdigest()[:24]
         return self._folder / f"{name}.replay"
 
