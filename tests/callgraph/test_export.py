@@ -12,6 +12,7 @@ from callgraph_support import Record, rows_of
 from store_support import tiny_store
 
 from tracekit.callgraph.chains import Chain, ChainCounter, choose
+from tracekit.callgraph.edge_rates import ANSWERED
 from tracekit.callgraph.export import export
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
@@ -19,6 +20,7 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.store import Store, open_store
+from tracekit.synth import write
 
 
 @pytest.fixture(scope="module")
@@ -93,7 +95,7 @@ def test_the_files_join(store: Store, tmp_path: Path) -> None:
     assert all(chain_of[up] == chain_of[down] for up, down in calls.select("UM", "DM").rows())
 
 
-def test_needs_and_calls_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
+def test_needs_are_those_of_the_store(store: Store, tmp_path: Path) -> None:
     export(store, tmp_path, chains=5)
     usage = pl.concat([pl.read_parquet(p) for p in store.table_files("container_usage")])
     ids = pl.read_parquet(store.dimension_files("container"))
@@ -106,8 +108,43 @@ def test_needs_and_calls_are_those_of_the_store(store: Store, tmp_path: Path) ->
     both = states.join(expected, on=["timestamp", "containerID"], how="left")
     assert both.height == states.height
     assert both["cpuNeed"].equals(both["cpu"].rename("cpuNeed"))
-    chains = pl.read_csv(tmp_path / "chains.csv")
+
+
+def test_calls_are_what_the_container_called_reports(store: Store, tmp_path: Path) -> None:
+    """Row by row: the first rate of its own, half a minute of it, shared as in the sample."""
+    export(store, tmp_path, chains=5)
     calls = pl.read_csv(tmp_path / "calltable.csv")
+    keys = pl.read_parquet(store.dimension_files("container"))
+    name = dict(keys.select("key", "id").rows())
+    reported: dict[str, dict[str, dict[int, float]]] = {}
+    for path in store.table_files("service_rate"):
+        rows = pl.read_parquet(path, columns=["container_key", "metric", "time_ms", "value"])
+        wanted = rows.filter(pl.col("metric").is_in(ANSWERED))
+        for key, metric, time_ms, value in wanted.iter_rows():
+            reported.setdefault(name[key], {}).setdefault(metric, {})[time_ms] = value
+    rates = {
+        one: next(by[metric] for metric in ANSWERED if metric in by) for one, by in reported.items()
+    }
+    by_rate = calls.filter(pl.col("DM").is_in(list(rates)))
+    assert by_rate.height > 0
+    totals = by_rate.group_by("timestamp", "DM").agg(pl.col("calls").sum())
+    for timestamp, called, found in totals.iter_rows():
+        minute = timestamp + (-timestamp) % 60_000
+        assert found == pytest.approx(30 * rates[called][minute])
+    per_edge = by_rate.group_by("timestamp", "DM", "UM").agg(pl.col("calls").sum())
+    shares = per_edge.with_columns(
+        share=pl.col("calls") / pl.col("calls").sum().over("timestamp", "DM")
+    )
+    assert shares.group_by("DM", "UM").agg(pl.col("share").std())["share"].max() < 1e-9  # type: ignore[operator]
+
+
+def test_calls_to_whoever_reports_no_rate_are_those_of_the_sample(tmp_path: Path) -> None:
+    write(tmp_path / "trace", preset="tiny", tables=["resource", "call"])
+    ingest(tmp_path / "trace", tmp_path / "store")
+    export(open_store(tmp_path / "store"), tmp_path / "out", chains=5)
+    chains = pl.read_csv(tmp_path / "out" / "chains.csv")
+    calls = pl.read_csv(tmp_path / "out" / "calltable.csv")
+    assert (calls["calls"] % 1 == 0).all()
     chain_of = dict(chains.select("containerID", "chain").rows())
     seen = (
         calls.with_columns(chain=pl.col("UM").replace_strict(chain_of))

@@ -13,7 +13,7 @@ from tracekit.callgraph.export import export
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
-from tracekit.sizing.simset import split
+from tracekit.sizing.simset import split, upstream_felt
 from tracekit.store import open_store
 from tracekit.synth import write
 
@@ -138,3 +138,25 @@ def test_no_chain_is_in_both_parts() -> None:
 def test_a_single_chain_cannot_be_split() -> None:
     with pytest.raises(TracekitError, match="has 1 call chains"):
         split(random_set(1, containers=3), np.random.default_rng(0))
+
+
+def test_upstreams_are_felt_where_somebody_calls() -> None:
+    frames = {
+        STATES: states([(at * STEP, name, 1, 1) for at in range(6) for name in "abc"]),
+        CALLS: calls([(STEP, "a", "b", 2), (5 * STEP, "a", "b", 1), (2 * STEP, "b", "c", 1)]),
+    }
+    made = set_from_frames("x", frames)
+    # b is called in the first and the last of three cycles, c in the second; a has no caller
+    assert upstream_felt(made, 2) == pytest.approx(3 / 6)
+    assert upstream_felt(set_from_frames("y", {**frames, CALLS: no_calls()}), 2) == 0
+
+
+def test_a_store_with_rates_feels_its_upstreams(tmp_path: Path) -> None:
+    """The audit's figure: by the sample of traces the upstream state was 0 nearly always."""
+    felt = {}
+    for name, tables in (("rates", ["resource", "rate", "call"]), ("sample", ["resource", "call"])):
+        write(tmp_path / f"trace-{name}", preset="tiny", tables=tables)
+        ingest(tmp_path / f"trace-{name}", tmp_path / name)
+        felt[name] = upstream_felt(load_set(tmp_path / name), 10)
+    assert felt["sample"] < 0.5
+    assert felt["rates"] > 0.9

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.callgraph.chains import Chain, ChainCounter, choose, signature, signatures
+from tracekit.callgraph.edge_rates import rated_calls
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
 from tracekit.callgraph.names import Names
@@ -50,9 +51,11 @@ def export(
 
     Chains are edge sets between services that have containers in the store, rebuilt in repair
     mode; ``chains`` of them are chosen by ``chains.choose``. Every chain has containers of its
-    own, one for each service on it: those with the most samples first. Calls are counted per
-    period and edge over all traces of the chain, under the period's end, since a usage sample at t
-    is of the time before t (alibaba/clusterdata issue 144). Needs are
+    own, one for each service on it: those with the most samples first. Calls per period and edge
+    are what the container called reports to answer (``edge_rates``), shared among its callers as
+    in all traces of the chain; of one that reports no rate they are counted in those traces. They
+    stand under the period's end, since a usage sample at t is of the time before t
+    (alibaba/clusterdata issue 144). Needs are
     ``min(4 x fraction, 4)``, in cores and GB.
 
     Raises TracekitError when the store lacks calls or container usage, or no call goes between
@@ -91,7 +94,8 @@ def simulation_frames(
                 hint="the export needs MSCallGraph and MSResource files of the same cluster",
             )
         members = _members(chosen, hosts)
-        table = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
+        sampled = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)
+    table = rated_calls(store, sampled, PERIOD_MS)
     return _printed(Names(store), table, _states(store, members["container_key"]), members)
 
 

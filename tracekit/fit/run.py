@@ -48,6 +48,8 @@ class Options:
         clustered by instance; else one row per instance.
     compare : tuple of str
         Names of models to compare by cross-validation.
+    shrink : bool
+        Whether a service's own k2 is drawn towards the pooled one: see ``tracekit.fit.shrink``.
     """
 
     agg: Aggregation = "mean"
@@ -59,6 +61,7 @@ class Options:
     window_ms: int = MS_PER_HOUR
     level: float = 0.95
     compare: tuple[str, ...] = ()
+    shrink: bool = True
 
     def how(self) -> How:
         """The options that the line is found by."""
@@ -173,7 +176,7 @@ def fit_rows(
     rng, how, proxy = np.random.default_rng([seed, 7]), options.how(), mode == "proxy"
     levels: tuple[Level, ...] = ("node",) if proxy else ("socket", "node")
     progress.stage("fit")
-    fitted = fit_services(table, how, rng, proxy=proxy)
+    fitted = fit_services(table, how, rng, proxy=proxy, shrink=options.shrink)
     totals = tuple(fit_totals(table, kept, level, how, rng, proxy=proxy) for level in levels)
     models = _estimators(options, seed)
     if models:

@@ -15,6 +15,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.fit.how import How
 from tracekit.fit.linear import Linear, fit_linear
+from tracekit.fit.shrink import drawn_together
 from tracekit.fit.table import COEFFICIENTS, Table
 from tracekit.fit.validation import (
     FOLDS,
@@ -38,6 +39,8 @@ SCHEMA: dict[str, type[pl.DataType]] = {
     "instances": pl.Int64,
     "cpu_mean": pl.Float64,
     **{f"{name}{limit}": pl.Float64 for name in ("b0", *_SLOPES) for limit in _LIMITS},
+    "k2_own": pl.Float64,
+    "k2_weight": pl.Float64,
     "r2": pl.Float64,
     "rmse": pl.Float64,
     "cv_rmse": pl.Float64,
@@ -59,7 +62,9 @@ class Fitted:
     services : DataFrame
         One row per service. ``basis`` says whose k1 and k2 stand there: ``own``, ``pooled``, or
         ``none`` (they are 0). The verdict is about the basis named; where that is not ``own``,
-        ``reason`` says why an own fit was not possible.
+        ``reason`` says why an own fit was not possible. An own ``k2`` is drawn towards the pooled
+        one (``tracekit.fit.shrink``): ``k2_own`` is what the service's rows alone say, and
+        ``k2_weight`` how much of that is left.
     pooled : DataFrame
         One row: the pooled model; ``service`` is NULL.
     """
@@ -68,7 +73,9 @@ class Fitted:
     pooled: pl.DataFrame
 
 
-def fit_services(table: Table, how: How, rng: np.random.Generator, *, proxy: bool) -> Fitted:
+def fit_services(
+    table: Table, how: How, rng: np.random.Generator, *, proxy: bool, shrink: bool = True
+) -> Fitted:
     """Fit every service of a table.
 
     Parameters
@@ -77,8 +84,15 @@ def fit_services(table: Table, how: How, rng: np.random.Generator, *, proxy: boo
         Draws the folds of the cross-validation.
     proxy : bool
         Whether neighbours are known by their node only.
+    shrink : bool
+        Whether own k2 are drawn towards the pooled one; bounded or penalised ones are left as
+        they are, their errors are none.
     """
-    return _Fitter(table, how, rng, proxy=proxy).fit()
+    found = _Fitter(table, how, rng, proxy=proxy).fit()
+    if not shrink or how.nonneg or how.ridge or "k2" not in table.coefficients:
+        return found
+    drawn = drawn_together(table, found.services, found.pooled["k2"][0])
+    return Fitted(services=drawn, pooled=found.pooled)
 
 
 class _Fitter:

@@ -81,6 +81,20 @@ class SimulationSet:
         )
 
 
+def upstream_felt(whole: SimulationSet, cycle_periods: int) -> float:
+    """Share of cycles of containers with an upstream in which one of them calls; 0 without any.
+
+    Only then the state of the upstreams, eqs 5 to 8, is anything but 0.
+    """
+    called = np.unique(whole.edges[:, 1])
+    if not len(called):
+        return 0.0
+    starts = np.arange(0, whole.periods, cycle_periods)
+    felt = np.zeros((whole.size, len(starts)), dtype=np.bool_)
+    np.logical_or.at(felt, whole.edges[:, 1], np.add.reduceat(whole.calls, starts, axis=1) > 0)
+    return float(felt[called].mean())
+
+
 @dataclass(frozen=True)
 class Split:
     """Training and test part; no chain, and so no container, is in both."""

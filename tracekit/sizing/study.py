@@ -24,7 +24,7 @@ from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
 from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet, Split, split
+from tracekit.sizing.simset import SimulationSet, Split, split, upstream_felt
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation
 
@@ -165,6 +165,7 @@ def _facts(whole: SimulationSet, parts: Split, settings: Settings) -> dict[str, 
         "test_containers": parts.test.size,
         "test_nodes": len(Simulation(parts.test, settings).world.total),
         "containers_above_largest": int(above.sum()),
+        "upstream_felt_percent": round(100 * upstream_felt(whole, settings.cycle_periods)),
     }
 
 

@@ -34,6 +34,14 @@ def fit(
     ridge: Annotated[float, Option("Penalty on coefficients, in rows.", minimum=0)] = 0.0,
     load: Annotated[bool, Option("Call rate as a further regressor.")] = False,
     resolved: Annotated[bool, Option("A row per time instead of averages.")] = False,
+    shrink: Annotated[
+        bool,
+        Option(
+            "Each service keeps its own k2, however little its rows tell.",
+            names="--own-k2",
+            off=True,
+        ),
+    ] = True,
     compare: Annotated[
         str | None,
         Option("Models to compare; or a file PATH.py of your own.", metavar="all|NAME,..."),
@@ -66,6 +74,7 @@ def fit(
         ridge=ridge,
         load=load,
         resolved=resolved,
+        shrink=shrink,
         **further,
     )
     found = fit_store(

@@ -132,6 +132,13 @@ TOLERANT = [
     ({"x": {"a": 1}}, {"x": {"a": 1, "b": 2}}, ["x.b: expected null, got 2"]),
     ({"x": True}, {"x": 1}, ["x: expected true, got 1"]),
     ({"x": "Skip"}, {}, ['x: expected "Skip", got null']),
+    ({"evicted_min": 1}, {"evicted": 1}, []),
+    ({"evicted_min": 2}, {"evicted": 1}, ["evicted_min: expected at least 2, got 1"]),
+    ({"evicted_max": 1}, {"evicted": 2}, ["evicted_max: expected at most 1, got 2"]),
+    ({"x_max": 1, "tolerance": 0.1}, {"x": 1.05}, []),
+    ({"x_min": 2}, {"x": ["a", "b"]}, []),
+    ({"x_min": 1}, {}, ["x_min: expected at least 1, got null"]),
+    ({"x_min": 1}, {"x_min": 2, "x": 3}, ["x_min: expected 1, got 2"]),
 ]
 
 

@@ -26,6 +26,8 @@ _TOLERANCES = ("tolerance", "relative_tolerance")
 
 #: Ending of keys of ``expected`` that name what the found may be chosen from.
 _SUBSET = "_subset_of"
+#: Endings of keys of ``expected`` that bound a number found, and what the words for it are.
+_BOUNDS = {"_min": "at least", "_max": "at most"}
 
 _FORM = "a case is {name, kind, inputs, expected}; a document holds them under 'cases'"
 
@@ -173,6 +175,8 @@ def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
     """What of ``expected`` is not so in ``found``, within the tolerances it states.
 
     Under a key that ends in ``_subset_of`` the list found must hold nothing but what is expected.
+    A key that ends in ``_min`` or ``_max``, and that is not found itself, bounds the number found
+    under the rest of its name; of a list it bounds the length.
     """
     absolute, relative = (float(expected.get(key) or 0.0) for key in _TOLERANCES)
     for key, wanted in expected.items():
@@ -181,8 +185,25 @@ def differences(expected: Mapping[str, Any], found: Mapping[str, Any]) -> Iterat
             strange = [one for one in found.get(key) or () if one not in chosen]
             if strange:
                 yield f"{key}: expected some of {json.dumps(wanted)}, got {json.dumps(strange)} too"
+        elif (ending := key[-4:]) in _BOUNDS and key not in found:
+            if not _within(ending, wanted, found.get(key[:-4]), absolute, relative):
+                number = json.dumps(found.get(key[:-4]))
+                yield f"{key}: expected {_BOUNDS[ending]} {json.dumps(wanted)}, got {number}"
         elif key not in _TOLERANCES:
             yield from _compare(key, wanted, found.get(key), absolute, relative)
+
+
+def _within(ending: str, wanted: Any, found: Any, absolute: float, relative: float) -> bool:
+    """Whether a number, or the length of a list, is beyond no bound."""
+    number = len(found) if isinstance(found, list) else found
+    if not (_is_number(wanted) and _is_number(number)):
+        return False
+    least, most = (wanted, number) if ending == "_min" else (number, wanted)
+    return bool(least <= most) or _equal(least, most, absolute, relative)
+
+
+def _is_number(one: Any) -> bool:
+    return isinstance(one, int | float) and not isinstance(one, bool)
 
 
 def _compare(path: str, wanted: Any, found: Any, absolute: float, relative: float) -> Iterator[str]:
@@ -199,9 +220,6 @@ def _compare(path: str, wanted: Any, found: Any, absolute: float, relative: floa
 
 
 def _equal(wanted: Any, found: Any, absolute: float, relative: float) -> bool:
-    numbers = all(
-        isinstance(one, int | float) and not isinstance(one, bool) for one in (wanted, found)
-    )
-    if numbers:
+    if _is_number(wanted) and _is_number(found):
         return math.isclose(wanted, found, rel_tol=relative, abs_tol=absolute)
     return type(wanted) is type(found) and bool(wanted == found)

@@ -162,6 +162,11 @@ def facts(data: Data) -> list[str]:
         "containers_above_largest": "that at times need more than the largest size",
     }
     told = [f"{count(known[k], 'container')} {v}" for k, v in said.items() if known.get(k)]
+    if "upstream_felt_percent" in known:
+        told.append(
+            f"somebody upstream calls in {known['upstream_felt_percent']} % of the cycles of"
+            " containers with a caller"
+        )
     if known.get("samples_filled"):
         told.append(f"{count(known['samples_filled'], 'sample')} missing, filled from before")
     return told

@@ -50,11 +50,11 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         name="services",
         showlegend=False,
         marker={"color": color("policy-1"), "size": 7, "opacity": 0.75},
-        hovertemplate="service %{customdata}<br>%{x:.3g} calls a minute, %{y:.0f} % explained"
+        hovertemplate="service %{customdata}<br>%{x:.3g} calls/s, %{y:.0f} % explained"
         "<extra></extra>",
     )
     figure.update_layout(
-        xaxis=axis("Calls of the service [calls/min]", type="log"),
+        xaxis=axis("Calls of the service [calls/s]", type="log"),
         yaxis=axis("CPU explained by the call rate [%]", range=[-2, 102]),
     )
     return figure
@@ -72,7 +72,7 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
     busiest = frame.sort("rate_mean", "service", descending=[True, False]).head(15)
     return busiest.select(
         "service",
-        "rate_mean",
+        pl.col("rate_mean").alias("calls_per_s"),
         pl.col("r_squared").alias("explained_share"),
         (1000 * pl.col("cpu_per_call")).alias("cpu_per_1000_calls"),
         "minutes",
@@ -89,9 +89,10 @@ def _note(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="How well calls explain CPU, against the rate of calls",
     question="Is a service's CPU driven by its calls?",
-    how_to_read="Each dot is one service: to the right the more calls a minute, upwards the better"
-    " a straight line through calls and CPU of its containers fits, minute by minute. Services"
-    " high up can be sized by their expected calls; low ones do something else with their CPU.",
+    how_to_read="Each dot is one service: to the right the more calls per second, upwards the"
+    " better a straight line through calls and CPU of its containers fits, minute by minute."
+    " Services high up can be sized by their expected calls; low ones do something else with"
+    " their CPU.",
     reads=(_QUERY,),
     prepare=_prepare,
     draw=_draw,
