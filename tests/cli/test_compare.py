@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from xml.etree import ElementTree as ET
 
 import pytest
 
@@ -43,3 +44,37 @@ def test_json_and_study(
 def test_every_line_fits(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", *two, "--all"]) == 0
     assert max(len(line) for line in capsys.readouterr().out.splitlines()) <= 80
+
+
+def test_a_pipeline_gets_junit_and_markdown(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit, markdown = tmp_path / "junit.xml", tmp_path / "page.md"
+    files = ["--junit", str(junit), "--markdown", str(markdown)]
+    thresholds = ["--fail-if", "debris_mean_fraction < 0.9 * base", "--fail-if", "pending > 5"]
+    assert run(["compare", *two, *thresholds, *files]) == 1
+    (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
+    # production and the policy, by two thresholds
+    assert suite.tag == "testsuite"
+    cases = {(one.get("classname"), one.get("name")): one for one in suite}
+    assert int(suite.get("tests", 0)) == len(cases)
+    failed = {key for key, one in cases.items() if one.find("failure") is not None}
+    assert ("lra", "debris_mean_fraction < 0.9 * base") in failed
+    assert int(suite.get("failures", 0)) == len(failed)
+    assert ("lra", "pending > 5") in cases.keys() - failed
+    page = markdown.read_text()
+    assert page.startswith("## new compared with base\n")
+    assert "| `debris_mean_fraction < 0.9 * base` | lra |" in page
+    assert "**FAILED**" in page
+    assert "| lra | debris_mean_fraction |" in page
+    rows = [line for line in page.splitlines() if line.startswith("| ")]
+    assert {line.count(" |") for line in rows} <= {5, 6}
+    capsys.readouterr()
+
+
+def test_without_thresholds_each_policy_is_a_case(two: tuple[str, str], tmp_path: Path) -> None:
+    junit = tmp_path / "junit.xml"
+    assert run(["compare", two[0], two[0], "--junit", str(junit)]) == 0
+    (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
+    assert [one.get("classname") for one in suite] == ["lra"]
+    assert suite[0].findtext("system-out") == "no measure changed"

@@ -23,7 +23,7 @@ CASES = [
     (["resource"], "2,0-0", ["MSResource/MSResource_0", "MSResource/MSResource_2"]),
     (["MSRTQps"], "24", ["MSRTQps/MSRTQps_24"]),
     (["service_rate"], "23-99", ["MSRTQps/MSRTQps_23", "MSRTQps/MSRTQps_24"]),
-    (["NODE", "node_usage"], "7", ["node/Node_0"]),
+    (["NODE", "node_usage"], "0", ["node/Node_0"]),
 ]
 
 
@@ -50,7 +50,7 @@ def test_the_other_release_has_its_own_layout() -> None:
 def test_files_that_are_read_by_code_have_archives_and_checksums() -> None:
     every = plan("alibaba18")
     assert [one.path for one in every[:2]] == ["machine_meta.tar.gz", "machine_usage.tar.gz"]
-    (one,) = plan("alibaba18", tables=["Machines"], parts="3")
+    (one,) = plan("alibaba18", tables=["Machines"], parts="0")
     assert one.url.endswith("/v2018Traces/machine_meta.tar.gz")
     assert (one.sha256 or "").startswith("b5b1b786")
     assert plan("ctm21")[0].sha256 is None
@@ -62,6 +62,7 @@ WRONG = [
     ({"tables": ["nodes"]}, "has no table 'nodes'; tables: resource, rate, call, node"),
     ({"tables": [""]}, "has no table ''"),
     ({"tables": ["resource"], "parts": "12"}, "MSResource has parts 0 to 11, none of those"),
+    ({"tables": ["node"], "parts": "5-9"}, "Node has part 0 only, none of those asked for"),
     ({"parts": "3-1"}, "'3-1' is no range of parts"),
     ({"parts": "a"}, "'a' is no range of parts"),
     ({"parts": "1,,2"}, "'' is no range of parts"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,6 +10,7 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._panels import Panel
+from tracekit.cli._pipelines import change, number, write_junit, write_markdown
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -19,6 +21,12 @@ PANEL = Panel.replay
 def command(
     asked: Asked,
     all_measures: Annotated[bool, typer.Option("--all", help="Show what is the same too.")] = False,
+    junit: Annotated[
+        Path | None, typer.Option(help="Write the thresholds as JUnit XML.", metavar="FILE")
+    ] = None,
+    markdown: Annotated[
+        Path | None, typer.Option(help="Write thresholds and changes as markdown.", metavar="FILE")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
@@ -45,12 +53,16 @@ def command(
         )
     else:
         _show(found, all_measures=all_measures)
+    if junit is not None:
+        write_junit(found, junit)
+    if markdown is not None:
+        write_markdown(found, markdown)
     if failed.height:
         row = failed.row(0, named=True)
         more = f", and {failed.height - 1} more" if failed.height > 1 else ""
         raise CheckFailedError(
             f"threshold '{row['threshold']}' is exceeded by {row['policy']}:"
-            f" {row['measure']} went from {_number(row['base'])} to {_number(row['new'])}{more}"
+            f" {row['measure']} went from {number(row['base'])} to {number(row['new'])}{more}"
         )
 
 
@@ -82,8 +94,8 @@ def _show(found: Study, *, all_measures: bool) -> None:
                 [
                     row["threshold"],
                     row["policy"],
-                    _number(row["base"]),
-                    _number(row["new"]),
+                    number(row["base"]),
+                    number(row["new"]),
                     "FAILED" if row["failed"] else "passed",
                 ]
                 for row in thresholds.iter_rows(named=True)
@@ -97,19 +109,5 @@ def _show(found: Study, *, all_measures: bool) -> None:
 
 
 def _row(row: dict[str, Any]) -> list[object]:
-    span = (
-        "-"
-        if row["change_low"] is None
-        else f"{row['change_low']:+.3g} .. {row['change_high']:+.3g}"
-    )
-    return [
-        row["measure"],
-        _number(row["base"]),
-        _number(row["new"]),
-        span,
-        row["verdict"],
-    ]
-
-
-def _number(value: float | None) -> str:
-    return "-" if value is None else f"{value:,.4g}"
+    values = number(row["base"]), number(row["new"])
+    return [row["measure"], *values, change(row), row["verdict"]]

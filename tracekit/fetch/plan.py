@@ -60,7 +60,7 @@ def plan(
 ) -> list[Wanted]:
     """The archives of some tables (all when none is named) and parts (``0-3,7``; all when None).
 
-    A table that comes in one archive is taken whole whatever parts are asked for.
+    A table that comes in one archive is taken whole beside one of which parts are asked for.
 
     Raises
     ------
@@ -72,8 +72,11 @@ def plan(
     base = _base_url(source, base_url)
     numbers = parse_parts(parts)
     wanted: dict[str, Wanted] = {}
-    for kept in _chosen(source, tables):
-        for part in _numbers(kept, numbers):
+    chosen = _chosen(source, tables)
+    divided = any(kept.archives.parts > 1 for kept in chosen)
+    for kept in chosen:
+        whole = divided and kept.archives.parts == 1
+        for part in _numbers(kept, None if whole else numbers):
             archives = kept.archives
             path = archives.path.format(part=part)
             one = Wanted(
@@ -142,14 +145,24 @@ def _chosen(source: Source, tables: Sequence[str]) -> list[_Kept]:
     return [kept for kept in fetchable if not asked or kept.names in asked]
 
 
+def _these(kept: _Kept) -> str:
+    last = kept.archives.parts - 1
+    return f"parts 0 to {last}" if last else "part 0 only"
+
+
+def _some(kept: _Kept) -> str:
+    last = min(3, kept.archives.parts - 1)
+    return f"0-{last}" if last else "0"
+
+
 def _numbers(kept: _Kept, asked: Parts | None) -> list[int]:
     every = range(kept.archives.parts)
-    if asked is None or kept.archives.parts == 1:
+    if asked is None:
         return list(every)
     found = [part for part in every if part in asked]
     if not found:
         raise TracekitError(
-            f"{kept.title} has parts 0 to {kept.archives.parts - 1}, none of those asked for",
-            hint=f"for example --parts 0-{min(3, kept.archives.parts - 1)}",
+            f"{kept.title} has {_these(kept)}, none of those asked for",
+            hint=f"for example --parts {_some(kept)}",
         )
     return found

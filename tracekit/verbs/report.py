@@ -31,8 +31,14 @@ def report(
     progress: Progress = SILENT,
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder; see ``tracekit.report.render``."""
+    from tracekit.errors import TracekitError
     from tracekit.report import render
 
+    if not Path(out).absolute().parent.is_dir():
+        raise TracekitError(
+            f"cannot write the report to {out}: there is no folder {Path(out).parent}",
+            hint="make the folder first, or give --out a file in one that is there",
+        )
     progress.stage("read what is to be shown", then="pages")
     shown = [Path(one) for one in studies]
     return render(Path(source), Path(out), studies=shown, progress=progress)

@@ -74,7 +74,7 @@ INDEXED = (
     "low_risk_overcommitment[risk_limit_weights=cpu:1.0+memory:0.0]",
     "low_risk_overcommitment[smoothing_window_size=1]",
     "target_load_packing[target_utilization=100]",
-    "target_load_packing[target_utilization=150]",
+    "target_load_packing[target_utilization=1]",
     "target_load_packing[requests_multiplier=0.0]",
 )
 

@@ -232,6 +232,7 @@ REFUSED = [
     ("low_risk_overcommitment[risk_limit_weights=cpu:1.5]", "risk_limit_weights"),
     ("low_risk_overcommitment[smoothing_window_size=0]", "smoothing_window_size"),
     ("target_load_packing[target_utilization=0]", "target_utilization"),
+    ("target_load_packing[target_utilization=160]", "target_utilization"),
     ("load_variation_risk_balancing[safe_variance_margin=-1]", "safe_variance_margin"),
     ("default_scheduler[percentage_of_nodes_to_score=101]", "percentage_of_nodes_to_score"),
 ]

@@ -73,6 +73,14 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
          "containers": column("containers", "node", ["n0", "n0", None]), "background": None},
         "node 'n0' is there twice",
     ),
+    "text beside the resources": (
+        {"nodes": column("nodes", "zone", ["eu-1", "eu-2"])},
+        "nodes.parquet: column zone is text, 'eu-1' for example; a further column is an extended",
+    ),
+    "times since 1970 in one file alone": (
+        {"usage": column("usage", "time_ms", [1_760_000_000_000 + at for at in (0, 1, 2, 3)])},
+        "at most 2,000,000 are replayed",
+    ),
     "departure before arrival": (
         {"containers": column("containers", "departure_ms", [500, 2000, 3000])},
         "container 'late' departs at 500 ms",

@@ -31,7 +31,7 @@ class TargetLoadPacking(LoadAware):
     reading: ClassVar[Reading] = staticmethod(last_level)
 
     target_utilization: Annotated[
-        int, About("Percent of a node's CPU capacity to fill it to.", minimum=1)
+        int, About("Percent of a node's CPU capacity to fill it to.", minimum=1, maximum=100)
     ] = 40
     default_requests_cpu_milli: Annotated[
         int, About("What a container that states nothing is expected to use.", minimum=0)

@@ -35,6 +35,12 @@ def get_policy(name: str) -> type[PlacementPolicy]:
     for known, policy in all_policies().items():
         if known in (name, plain) or name in policy.aliases or plain in policy.aliases:
             return policy
+    listed = [one.strip() for one in name.split(",")]
+    if len(listed) > 1 and set(listed) & set(all_policies()):
+        raise TracekitError(
+            f"'{name}' is a list, and --policy takes one at a time",
+            hint=f"repeat it: {' '.join(f'--policy {one}' for one in listed)}",
+        )
     raise unknown_name("policy", name, all_policies(), listing="tracekit list policies")
 
 

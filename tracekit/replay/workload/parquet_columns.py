@@ -48,13 +48,27 @@ def _check_column(path: Path, frame: pl.DataFrame, name: str, wanted: type[pl.Da
         close = nearest(name, frame.columns)
         raise TracekitError(
             f"{path.name} has no column '{name}'; it has: {', '.join(frame.columns)}",
-            hint=f"'{close}' may be '{name}'" if close else "see the documented schema",
+            hint=f"'{close}' may be '{name}'" if close else "see docs/how-to/own-workload.md",
         )
     found = frame.schema[name]
     numeric = wanted in (pl.Int64, pl.Float64)
     fits = found.is_integer() or (wanted == pl.Float64 and found.is_float())
     if found != pl.Null and (not fits if numeric else found != wanted):
         raise TracekitError(f"{path.name}: column {name} is {found}, expected {wanted()}")
+
+
+def check_resources(frame: pl.DataFrame, known: set[str], file: str) -> None:
+    """Raise TracekitError for a further column that is no amount of a resource."""
+    for name in frame.columns:
+        kind = frame.schema[name]
+        if name not in known and not kind.is_integer() and kind != pl.Null:
+            first = frame[name].drop_nulls().head(1).to_list()
+            raise TracekitError(
+                f"{file}: column {name} is {'text' if kind == pl.String else kind}"
+                f"{f', {first[0]!r} for example' if first else ''}; a further column is an extended"
+                " resource, whole numbers of it",
+                hint="leave it out; zones, labels and taints: docs/sources/folder.md",
+            )
 
 
 def check_known(values: pl.Series, known: set[str], kind: str, file: str) -> None:

@@ -1,0 +1,44 @@
+"""What looks like another mistake is told as what it is."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tracekit.cli import run
+
+CASES = [
+    (["replay", "run", "--out", "x"], "error: run is a folder of tracekit replay, not a store"),
+    (["query", "run", "usage/zone_summary"], "error: run is a folder of tracekit replay, not a"),
+    (["info", "analysis"], "error: analysis is a folder of tracekit analysis, not a store"),
+    (["fetch", "ctm21", "x", "--tables", "node", "--parts", "5-9"], "error: Node has part 0 only"),
+    (["replay", "--workload", "paper000", "--policy", "first_fit,best_fit", "--out", "x"],
+     "error: 'first_fit,best_fit' is a list, and --policy takes one at a time"),
+    (["replay", "--workload", "paper000", "--policy",
+      "target_load_packing[target_utilization=160]", "--out", "x"],
+     "error: parameter target_utilization must be at most 100, got 160"),
+    (["report", "run", "--out", "nowhere/r.html"],
+     "error: cannot write the report to nowhere/r.html: there is no folder nowhere"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("arguments", "line"), CASES)
+def test_it_says_what_it_really_is_and_leaves_nothing(
+    arguments: list[str],
+    line: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for kind, name in (("replay", "run"), ("analysis", "analysis")):
+        (tmp_path / name).mkdir()
+        document = {"schema": f"tracekit/{kind}/1", "files": []}
+        (tmp_path / name / "manifest.json").write_text(json.dumps(document))
+    assert run(arguments) == 2
+    said = capsys.readouterr().err
+    # a store is named by its full path in some of them
+    assert said.replace(f"{tmp_path}/", "").startswith(line)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run"]

@@ -1,0 +1,122 @@
+"""A comparison as pipelines take it: JUnit XML, and markdown for their pages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from xml.etree import ElementTree as ET
+
+from tracekit.files.replacing import replaced_file
+
+if TYPE_CHECKING:
+    from tracekit.study import Study
+
+
+def write_junit(found: Study, path: Path) -> None:
+    """Write a test case for each threshold and policy; without thresholds, one for each policy."""
+    about, outcomes = found.about, found.frames["thresholds"].to_dicts()
+    suite = ET.Element(
+        "testsuite",
+        name=f"tracekit compare {about['base']} {about['new']}",
+        tests=str(len(outcomes) or len(about["policies"])),
+        failures=str(sum(one["failed"] for one in outcomes)),
+        errors="0",
+        skipped="0",
+    )
+    for one in outcomes:
+        case = ET.SubElement(suite, "testcase", classname=one["policy"], name=one["threshold"])
+        if one["failed"]:
+            ET.SubElement(case, "failure", message=_went(one)).text = _changes_of(
+                found, one["policy"]
+            )
+    for policy in () if outcomes else about["policies"]:
+        case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
+        ET.SubElement(case, "system-out").text = _changes_of(found, policy)
+    suites = ET.Element("testsuites")
+    suites.append(suite)
+    ET.indent(suites)
+    with replaced_file(path) as made:
+        ET.ElementTree(suites).write(made, encoding="utf-8", xml_declaration=True)
+
+
+def write_markdown(found: Study, path: Path) -> None:
+    """Write thresholds and what changed as tables of markdown."""
+    with replaced_file(path) as made:
+        made.write_text("\n".join(_page(found)) + "\n", encoding="utf-8")
+
+
+def _page(found: Study) -> Iterator[str]:
+    about, outcomes = found.about, found.frames["thresholds"].to_dicts()
+    yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
+    failed = sum(one["failed"] for one in outcomes)
+    if outcomes:
+        yield f"\n{failed} of {len(outcomes)} thresholds are exceeded.\n"
+        yield from _table(
+            ("threshold", "policy", "base", "new", "outcome"),
+            [
+                (
+                    f"`{one['threshold']}`",
+                    one["policy"],
+                    number(one["base"]),
+                    number(one["new"]),
+                    "**FAILED**" if one["failed"] else "ok",
+                )
+                for one in outcomes
+            ],
+        )
+    changes = [row for row in found.frames["changes"].to_dicts() if row["verdict"] != "same"]
+    of = ", ".join(about["policies"])
+    yield f"\n### What changed under {_text(of)}\n"
+    if changes:
+        yield from _table(
+            ("policy", "measure", "base", "new", "95 % of change", "verdict"),
+            [(row["policy"], row["measure"], *_values(row), row["verdict"]) for row in changes],
+        )
+    else:
+        yield "No measure changed."
+    for text in about["differs"]:
+        yield f"\n- the runs differ in {_text(text)}"
+
+
+def _table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    yield f"| {' | '.join(columns)} |"
+    yield f"|{' --- |' * len(columns)}"
+    for row in rows:
+        yield f"| {' | '.join(_text(cell) for cell in row)} |"
+
+
+def _text(value: str) -> str:
+    """A text as one cell of a table: names come from whoever named a folder or a policy."""
+    plain = value.replace("|", "\\|")
+    return " ".join((plain if plain.startswith("`") else plain.replace("<", "&lt;")).split())
+
+
+def _values(row: dict[str, Any]) -> tuple[str, str, str]:
+    return number(row["base"]), number(row["new"]), change(row)
+
+
+def change(row: dict[str, Any]) -> str:
+    """The interval of a change, where there is one."""
+    if row["change_low"] is None:
+        return "-"
+    return f"{row['change_low']:+.3g} .. {row['change_high']:+.3g}"
+
+
+def number(value: float | None) -> str:
+    """A measure's value."""
+    return "-" if value is None else f"{value:,.4g}"
+
+
+def _went(one: dict[str, Any]) -> str:
+    return f"{one['measure']} went from {number(one['base'])} to {number(one['new'])}"
+
+
+def _changes_of(found: Study, policy: str) -> str:
+    rows = found.frames["changes"].filter(policy=policy).to_dicts()
+    lines = [
+        f"{row['measure']}: {number(row['base'])} to {number(row['new'])} ({row['verdict']})"
+        for row in rows
+        if row["verdict"] != "same"
+    ]
+    return "\n".join(lines) or "no measure changed"
