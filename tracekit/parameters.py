@@ -11,7 +11,7 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from tracekit import shape
@@ -172,12 +172,12 @@ def names(kind: type[Any]) -> list[str]:
     return [field.name for field in dataclasses.fields(kind)]
 
 
-def spell_all(owner: Any, *, defaults: bool) -> str:
-    """``param=value,...`` of a dataclass; without ``defaults`` only what differs from them."""
+def spell_all(owner: Any, *, defaults: bool, also: Collection[str] = ()) -> str:
+    """``param=value,...`` of a dataclass; without ``defaults`` only what differs, and ``also``."""
     return ",".join(
         f"{field.name}={spell(getattr(owner, field.name))}"
         for field in dataclasses.fields(owner)
-        if defaults or getattr(owner, field.name) != field.default
+        if defaults or field.name in also or getattr(owner, field.name) != field.default
     )
 
 

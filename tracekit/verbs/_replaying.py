@@ -97,8 +97,9 @@ def _repeated(
             f"'{strange[0]}' is to meet every order of arrival, but is not replayed at all",
             hint=f"policies of this run: {', '.join(str(one) for one in chosen)}",
         )
-    return [one for one in chosen if one in wanted]
+    spelled = {str(one) for one in wanted}
+    return [one for one in chosen if str(one) in spelled]
 
 
 def _in(text: str, chosen: Sequence[Entrant]) -> bool:
-    return parse_entrant(text) in chosen
+    return str(parse_entrant(text)) in map(str, chosen)

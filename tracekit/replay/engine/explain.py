@@ -15,11 +15,10 @@ from tracekit.replay.engine.decision import Turn, looked_at
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.replay.policy.entrant import Entrant, draws, halves
 from tracekit.replay.view.filter import lacking
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 NOT_LOOKED_AT = "not looked at"
 OWN_FILTER = "the policy's own filter"
@@ -73,7 +72,7 @@ def explain(load: Workload, entrant: Entrant, container: str, *, seed: int = 0) 
     def placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
         return _Explainer(state, rng, clock, target, str(entrant))
 
-    engine = Engine(load, policy, stream(seed, policy.name()), placer=placer, rebalance=rebalance)
+    engine = Engine(load, policy, draws(seed, policy), placer=placer, rebalance=rebalance)
     try:
         engine.run()
     except _Explained as found:

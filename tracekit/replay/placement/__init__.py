@@ -81,6 +81,7 @@ class PlacementPolicy:
     cell: ClassVar[CellChoice] = "first"
     wants: ClassVar[tuple[str, ...]] = ()
     file: ClassVar[str | None] = None
+    told: ClassVar[frozenset[str]] = frozenset()
     limit_s: ClassVar[float] = 10.0
 
     tie: Annotated[
@@ -223,11 +224,11 @@ class PlacementPolicy:
 
     def address(self) -> str:
         """The policy as ``parse_policy`` reads it in any process: by its file if it has one."""
-        given = parameters.spell_all(self, defaults=False)
+        given = parameters.spell_all(self, defaults=False, also=self.told)
         return f"{self.file or self.name()}[{given}]"
 
     def __str__(self) -> str:
-        given = parameters.spell_all(self, defaults=False)
+        given = parameters.spell_all(self, defaults=False, also=self.told)
         return f"{self.name()}[{given}]" if given else self.name()
 
 

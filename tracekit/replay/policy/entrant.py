@@ -10,10 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
 from tracekit.replay.policy.parse import cut, parse_policy
 from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
+from tracekit.seeds import stream
 
 
 @dataclass(frozen=True)
@@ -126,3 +129,11 @@ def spelled_out(entrant: Entrant) -> str:
     placement, rebalance = halves(entrant)
     own = placement.spelled_out()
     return own if rebalance is None else f"{own}+{rebalance.spelled_out()}"
+
+
+def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
+    """The random stream of a placement policy: one for each spelling of it.
+
+    Two spellings of one policy differ by chance alone, so that they tell how far chance goes.
+    """
+    return stream(seed, str(policy))

@@ -92,10 +92,16 @@ def _part(weight: str | None, name: str, text: str) -> Part:
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:
-    """A policy with parameters given as text; ``near_weight`` is a parameter of all of them."""
+    """A policy with parameters given as text; ``near_weight`` is a parameter of all of them.
+
+    What is given is spelled, though it be the default: two spellings of one policy are two rows,
+    each with a random stream of its own.
+    """
     if "near_weight" in given and "near_weight" not in parameters.names(kind):
         kind = near_kind(kind)
     made: Any = parameters.build(kind, f"policy {kind.name()}", given)
     if not isinstance(made, PlacementPolicy):
         raise TypeError(kind)
+    # a fact of this one, no parameter: the class is frozen
+    object.__setattr__(made, "told", frozenset(given))
     return made

@@ -95,6 +95,7 @@ def _encoded(replayed: Replayed) -> bytes:
         "layout": layout(),
         "row": replayed.row,
         "timing": replayed.timing,
+        "digest": replayed.digest,
         "bytes": [len(one) for one in frames],
     }
     body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
@@ -123,7 +124,13 @@ def _read(head: dict[str, Any], frames: bytes) -> Replayed:
             pl.read_parquet(io.BytesIO(frames[end - size : end]))
             for size, end in zip(sizes, np.cumsum(sizes), strict=True)
         )
-        return Replayed(row=head["row"], timing=head["timing"], steps=steps, placements=placements)
+        return Replayed(
+            row=head["row"],
+            timing=head["timing"],
+            steps=steps,
+            placements=placements,
+            digest=head["digest"],
+        )
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 import functools
-from collections.abc import Callable
+import hashlib
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +17,7 @@ from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, all_measures
-from tracekit.replay.policy.entrant import Entrant, halves, parse_entrant, spelled_out
+from tracekit.replay.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
 from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.source import Source
@@ -36,12 +37,15 @@ class Replayed:
     placements : DataFrame
         As ``tracekit.replay.runs.placements.by_number`` gives it.
     timing : dict
+    digest : str
+        A hash of where and when each container was placed, and of how many were moved.
     """
 
     row: dict[str, Any]
     steps: pl.DataFrame
     placements: pl.DataFrame
     timing: dict[str, Any]
+    digest: str
 
     def measures(self) -> Replayed:
         """The same without steps and placements, which are kept of the first order alone."""
@@ -88,12 +92,12 @@ def replay_one(
     seed: int,
     each_step: Callable[[], None] = lambda: None,
 ) -> Replayed:
-    """Replay one policy, drawing from a stream of its own, keyed by its name alone."""
+    """Replay one policy, drawing from a stream of its own, keyed by its spelling alone."""
     policy, rebalance = halves(entrant)
     engine = Engine(
         load,
         policy,
-        stream(seed, policy.name()),
+        draws(seed, policy),
         placer=suited_placer(load),
         rebalance=rebalance,
     )
@@ -117,7 +121,21 @@ def replay_one(
         steps=labelled(outcome.steps, str(entrant)),
         placements=by_number(outcome.node, outcome.time_ms),
         timing=_timing(str(entrant), outcome),
+        digest=_digest(outcome, measured["moves"]),
     )
+
+
+def _digest(outcome: Outcome, moves: int) -> str:
+    placed = (np.ascontiguousarray(one, dtype=np.int64) for one in (outcome.node, outcome.time_ms))
+    return digest_of([*(one.tobytes() for one in placed), str(moves).encode()])
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
+    """A short hash of parts in their order."""
+    whole = hashlib.blake2b(digest_size=16)
+    for part in parts:
+        whole.update(part)
+    return whole.hexdigest()
 
 
 def _of_run(run: Finished) -> dict[str, Any]:
@@ -140,6 +158,7 @@ def layout() -> dict[str, Any]:
         "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
         "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
         "measures": list(summed()),
+        "fields": [one.name for one in dataclasses.fields(Replayed)],
     }
 
 

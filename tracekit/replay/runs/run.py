@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -37,6 +37,9 @@ class Run:
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
         ``tracekit.replay.runs.repeat``.
+    digests : mapping
+        Of each policy a hash of where and when it placed what, in every order it met: the same
+        where two policies place alike.
     """
 
     workload: Workload
@@ -48,6 +51,7 @@ class Run:
     timing: pl.DataFrame
     repeats: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
+    digests: Mapping[str, str] = field(default_factory=dict)
 
 
 def choose_policies(
@@ -94,8 +98,8 @@ def replay(
 ) -> Run:
     """Replay the workload under each policy; the same seed gives the same run.
 
-    Each policy draws from its own stream, keyed by its name alone. ``replayer`` does the replays
-    elsewhere, or has some of them done already.
+    Each policy draws from its own stream, keyed by its spelling alone. ``replayer`` does the
+    replays elsewhere, or has some of them done already.
     """
     planned = [Planned(policy, seed) for policy in policies]
     done = (replayer or Replayer()).replay(workload, planned, progress)
@@ -125,6 +129,7 @@ def assembled(
             [(str(one), found.placements) for one, found in zip(policies, done, strict=True)],
         ),
         timing=pl.DataFrame([one.timing for one in done]),
+        digests={str(one): found.digest for one, found in zip(policies, done, strict=True)},
     )
 
 

@@ -19,6 +19,8 @@ from tracekit.replay.workload.workload import Workload
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
+#: What differs between repeats at least.
+ORDER = "order of arrival"
 FRAMES = ("summary", "steps", "placements", "timing", "repeats", "differences")
 
 
@@ -30,6 +32,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "tool_version": VERSION,
         "seed": run.seed,
         "repeats": max((_repeats(run, str(policy)) for policy in run.policies), default=1),
+        "repeats_cover": covers(run),
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
@@ -54,6 +57,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "name": policy.name(),
                 "source": policy.source,
                 "repeats": _repeats(run, str(policy)),
+                "placements": run.digests.get(str(policy)),
                 "decisions_without_use": _without_use(run, policy),
                 "left_out": [name for name in policy.wants if name not in load.resources],
                 "parameters": spelled(policy),
@@ -61,6 +65,13 @@ def manifest_of(run: Run) -> dict[str, Any]:
             for policy in run.policies
         ],
     }
+
+
+def covers(run: Run) -> list[str]:
+    """What differs between the repeats of a run, so that its intervals are about it."""
+    if run.repeats is None:
+        return []
+    return [ORDER, *(f"{name} drawn" for name in getattr(run.workload, "draws", ()))]
 
 
 def _of_places(load: Workload) -> dict[str, int]:
