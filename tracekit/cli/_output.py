@@ -61,8 +61,12 @@ def print_table(
 def _is_number(value: object) -> bool:
     if value is None or isinstance(value, int | float):
         return True
-    text = str(value).strip().removesuffix("%").strip()
-    return text.replace(",", "").replace(".", "", 1).replace("-", "", 1).isdigit()
+    text = str(value).strip().removesuffix("%")
+    return text == "-" or all(_is_plain(part) for part in text.split("±"))
+
+
+def _is_plain(text: str) -> bool:
+    return text.strip().replace(",", "").replace(".", "", 1).replace("-", "", 1).isdigit()
 
 
 def _cell(value: object) -> str:

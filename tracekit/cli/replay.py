@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._panels import Panel
-from tracekit.units import percent
-
-if TYPE_CHECKING:
-    from tracekit.replay.measures import Measure
 
 PANEL = Panel.replay
 
@@ -20,16 +15,18 @@ PANEL = Panel.replay
 def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     """Replay a workload under placement policies, beside production and a lower bound.
 
-    Without --policy every policy is replayed with its defaults. With --repeat 20 every policy
-    meets 20 orders of arrival, and is called better only where an interval says so.
-    The word common stands for the ten policies that are compared first.
+    Without --policy every policy is replayed with its defaults. Policies that are named meet six
+    orders of arrival, and of all policies the ten that are compared first (common): one is called
+    better only where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
     Any policy also takes near_weight=W: then nodes count W times more that keep calls between
     services on the node.
     Interrupted, the same command goes on with the policies that are not done yet.
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.replay.measures import all_measures
+    from tracekit.replay.runs.decision import decision
+    from tracekit.replay.runs.overview import overview
+    from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
 
     run = asked()
@@ -37,16 +34,16 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         frames = {} if run.differences is None else {"differences": run.differences.to_dicts()}
         print_json({**manifest_of(run), "summary": run.summary.to_dicts(), **frames})
         return
-    load = run.workload
-    shown_measures = [one for one in all_measures().values() if one.short]
-    heads = "; ".join(f"{one.short}: {one.title}" for one in shown_measures)
+    load, found = run.workload, results(run)
+    print_paragraph(decision(found).answer)
+    seen = overview(found)
     print_table(
         f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
-        ["policy", *(one.short for one in shown_measures)],
-        [_row(row, shown_measures) for row in run.summary.to_dicts()],
-        note=f"from {_after(load)} on; {heads}\n{out}",
+        list(seen.heads),
+        [list(row) for row in seen.rows],
+        note="\n".join([f"from {_after(load)} on", *seen.note, str(out)]),
     )
-    for sentence in [*_told(load), *_left_out(run), *_moved(run), *_compared(run)]:
+    for sentence in [*_told(load), *_left_out(run), *_moved(run), *_compared(run, found)]:
         print_sentence(sentence)
 
 
@@ -101,19 +98,11 @@ def _moved(run: Any) -> list[str]:
     ]
 
 
-def _compared(run: Any) -> list[str]:
+def _compared(run: Any, found: Any) -> list[str]:
     """Sentences on which policies differ over several orders of arrival."""
     from tracekit.replay.runs.compare import sentences
 
     if run.differences is None:
         return []
     ours = [str(policy) for policy in run.policies if "recorded" not in policy.reads]
-    return sentences(run.repeats, run.differences, ours=ours)
-
-
-def _row(row: dict[str, Any], shown: Sequence[Measure]) -> list[object]:
-    values = ((one, row[one.name]) for one in shown)
-    return [
-        row["policy"],
-        *(percent(value) if one.share and value is not None else value for one, value in values),
-    ]
+    return sentences(found, ours=ours)

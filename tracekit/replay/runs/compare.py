@@ -1,4 +1,4 @@
-"""Which policies differ: paired over seeds and orders of arrival, with intervals."""
+"""Which policies differ over several orders of arrival: as frames of a run, and in sentences."""
 
 from __future__ import annotations
 
@@ -8,9 +8,10 @@ from collections.abc import Sequence
 import numpy as np
 import polars as pl
 
-from tracekit.replay.measures import Measure, all_measures, compared, part_column
-from tracekit.replay.runs.bootstrap import LEVEL, mean_interval
-from tracekit.units import percent
+from tracekit.replay.measures import part_column
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.shown import shown
+from tracekit.replay.runs.standings import Standings, differences_of, interval_of, standings
 
 #: More names than this are counted.
 _NAMED = 4
@@ -23,145 +24,133 @@ _SCHEMA = {
     "difference_mean": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
+    "p": pl.Float64,
+    "p_corrected": pl.Float64,
     "separated": pl.Boolean,
     "all_placed": pl.Boolean,
 }
+#: Of two that place alike: no difference, and nothing that chance had a part in.
+_ALIKE = {"difference_mean": 0.0, "low": 0.0, "high": 0.0, "separated": False}
 
 
-def differences(
-    repeats: pl.DataFrame, rng: np.random.Generator, *, level: float = LEVEL
-) -> pl.DataFrame:
-    """Every pair of policies by every measure: a's value less b's, over the repeats.
-
-    Parameters
-    ----------
-    repeats : DataFrame
-        One row per repeat and policy: ``repeat``, ``policy``, ``pending`` and measures.
-    level : float
-        Confidence level of each interval; pairs and measures are many, each is judged alone.
+def differences(found: Results) -> pl.DataFrame:
+    """Every pair of the policies that met every order, by every measure: a's value less b's.
 
     Returns
     -------
     DataFrame
-        policy_a, policy_b, measure, repeats, difference_mean, low, high; ``separated`` where the
-        interval excludes 0; ``all_placed`` where neither policy ever left a container waiting, so
-        that both carried the same load.
+        policy_a, policy_b, measure, repeats, difference_mean; low, high: its interval at the level
+        that the family of all comparisons leaves it; p of it alone and p_corrected after Holm;
+        ``separated`` where it is beyond chance; ``all_placed`` where neither policy ever left a
+        container waiting, so that both carried the same load.
     """
-    names = repeats["policy"].unique(maintain_order=True).to_list()
-    measures = [name for name in compared() if name in repeats.columns]
-    pairs = list(itertools.combinations(range(len(names)), 2))
-    if not pairs or not measures:
+    most = max((found.orders(name) for name in found.policies), default=0)
+    names = [name for name in found.policies if found.orders(name) == most]
+    first = {name: group[0] for group in found.groups for name in group}
+    pairs, tested = differences_of(found)
+    at = {pair: number for number, pair in enumerate(pairs)}
+    waited = {
+        name: found.known(name, "pending") and found.of(name, "pending").any() for name in names
+    }
+    blocks = []
+    for one, other in itertools.combinations(names, 2):
+        pair = (first[one], first[other])
+        turned = pair not in at
+        about = {
+            "policy_a": one,
+            "policy_b": other,
+            "repeats": most,
+            "all_placed": not (waited[one] or waited[other]),
+        }
+        block = pl.DataFrame({"measure": list(found.measures)}).with_columns(
+            pl.lit(value).alias(name) for name, value in about.items()
+        )
+        if pair[0] == pair[1]:
+            blocks.append(block.with_columns(pl.lit(v).alias(k) for k, v in _ALIKE.items()))
+            continue
+        cut = at[pair[::-1] if turned else pair] * len(found.measures)
+        part = tested.part(slice(cut, cut + len(found.measures)), turned=turned)
+        blocks.append(
+            block.with_columns(
+                pl.Series("difference_mean", part.mean),
+                pl.Series("low", part.low),
+                pl.Series("high", part.high),
+                pl.Series("p", part.p, nan_to_null=True),
+                pl.Series("p_corrected", part.p_corrected, nan_to_null=True),
+                pl.Series("separated", part.separated),
+            )
+        )
+    if not blocks or not found.measures:
         return pl.DataFrame(schema=_SCHEMA)
-    cube = _cube(repeats, names, measures)
-    first, second = np.array(pairs).T
-    apart = cube[:, first] - cube[:, second]
-    count = len(cube)
-    interval = mean_interval(apart.reshape(count, -1), rng, level=level)
-    placed = (_cube(repeats, names, ["pending"])[:, :, 0] == 0).all(axis=0)
-    return pl.DataFrame(
-        {
-            "policy_a": np.repeat([names[at] for at in first], len(measures)).tolist(),
-            "policy_b": np.repeat([names[at] for at in second], len(measures)).tolist(),
-            "measure": measures * len(pairs),
-            "repeats": [count] * (len(pairs) * len(measures)),
-            "difference_mean": interval.mean,
-            "low": interval.low,
-            "high": interval.high,
-            "separated": interval.separated(count),
-            "all_placed": np.repeat(placed[first] & placed[second], len(measures)),
-        },
-        schema=_SCHEMA,
+    made = pl.concat(blocks, how="diagonal_relaxed")
+    absent = [pl.lit(None).alias(name) for name in _SCHEMA if name not in made.columns]
+    return made.with_columns(absent).select(
+        pl.col(name).cast(kind) for name, kind in _SCHEMA.items()
     )
 
 
-def _cube(repeats: pl.DataFrame, names: Sequence[str], columns: Sequence[str]) -> np.ndarray:
-    """Values, shape (repeats, policies, columns)."""
-    order = {name: at for at, name in enumerate(names)}
-    rows = repeats.with_columns(at=pl.col("policy").replace_strict(order)).sort("repeat", "at")
-    values = rows.select(pl.col(name).cast(pl.Float64) for name in columns).to_numpy()
-    return np.asarray(values, np.float64).reshape(-1, len(names), len(columns))
+def with_intervals(found: Results) -> pl.DataFrame:
+    """The summary with ``<measure>_repeats``, ``_low`` and ``_high``, each before its unit.
 
-
-def with_intervals(
-    summary: pl.DataFrame,
-    repeats: pl.DataFrame,
-    rng: np.random.Generator,
-    *,
-    level: float = LEVEL,
-) -> pl.DataFrame:
-    """The summary with columns ``<measure>_repeats``, ``_low`` and ``_high`` before the unit.
-
-    They hold the mean over the repeats and the limits of its interval; NULL for policies that were
-    not repeated, as the bound.
+    They hold the mean over the repeats and the limits of its interval, which are those of
+    ``Standing``; NULL for policies that were not repeated, as the bound.
     """
-    names = repeats["policy"].unique(maintain_order=True).to_list()
-    measures = [name for name in compared() if name in repeats.columns]
-    cube = _cube(repeats, names, measures)
-    interval = mean_interval(cube.reshape(len(cube), -1), rng, level=level)
-    shape = (len(names), len(measures))
-    columns: dict[str, object] = {"policy": names}
-    for part, values in (
-        ("repeats", interval.mean),
-        ("low", interval.low),
-        ("high", interval.high),
-    ):
-        for at, measure in enumerate(measures):
-            columns[part_column(measure, part)] = values.reshape(shape)[:, at]
-    return summary.join(pl.DataFrame(columns), on="policy", how="left", maintain_order="left")
+    names = [name for name in found.policies if found.orders(name) > 1]
+    intervals = {name: interval_of(found, name) for name in names}
+    columns: dict[str, list[object]] = {"policy": list(names)}
+    for part in ("repeats", "low", "high"):
+        field = "mean" if part == "repeats" else part
+        for at, measure in enumerate(found.measures):
+            values = [float(getattr(intervals[name], field)[at]) for name in names]
+            columns[part_column(measure, part)] = [None if np.isnan(v) else v for v in values]
+    kinds = {name: pl.String if name == "policy" else pl.Float64 for name in columns}
+    made = pl.DataFrame(columns, schema=kinds)
+    return found.summary.join(made, on="policy", how="left", maintain_order="left")
 
 
-def sentences(repeats: pl.DataFrame, found: pl.DataFrame, *, ours: Sequence[str]) -> list[str]:
+def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     """Per measure that is spoken of: the best policy, and those within chance of it.
 
-    Of a measure of which neither end is better it is said who has the lowest.
+    Of a measure of which neither end is better it is said who has the lowest; of one that tells
+    nothing, why.
 
     Parameters
     ----------
-    repeats, found : DataFrame
-        As ``differences`` takes and gives them.
     ours : sequence of str
         The policies to speak of; one that left containers waiting is named and not compared, nor
         is one that met a single order.
     """
-    repeated = set(repeats["policy"])
-    once = [name for name in ours if name not in repeated]
-    ours = [name for name in ours if name in repeated]
-    waiting = repeats.filter(pl.col("pending") > 0)["policy"].unique().to_list()
-    rivals = [name for name in ours if name not in waiting]
-    spoken = [one for name, one in all_measures().items() if one.spoken and name in repeats.columns]
-    said = [_sentence(repeats, found, one, rivals) for one in spoken if len(rivals) > 1]
-    left = [name for name in ours if name in waiting]
+    most = max((found.orders(name) for name in ours), default=0)
+    left = [name for name in ours if found.waited(name)]
+    once = [name for name in ours if found.orders(name) < most and name not in left]
+    groups = [names for names in found.groups if set(names) <= set(ours)]
+    rivals = [names for names in groups if found.orders(names[0]) == most]
+    spoken = [one.name for one in found.measures.values() if one.spoken]
+    said = [
+        _sentence(found, standings(found, name, among=rivals)) for name in spoken if len(rivals) > 1
+    ]
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
     if once and said:
-        said.append(f"met one order of arrival alone, so not compared: {_few(once)}")
+        said.append(f"met one order of arrival alone, so not compared: {few(once)}")
     return said
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
     """The names, or how many they are where a sentence cannot hold them."""
     return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} other policies"
 
 
-def _sentence(
-    repeats: pl.DataFrame, found: pl.DataFrame, measure: Measure, rivals: Sequence[str]
-) -> str:
-    mean = pl.col(measure.name).cast(pl.Float64).mean().fill_null(0.0)
-    means = {name: repeats.filter(policy=name).select(mean).item() for name in rivals}
-    pick = min if measure.first == "low" else max
-    best = pick(rivals, key=lambda name: means[name])
-    rows = found.filter(
-        (pl.col("measure") == measure.name)
-        & ((pl.col("policy_a") == best) | (pl.col("policy_b") == best))
-        & ~pl.col("separated")
-    )
-    others = [a if b == best else b for a, b in rows.select("policy_a", "policy_b").rows()]
-    alike = [name for name in rivals if name in others]
-    count = repeats["repeat"].n_unique()
-    value = percent(means[best]) if measure.share else f"{means[best]:.4g}"
+def _sentence(found: Results, stand: Standings) -> str:
+    measure = found.measures[stand.measure]
+    if not stand.tells:
+        return f"{measure.title}: {stand.why_not}"
+    best, *alike = stand.best
+    value = shown(measure, best.mean, best.reach, unit=True)
     what = "lowest" if measure.first == "low" else "highest"
-    if len(alike) == len(rivals) - 1:
-        same = f"no policy differs beyond chance from {best} ({value})"
-        return f"{measure.title}: {same}, {count} orders"
-    tail = f"; within chance of it: {', '.join(alike)}" if alike else "; all others differ"
-    return f"{measure.title}: {what} under {best} ({value}, {count} orders){tail}"
+    others = [", ".join(row.names) for row in alike]
+    tail = f"; within chance of it: {'; '.join(others)}" if others else "; all others differ"
+    return (
+        f"{measure.title}: {what} under {', '.join(best.names)} ({value}, {best.orders} orders)"
+        f"{tail}"
+    )

@@ -12,11 +12,11 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.compare import differences, with_intervals
-from tracekit.replay.runs.one import Replayed
+from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
+from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, assembled
 from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
 
 
 def repeat_replay(
@@ -54,22 +54,31 @@ def repeat_replay(
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
-    again = [one for one in policies if repeated is None or one in repeated]
+    among = None if repeated is None else {str(one) for one in repeated}
+    again = [one for one in policies if among is None or str(one) in among]
     planned = [Planned(policy, seed) for policy in policies]
     planned += [
         Planned(one, seed + number, number) for number in range(1, repeats) for one in again
     ]
     done = (replayer or Replayer()).replay(workload, planned, progress)
     first = assembled(workload, policies, done[: len(policies)], seed=seed)
-    measures = _measures(
-        [(plan, one) for plan, one in zip(planned, done, strict=True) if plan.policy in again]
-    )
-    return dataclasses.replace(
+    told = {str(one) for one in again}
+    pairs = list(zip(planned, done, strict=True))
+    run = dataclasses.replace(
         first,
-        summary=with_intervals(first.summary, measures, stream(seed, "intervals")),
-        repeats=measures,
-        differences=differences(measures, stream(seed, "differences")),
+        repeats=_measures([(plan, one) for plan, one in pairs if str(plan.policy) in told]),
+        digests=_digests(pairs),
     )
+    found = results(run)
+    return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
+
+
+def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
+    """Of each policy one hash over all orders that it met."""
+    parts: dict[str, list[bytes]] = {}
+    for plan, one in done:
+        parts.setdefault(str(plan.policy), []).append(one.digest.encode())
+    return {policy: digest_of(found) for policy, found in parts.items()}
 
 
 def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:

@@ -18,7 +18,7 @@ from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.run import BOUND, Run
-from tracekit.replay.runs.run_folder import RUN_FOLDER, manifest_of
+from tracekit.replay.runs.run_folder import RUN_FOLDER, covers
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,7 +97,19 @@ def results(run: Results | Run | Path | str) -> Results:
         return run
     if isinstance(run, Path | str):
         return _read(Path(run))
-    return Results(manifest_of(run), run.summary, run.repeats)
+    return Results(_about(run), run.summary, run.repeats)
+
+
+def _about(run: Run) -> dict[str, Any]:
+    """What of the manifest is asked here; the whole of it takes a bound to be proven."""
+    return {
+        "seed": run.seed,
+        "repeats_cover": covers(run),
+        "workload": {"movable": dict(getattr(run, "movable", {}))},
+        "policies": [
+            {"policy": policy, "placements": digest} for policy, digest in run.digests.items()
+        ],
+    }
 
 
 def _read(folder: Path) -> Results:

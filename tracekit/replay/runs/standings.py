@@ -17,7 +17,7 @@ import numpy as np
 from tracekit.arrays import FloatArray
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
-from tracekit.replay.runs.student import FEWEST, Compared, compare, means
+from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
 
 #: A measure by which policies lie closer than this, relative to the larger, decides nothing.
 MATERIAL = 0.01
@@ -138,10 +138,7 @@ def standings(
     rivals = [names for names in ordered if not waited[names]]
     most = max((found.orders(names[0]) for names in rivals), default=0)
     best = next((names for names in rivals if found.orders(names[0]) == most), None)
-    rows = tuple(
-        _row(found, measure, names, best, together=len(ordered), waited=waited[names])
-        for names in ordered
-    )
+    rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
     why_not = _why_not(found, measure, rivals)
     return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)
 
@@ -158,36 +155,45 @@ def difference(
     orders = min(found.orders(policy), found.orders(other))
     if one == two:
         return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
-    pairs, tested = differences_of(found)
     if orders < 2 or found.orders(policy) != found.orders(other):
         apart = float(found.of(policy, measure)[0] - found.of(other, measure)[0])
         return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=1)
+    pairs, tested = differences_of(found)
     turned = (one[0], two[0]) not in pairs
     pair = (two[0], one[0]) if turned else (one[0], two[0])
-    at = pairs.index(pair) * len(found.measures) + list(found.measures).index(measure)
-    mean, low, high = (float(part[at]) for part in (tested.mean, tested.low, tested.high))
-    if turned:
-        mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
-    apart_ = bool(tested.separated[at])
-    return Difference(**about, mean=mean, low=low, high=high, apart=apart_, orders=orders)
+    at = pairs[pair] * len(found.measures) + list(found.measures).index(measure)
+    told = tested.part(slice(at, at + 1), turned=turned)
+    return Difference(
+        **about,
+        mean=float(told.mean[0]),
+        low=float(told.low[0]),
+        high=float(told.high[0]),
+        apart=bool(told.separated[0]),
+        orders=orders,
+    )
 
 
-@functools.lru_cache(maxsize=8)
-def differences_of(found: Results) -> tuple[list[tuple[str, str]], Compared]:
+@functools.lru_cache(maxsize=4)
+def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
     """Every pair of policies that place differently, by every measure: one family.
 
     Returns
     -------
-    list of (str, str), Compared
-        The pairs; the columns of the other go through the measures of the first pair, then of the
-        second.
+    dict of (str, str) to int, Compared
+        The pairs, numbered; the columns of the other go through the measures of the first pair,
+        then of the second.
     """
     most = max((found.orders(names[0]) for names in found.groups), default=0)
     names = [group[0] for group in found.groups if found.orders(group[0]) == most]
     pairs = list(itertools.combinations(names, 2))
     apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
     table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
-    return pairs, compare(table)
+    return {pair: at for at, pair in enumerate(pairs)}, compare(table)
+
+
+def interval_of(found: Results, policy: str) -> Means:
+    """A policy's means by every measure, with intervals that hold for all rows together."""
+    return means(found.values[policy], comparisons=len(found.groups))
 
 
 def _row(
@@ -196,22 +202,19 @@ def _row(
     names: tuple[str, ...],
     best: tuple[str, ...] | None,
     *,
-    together: int,
     waited: bool,
 ) -> Standing:
-    values = found.of(names[0], measure)
-    interval = means(values[:, None], comparisons=together)
-    several = len(values) > 1
+    at = list(found.measures).index(measure)
+    interval = interval_of(found, names[0])
+    several = found.orders(names[0]) > 1
     other = None if waited or best is None else difference(found, names[0], best[0], measure)
-    # no measure is below 0, whatever an interval of few values says
-    low = max(float(interval.low[0]), min(0.0, float(values.min())))
     return Standing(
         names=names,
-        mean=float(interval.mean[0]),
-        low=low if several else None,
-        high=float(interval.high[0]) if several else None,
+        mean=float(interval.mean[at]),
+        low=float(interval.low[at]) if several else None,
+        high=float(interval.high[at]) if several else None,
         apart_from_best=other is not None and other.apart,
-        orders=len(values),
+        orders=found.orders(names[0]),
         waited=waited,
     )
 
@@ -228,10 +231,15 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
     if most < FEWEST:
         met = "one order" if most == 1 else f"{most} orders"
         return f"policies met {met} of arrival, an interval needs {FEWEST}"
-    pairs = itertools.combinations([names[0] for names in rivals], 2)
-    known = [difference(found, one, other, measure) for one, other in pairs]
-    if not any(one is not None and one.apart for one in known):
+    if not _any_apart(found, measure, [names[0] for names in rivals]):
         return f"no two policies differ beyond chance over {most} orders of arrival"
     if max(middles) - min(middles) < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"
     return ""
+
+
+def _any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:
+    pairs, tested = differences_of(found)
+    at = list(found.measures).index(measure)
+    apart = tested.separated[at :: len(found.measures)]
+    return any(apart[number] for pair, number in pairs.items() if set(pair) <= set(names))

@@ -48,6 +48,21 @@ class Compared(Means):
     p_corrected: FloatArray
     separated: BoolArray
 
+    def part(self, at: slice, *, turned: bool = False) -> Compared:
+        """Some of the columns; ``turned`` the differences the other way round."""
+        mean, low, high = self.mean[at], self.low[at], self.high[at]
+        if turned:
+            # 0 less it, for a minus would give -0.0
+            mean, low, high = 0.0 - mean, 0.0 - high, 0.0 - low
+        return Compared(
+            mean=mean,
+            low=low,
+            high=high,
+            p=self.p[at],
+            p_corrected=self.p_corrected[at],
+            separated=self.separated[at],
+        )
+
 
 def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) -> Means:
     """Student's interval of each column's mean.
@@ -67,7 +82,9 @@ def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) ->
     middle = samples.mean(axis=0)
     error = _error(samples, counted=False)
     reach = error * quantile(count, (1 - level) / max(comparisons, 1))
-    return Means(mean=_round(middle), low=_round(middle - reach), high=_round(middle + reach))
+    # no measure is below 0 whose values are not, whatever few of them say
+    low = np.maximum(middle - reach, np.minimum(samples.min(axis=0), 0.0))
+    return Means(mean=_round(middle), low=_round(low), high=_round(middle + reach))
 
 
 def compare(differences: FloatArray, *, level: float = LEVEL) -> Compared:

@@ -11,6 +11,7 @@ import polars as pl
 from tracekit.parameters import about
 from tracekit.replay.measures import all_measures, part_column
 from tracekit.replay.runs.compare import sentences
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -103,10 +104,11 @@ def _left_out(data: Data) -> list[str]:
 
 def _beyond_chance(data: Data) -> list[str]:
     """The best policy over several orders of arrival, and those within chance of it."""
-    repeats, found = data.replay("repeats"), data.replay("differences")
-    if repeats.is_empty() or found.is_empty():
+    repeats = data.replay("repeats")
+    if repeats.is_empty() or data.run is None:
         return []
-    said = sentences(repeats, found, ours=tested(data.replay("summary")))
+    found = Results(data.run, data.replay("summary"), repeats)
+    said = sentences(found, ours=tested(data.replay("summary")))
     return [f"{one[0].upper()}{one[1:]}." for one in said]
 
 

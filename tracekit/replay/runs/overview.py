@@ -1,0 +1,122 @@
+"""A run on one screen: its policies in rows, the measures that tell them apart in columns."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import BOUND, OBSERVED, Run
+from tracekit.replay.runs.shown import shown
+from tracekit.replay.runs.standings import Standings, standings
+
+#: Columns beside the policies that 80 characters bear.
+COLUMNS = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """A table with what stands under it.
+
+    Parameters
+    ----------
+    heads : tuple of str
+        Of the columns, the policies' first; the unit in brackets.
+    rows : tuple of tuples
+        Production first, then the best by the first column first; the lower bound last. Policies
+        that place alike are one row.
+    note : tuple of str
+        What the +- covers, what the heads mean, what is the same under every policy.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: tuple[str, ...]
+
+
+def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Overview:
+    """A run on one screen; ``columns`` is how many measures it has at most."""
+    found = results(run)
+    stands = {one.name: standings(found, one.name) for one in _short(found)}
+    told = sorted(stands.values(), key=lambda one: _weight(found, one))
+    chosen = {one.measure for one in told[:columns]}
+    # in the order of the registry, as all tables are
+    picked = [one for one in stands.values() if one.measure in chosen]
+    measures = [found.measures[one.measure] for one in picked]
+    rows = [
+        (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
+        for names in _ordered(found, picked)
+    ]
+    if BOUND in found.summary["policy"]:
+        rows.append((BOUND, *(_of_bound(found, one) for one in measures)))
+    return Overview(
+        heads=("policy", *(_head(one) for one in measures)),
+        rows=tuple(rows),
+        note=tuple(_note(found, measures, list(stands.values()))),
+    )
+
+
+def _short(found: Results) -> list[Measure]:
+    """The measures with a head of their own of which something is known of all policies."""
+    return [
+        one
+        for one in found.measures.values()
+        if one.short and all(found.known(name, one.name) for name in found.policies)
+    ]
+
+
+def _weight(found: Results, stand: Standings) -> tuple[bool, bool, bool]:
+    """What comes first: what tells, of that what may answer; last what is the same for all."""
+    measure = found.measures[stand.measure]
+    return (not stand.tells, _same(stand), measure.group != "answer")
+
+
+def _same(stand: Standings) -> bool:
+    return len({row.mean for row in stand.rows}) < 2
+
+
+def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...]]:
+    if not picked:
+        return list(found.groups)
+    names = [row.names for row in picked[0].rows]
+    return sorted(names, key=lambda names: OBSERVED not in names)
+
+
+def _cell(found: Results, policy: str, stand: Standings) -> str:
+    row = stand.row(policy)
+    return "-" if row is None else shown(found.measures[stand.measure], row.mean, row.reach)
+
+
+def _of_bound(found: Results, measure: Measure) -> str:
+    value = found.summary.filter(policy=BOUND)[measure.name].item()
+    return "-" if value is None else shown(measure, float(value), None)
+
+
+def _head(measure: Measure) -> str:
+    return f"{measure.short} [%]" if measure.share else measure.short
+
+
+def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standings]) -> list[str]:
+    said = ["; ".join(f"{one.short}: {one.title}" for one in measures)]
+    most = max((found.orders(name) for name in found.policies), default=0)
+    if most > 1:
+        covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
+        said.append(
+            f"mean ± half of the 95 % interval, for all rows together, over {most} repeats;"
+            f" what differs between them: {covers}"
+        )
+        once = [name for name in found.policies if found.orders(name) < most]
+        if once:
+            said.append(f"no ±: one order of arrival, or the same in all ({len(once)} policies met"
+                        " one)")  # fmt: skip
+    same = [one for one in stands if _same(one) and one.rows]
+    if same:
+        listed = ", ".join(
+            f"{found.measures[one.measure].title}"
+            f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
+            for one in same
+        )
+        said.append(f"the same under every policy: {listed}")
+    return said

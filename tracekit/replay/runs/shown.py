@@ -1,0 +1,39 @@
+"""How a measure is written: with as many digits as its interval allows."""
+
+from __future__ import annotations
+
+import math
+
+from tracekit.replay.measures import Measure
+
+PERCENT = 100
+
+
+def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = False) -> str:
+    """A value with its +-, of a share in percent: ``96.25 ±0.35``, with ``unit`` ``96.25 ±0.35 %``.
+
+    Parameters
+    ----------
+    reach : float, optional
+        Half the width of its interval; without one, or where it is 0, the value stands alone.
+    """
+    scale = PERCENT if measure.share else 1
+    value, wide = mean * scale, (reach or 0.0) * scale
+    tail = " %" if unit and measure.share else ""
+    if not math.isfinite(wide) or wide < 1e-9 * max(abs(value), 1e-9):
+        return f"{_plain(value, share=measure.share)}{tail}"
+    decimals = _decimals(wide)
+    return f"{value:,.{decimals}f} ±{wide:,.{decimals}f}{tail}"
+
+
+def _plain(value: float, *, share: bool) -> str:
+    if share:
+        return f"{value:.1f}"
+    whole = value == round(value) and abs(value) < 1e15
+    return f"{value:,.0f}" if whole else f"{value:,.4g}"
+
+
+def _decimals(reach: float) -> int:
+    """Decimals that leave an interval one digit, or two where the first is a 1 or a 2."""
+    places = math.floor(math.log10(reach))
+    return max(0, -places + (reach / 10**places < 3))
