@@ -20,6 +20,7 @@ from tracekit.replay.runs.replayer import Replayer
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
+from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.workload.feasible import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
@@ -37,11 +38,15 @@ def replay_by(
     workload: Path | str | None = None,
     rebalance: Sequence[str] = (),
     gangs: bool = False,
-    repeats: int = 1,
+    repeats: int | None = None,
     repeat_policies: Sequence[str] = (),
     progress: Progress = SILENT,
 ) -> Run:
     """As ``replay``, by a crew that is there already, or by this process."""
+    if repeats is None:
+        repeats = FEWEST
+        # of all policies those that are compared first: the others are many, and some are slow
+        repeat_policies = repeat_policies or (["common"] if "all" in policies else [])
     RUN_FOLDER.check_free(Path(out))
     calls = any(PARAMETER in text for text in policies)
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
@@ -55,6 +60,8 @@ def replay_by(
     behind = [parse_rebalancer(text) for text in rebalance]
     chosen = choose_policies(policies, load, behind)
     repeated = _repeated(repeat_policies, chosen, load, behind)
+    if repeats > 1:
+        progress.told(_cost(len(chosen), len(repeated), repeats))
     kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:
         if isinstance(crew, Workers):
@@ -79,6 +86,15 @@ def replay_by(
     write_run(run, Path(out), store=None if store is None else place(store))
     kept.forget()
     return run
+
+
+def _cost(policies: int, repeated: int, repeats: int) -> str:
+    """What repeats cost, and how to do without."""
+    whole = policies + repeated * (repeats - 1)
+    return (
+        f"{whole:,} replays: {repeated:,} of {policies:,} policies meet {repeats:,} orders of"
+        " arrival, so that an interval can be told (--repeat 1: one order, no interval)"
+    )
 
 
 def _repeated(

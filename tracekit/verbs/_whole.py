@@ -53,7 +53,7 @@ def run_all(
     out: str | Path,
     *,
     policies: Sequence[str],
-    repeats: int,
+    repeats: int | None,
     assume: Sequence[str],
     seed: int,
     jobs: int | None,

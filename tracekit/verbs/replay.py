@@ -59,9 +59,14 @@ def replay(
         bool, Option("Admit a service's containers all or none.", names="--gang")
     ] = False,
     repeats: Annotated[
-        int,
-        Option("Orders of arrival, each its own seed.", minimum=1, names="--repeat --seeds"),
-    ] = 1,
+        int | None,
+        Option(
+            "Orders of arrival, each its own seed; without it as many as an interval needs (six),"
+            " of all policies for the common ones. 1: no interval.",
+            minimum=1,
+            names="--repeat --seeds",
+        ),
+    ] = None,
     repeat_policies: Annotated[
         Sequence[str],
         Option(
@@ -86,8 +91,10 @@ def replay(
         ``POLICY+REBALANCER`` among the policies.
     gangs : bool
         Whether the containers of a service are admitted together or not at all.
-    repeats : int
-        How many orders of arrival; more than one give the run intervals and differences.
+    repeats : int, optional
+        How many orders of arrival; more than one give the run intervals and differences. Without
+        it six, the fewest that an interval needs: for each policy that is named, and of ``all``
+        for those that are ``common``.
     repeat_policies : sequence of str
         Those of ``policies`` that meet every order, ``common`` for the ten that are compared first;
         the others meet one. All of them when empty.

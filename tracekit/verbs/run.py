@@ -34,8 +34,8 @@ def run(
     repeats: Annotated[
         int | None,
         Option(
-            "Orders of arrival of named policies, and of the common ones; as many as an interval"
-            " needs.",
+            "Orders of arrival of named policies, of all the common ones; without it as many as"
+            " an interval needs (six). 1: no interval.",
             minimum=1,
             names="--repeat",
         ),
@@ -74,14 +74,13 @@ def run(
     TracekitError
         As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
-    from tracekit.replay.runs.bootstrap import FEWEST
     from tracekit.verbs._whole import run_all
 
     return run_all(
         source,
         out,
         policies=policies,
-        repeats=FEWEST if repeats is None else repeats,
+        repeats=repeats,
         assume=starting(assume, start),
         seed=seed,
         jobs=jobs,

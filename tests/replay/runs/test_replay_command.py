@@ -121,6 +121,12 @@ def test_repeats_say_what_is_better(tmp_path: Path, capsys: pytest.CaptureFixtur
     assert document["repeats"] == 8
     assert len(document["differences"]) == found.height
     assert run([*arguments, *policies]) == 0
+    assert pl.read_parquet(out / "repeats.parquet")["repeat"].n_unique() == 6
+    capsys.readouterr()
+    assert run([*arguments, *policies, "--repeat", "1"]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert shown.startswith("No policy can be recommended: policies met 1 order of arrival, ")
+    assert "±" not in shown
     assert not (out / "differences.parquet").exists()
 
 

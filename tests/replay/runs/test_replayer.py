@@ -43,7 +43,7 @@ def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
     done: list[str] = []
 
     def interrupted(*arguments: object) -> Replayed:
@@ -54,10 +54,10 @@ def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(replayers, "replay_one", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        replay(None, POLICIES, out=out, workload=load)
+        replay(None, POLICIES, out=out, workload=load, repeats=1)
     assert not out.exists()
     done.clear()
-    replay(None, POLICIES, out=out, workload=load)
+    replay(None, POLICIES, out=out, workload=load, repeats=1)
     assert len(done) == 2  # two of the four, observed included, were done before
     assert contents(out) == contents(tmp_path / "whole")
     assert not list(tmp_path.glob(".run*"))
@@ -92,12 +92,12 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
     tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
     files = stopped_at_the_end(load, out, monkeypatch)
     for file in files:
         spoil(file, sort, tmp_path / "ran")
     told = Told()
-    replay(None, POLICIES, out=out, workload=load, progress=told)
+    replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
     assert contents(out) == contents(tmp_path / "whole")
     assert sum("is replayed anew" in line for line in told.stages) == len(files)
     assert not (tmp_path / "ran").exists()
@@ -113,7 +113,7 @@ def stopped_at_the_end(load: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -
     with monkeypatch.context() as patched:
         patched.setattr(verb, "write_run", stopped)
         with pytest.raises(KeyboardInterrupt):
-            replay(None, POLICIES, out=out, workload=load)
+            replay(None, POLICIES, out=out, workload=load, repeats=1)
     files = sorted((out.parent / f".{out.name}.unfinished").rglob("*.replay"))
     assert len(files) == len(POLICIES) + 1
     return files
@@ -125,12 +125,12 @@ def test_a_replay_kept_in_another_layout_is_done_again(
 ) -> None:
     """Also in that of a version which told no layout and kept names of nodes."""
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
-    replay(None, POLICIES, out=tmp_path / "whole", workload=load)
+    replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
     files = stopped_at_the_end(load, out, monkeypatch)
     for file in files:
         in_another_layout(file, sort)
     told = Told()
-    replay(None, POLICIES, out=out, workload=load, progress=told)
+    replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
     assert contents(out) == contents(tmp_path / "whole")
     assert [line for line in told.stages if "anew" in line] == [
         f"replays kept by another version of tracekit are done anew: {len(files)} of them"

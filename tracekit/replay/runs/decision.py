@@ -234,7 +234,8 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], left_out: Sequence
         ours = [one for one in left_out if one.names != (OBSERVED,)]
         return "every policy overloads nodes or leaves containers waiting" if ours else "none ran"
     if _orders(found) < FEWEST:
-        return f"policies met {_orders(found)} orders of arrival, an interval needs {FEWEST}"
+        met = "1 order" if _orders(found) == 1 else f"{_orders(found)} orders"
+        return f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
     if len(fit) == 1:
         return "the policies that may be chosen place alike"
     return "the policies that overload no node do not differ beyond chance by 1 % or more"

@@ -36,4 +36,4 @@ def _plain(value: float, *, share: bool) -> str:
 def _decimals(reach: float) -> int:
     """Decimals that leave an interval one digit, or two where the first is a 1 or a 2."""
     places = math.floor(math.log10(reach))
-    return max(0, -places + (reach / 10**places < 3))
+    return max(0, -places + int(reach / 10**places < 3))
