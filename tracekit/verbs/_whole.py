@@ -16,6 +16,7 @@ import polars as pl
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import Progress, Task
+from tracekit.shown import Shown
 from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ SYNTH = "synth:"
 _STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunSummary(Shown):
     """What a whole run left behind.
 
     Parameters
