@@ -1,15 +1,36 @@
-// Draws the figures in the page's colours, sorts tables, copies SQL. Nothing is loaded.
+// Draws the figures of the page that is shown, makes its tables ones to sort and filter, copies
+// SQL. The two libraries for it lie in the page compressed and start when it has been painted.
 (() => {
   "use strict";
   const root = document.documentElement;
+  const { tracekit } = window;
   const PRINTED_WIDTH_PX = 640;
   const PRINTED_HEIGHT = 0.8;
+  const NARROW_PX = 480;
+  const FEW_ROWS = 8;
+  const LONG_ROWS = 24;
   let printing = false;
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
   const plots = [...document.querySelectorAll("script[data-plot]")].map((source) => ({
     element: document.getElementById(source.dataset.plot),
+    page: source.closest("section.page"),
     text: source.textContent,
+    drawn: "",
   }));
+
+  // A library that lies compressed in the page; the page's policy knows it by its hash.
+  async function unpacked(name) {
+    const packed = document.getElementById(`packed-${name}`);
+    if (!packed) return false;
+    const bytes = Uint8Array.from(atob(packed.textContent), (one) => one.charCodeAt(0));
+    const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    const script = document.createElement("script");
+    script.textContent = await new Response(stream).text();
+    packed.remove();
+    document.head.append(script);
+    return true;
+  }
+
   // Figures name colours as CSS does; here each name becomes the colour of the current theme.
   function resolved(value, style) {
     if (typeof value === "string") {
@@ -17,7 +38,8 @@
       return found ? style.getPropertyValue(found[1]).trim() : value;
     }
     if (Array.isArray(value)) {
-      return typeof value[0] === "object" ? value.map((item) => resolved(item, style)) : value;
+      const inner = typeof value[0] === "object" || String(value[0]).startsWith("var(");
+      return inner ? value.map((item) => resolved(item, style)) : value;
     }
     if (value && typeof value === "object") {
       return Object.fromEntries(Object.entries(value).map(([k, v]) => [k, resolved(v, style)]));
@@ -25,33 +47,65 @@
     return value;
   }
 
+  // The form for a narrow window: axis titles stand above and below, not beside.
+  function narrowed(figure) {
+    const { layout } = figure;
+    layout.font.size = 12;
+    Object.assign(layout.margin, { l: 8, r: 10, t: Math.max(layout.margin.t, 30) });
+    for (const name of Object.keys(layout).filter((key) => /^yaxis\d*$/.test(key))) {
+      const one = layout[name];
+      const text = one.title?.text;
+      one.automargin = true;
+      if (!text) continue;
+      one.title.text = "";
+      const top = one.domain ? one.domain[1] : 1;
+      layout.annotations = [
+        ...(layout.annotations || []),
+        { text, x: 0, xref: "paper", xanchor: "left", y: top, yref: "paper", yanchor: "bottom",
+          yshift: 6, showarrow: false, font: { size: 12 }, align: "left" },
+      ];
+    }
+    for (const name of Object.keys(layout).filter((key) => /^xaxis\d*$/.test(key))) {
+      layout[name].nticks ??= 5;
+    }
+    return figure;
+  }
+
   function draw(plot, widthPx = plot.element.clientWidth) {
-    const figure = resolved(JSON.parse(plot.text), getComputedStyle(root));
+    if (!window.Plotly || !widthPx) return;
+    const both = JSON.parse(plot.text);
+    const narrow = widthPx < NARROW_PX;
+    const chosen = narrow ? both.narrow || narrowed(both) : both;
+    const figure = resolved({ data: chosen.data, layout: chosen.layout }, getComputedStyle(root));
     figure.layout.font.family = getComputedStyle(document.body).fontFamily;
     figure.layout.width = widthPx;
-    if (widthPx < 480) {
-      figure.layout.font.size = 11;
-      Object.assign(figure.layout.margin, { l: 46, r: 8 });
-    }
     // a finger on a figure scrolls the page
     if (matchMedia("(pointer: coarse)").matches) figure.layout.dragmode = false;
     figure.layout.height *= printing ? PRINTED_HEIGHT : 1;
     plot.element.style.height = `${figure.layout.height}px`;
-    plot.widthPx = widthPx;
+    plot.drawn = look(widthPx);
     Plotly.react(plot.element, figure.data, figure.layout, { displayModeBar: false });
   }
-  // Pages that draw by themselves are told when colours or widths change.
+  const look = (widthPx) => `${widthPx} ${isDark()} ${printing}`;
+
+  // Pages that draw by themselves are told when colours or widths change, or they are shown.
   const others = [];
-  function drawAll(widthPx) {
-    for (const plot of plots) draw(plot, widthPx);
-    for (const redraw of others) redraw(widthPx);
+  function drawPage(page, widthPx) {
+    for (const plot of plots) {
+      if (page && plot.page !== page) continue;
+      const width = widthPx || plot.element.clientWidth;
+      if (plot.drawn !== look(width)) draw(plot, width);
+    }
+    for (const other of others) {
+      if (window.Plotly && (!page || other.page === page)) other.redraw(widthPx);
+    }
   }
-  window.tracekit = {
+  Object.assign(tracekit, {
     others,
     draw(element, figure, widthPx = element.clientWidth) {
       draw({ element, text: JSON.stringify(figure) }, widthPx);
     },
-  };
+  });
 
   const toggle = document.getElementById("theme");
   function isDark() {
@@ -60,6 +114,8 @@
   function labelToggle() {
     toggle.textContent = isDark() ? "Light" : "Dark";
     toggle.setAttribute("aria-label", `Switch to ${isDark() ? "light" : "dark"} colours`);
+    // what the tables go by
+    root.classList.toggle("dark", isDark());
   }
   toggle.hidden = false;
   toggle.addEventListener("click", () => {
@@ -70,68 +126,101 @@
       // a file opened from disk may have no storage
     }
     labelToggle();
-    drawAll();
+    drawPage(tracekit.shown());
   });
   darkScheme.addEventListener("change", () => {
     labelToggle();
-    drawAll();
+    drawPage(tracekit.shown());
   });
 
-  // Paper is white and as wide as an A4 page between its margins.
+  // Paper is white, as wide as an A4 page between its margins, and has all pages.
   let themeBefore;
   addEventListener("beforeprint", () => {
     themeBefore = root.dataset.theme;
     root.dataset.theme = "light";
+    root.classList.remove("paged");
     printing = true;
     resized.disconnect();
-    drawAll(PRINTED_WIDTH_PX);
+    drawPage(null, PRINTED_WIDTH_PX);
   });
   addEventListener("afterprint", () => {
     if (themeBefore) root.dataset.theme = themeBefore;
     else delete root.dataset.theme;
+    root.classList.add("paged");
     printing = false;
-    drawAll();
+    drawPage(tracekit.shown());
     watch();
   });
   const resized = new ResizeObserver((entries) => {
-    for (const { target } of entries) {
-      const plot = plots.find(({ element }) => element === target);
-      if (target.clientWidth && target.clientWidth !== plot.widthPx) draw(plot);
-    }
+    if (entries.some(({ target }) => target.clientWidth)) drawPage(tracekit.shown());
   });
-
   function watch() {
     for (const plot of plots) resized.observe(plot.element);
   }
 
-  function sortBy(table, at, header) {
-    const up = header.getAttribute("aria-sort") !== "ascending";
-    for (const other of table.tHead.rows[0].cells) other.removeAttribute("aria-sort");
-    header.setAttribute("aria-sort", up ? "ascending" : "descending");
-    const key = (row) => {
-      const cell = row.cells[at];
-      if (!("sort" in cell.dataset)) return cell.textContent;
-      return cell.dataset.sort === "" ? null : Number(cell.dataset.sort);
-    };
-    const compare = (a, b) => {
-      const [x, y] = [key(a), key(b)];
-      if (x === null || y === null) return (x === null) - (y === null);
-      const order = typeof x === "number" ? x - y : x.localeCompare(y);
-      return up ? order : -order;
-    };
-    table.tBodies[0].append(...[...table.tBodies[0].rows].sort(compare));
+  // A table becomes one to sort, filter, choose columns of and take away; without this it is a
+  // plain one with all rows and columns.
+  const words = { search: "Filter", zeroRecords: "No row has this.", info: "", infoEmpty: "" };
+  function columnsOf(heads) {
+    return heads.map((head) => ({
+      type: head.classList.contains("num") ? "num" : "string",
+      visible: !head.hasAttribute("data-later"),
+    }));
   }
-
-  for (const table of document.querySelectorAll("table.data")) {
-    if (table.tBodies[0].rows.length < 2) continue;
-    [...table.tHead.rows[0].cells].forEach((header, at) => {
-      const button = document.createElement("button");
-      button.type = "button";
-      button.append(...header.childNodes);
-      header.append(button);
-      button.addEventListener("click", () => sortBy(table, at, header));
+  function makeTable(table) {
+    const heads = [...table.tHead.rows[0].cells];
+    const many = table.tBodies[0].rows.length > FEW_ROWS;
+    const caption = table.caption?.textContent || "table";
+    const wide = heads.length > 5;
+    const buttons = [
+      ...(wide ? [{ extend: "colvis", text: "Columns", className: "button" }] : []),
+      {
+        extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
+        title: null, bom: false,
+        exportOptions: { orthogonal: "export", columns: ":visible" },
+      },
+    ];
+    const made = new tracekit.DataTable(table, {
+      paging: false, info: false, searching: many, order: [], autoWidth: false,
+      scrollX: true, scrollCollapse: true, ...(table.tBodies[0].rows.length > LONG_ROWS ? { scrollY: "70vh" } : {}),
+      fixedColumns: heads.length > 3 ? { start: 1 } : false,
+      layout: {
+        topStart: { buttons: { buttons, dom: { button: { className: "button" } } } },
+        topEnd: many ? "search" : null, bottomStart: null, bottomEnd: null,
+      },
+      columns: columnsOf(heads),
+      language: { ...words, searchPlaceholder: "" },
     });
+    const told = table.closest(".table-card").querySelector(".hidden-columns");
+    const tell = () => {
+      const hidden = made.columns().visible().toArray().filter((is) => !is).length;
+      const body = made.table().container().querySelector(".dt-scroll-body");
+      const said = [];
+      if (hidden) said.push(`${heads.length - hidden} of ${heads.length} columns are shown; "Columns" has the others.`);
+      if (body && body.scrollWidth > body.clientWidth + 1) said.push("The table is wider than the page: it scrolls sideways.");
+      told.textContent = said.join(" ");
+    };
+    made.on("column-visibility", () => setTimeout(tell));
+    tell();
+    for (const region of made.table().container().querySelectorAll(".dt-scroll-body")) {
+      region.tabIndex = 0;
+      region.setAttribute("role", "region");
+      region.setAttribute("aria-label", caption);
+    }
   }
+  function makeTables(page) {
+    if (!tracekit.DataTable) return;
+    for (const table of page.querySelectorAll("table.data:not(.made)")) {
+      if (table.closest("details:not([open])")) continue;
+      table.classList.add("made");
+      makeTable(table);
+    }
+  }
+  document.addEventListener(
+    "toggle",
+    ({ target }) => target.open && makeTables(target),
+    { capture: true },
+  );
 
   for (const button of document.querySelectorAll("button.copy")) {
     button.hidden = false;
@@ -147,27 +236,30 @@
   for (const button of document.querySelectorAll("button.picture")) {
     button.hidden = false;
     const filename = button.dataset.figure;
-    button.addEventListener("click", () =>
-      Plotly.downloadImage(filename, { format: "svg", filename, width: 960, height: 480 }),
-    );
+    button.addEventListener("click", async () => {
+      const { data, layout } = document.getElementById(filename);
+      const whole = { data, layout: { ...layout, showlegend: true, width: 960, height: 540 } };
+      const svg = await Plotly.toImage(whole, { format: "svg", width: 960, height: 540 });
+      const link = document.createElement("a");
+      link.download = `${filename}.svg`;
+      link.href = svg;
+      link.click();
+    });
   }
 
-  const links = new Map(
-    [...document.querySelectorAll("nav a")].map((link) => [link.hash.slice(1), link]),
-  );
-  const seen = new IntersectionObserver(
-    (entries) => {
-      for (const entry of entries) {
-        if (!entry.isIntersecting) continue;
-        for (const link of links.values()) link.removeAttribute("aria-current");
-        links.get(entry.target.id).setAttribute("aria-current", "true");
-      }
-    },
-    { rootMargin: "-10% 0px -80% 0px" },
-  );
-  for (const id of links.keys()) seen.observe(document.getElementById(id));
-
   labelToggle();
-  drawAll();
-  watch();
+  tracekit.listeners.push((page) => {
+    drawPage(page);
+    makeTables(page);
+  });
+  // two frames on, the first page has been painted
+  requestAnimationFrame(() =>
+    setTimeout(async () => {
+      if (await unpacked("tables")) makeTables(tracekit.shown());
+      await unpacked("plotly");
+      drawPage(tracekit.shown());
+      watch();
+      root.dataset.ready = "yes";
+    }, 0),
+  );
 })();

@@ -6,7 +6,6 @@ import re
 
 import polars as pl
 import pytest
-from report_runs_support import manifest, summary_frame
 from report_support import made_up
 
 from tracekit.report.data import Data
@@ -51,21 +50,3 @@ def test_quality_says_how_much_was_kept() -> None:
     assert said is not None
     assert said.value.replace("\u00a0", " ") == "75 %"
     assert "missing name, 7" in said.sentence
-
-
-def test_replay_says_when_nothing_separates_the_policies() -> None:
-    rows = {"a": (0.25, 0.9, 0), "b": (0.25, 0.9, 0)}
-    data = Data(run=manifest(["a", "b"]), run_frames={"summary": summary_frame(rows)})
-    said = all_findings()["replay"].find(data)
-    assert said is not None
-    assert "nothing separates them" in said.sentence
-
-
-def test_replay_compares_with_production() -> None:
-    rows = {"observed": (0.5, 0.9, 0), "a": (0.25, 0.9, 0), "bound": (0.2, 0.8, 0)}
-    data = Data(run=manifest(["a"]), run_frames={"summary": summary_frame(rows)})
-    said = all_findings()["replay"].find(data)
-    assert said is not None
-    # 0.25 / 0.5 - 1 = -50 %
-    assert "by a, 50\u00a0% below production\u2019s own placement (0.500)" in said.sentence
-    assert "no placement can be below 0.200" in said.sentence

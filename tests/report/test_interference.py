@@ -15,8 +15,8 @@ from tracekit.report.render import render_data
 from tracekit.verbs.run import run
 
 
-def page(html: str) -> str:
-    start = html.index('<section id="interference"')
+def page(html: str, name: str = "interference") -> str:
+    start = html.index(f'<section id="/{name}"')
     return html[start : html.index("</section>", start)]
 
 
@@ -30,23 +30,23 @@ def data(**changed: pl.DataFrame) -> Data:
 def test_a_proxy_is_called_one() -> None:
     proxy = results(40)["fit/coefficients"].with_columns(mode=pl.lit("proxy"))
     shown = page(render_data(data(fit_coefficients=proxy)))
-    assert "<strong>Proxy.</strong>" in shown
+    assert "A stand-in." in shown
     assert "same node (proxy)" in shown
     assert "same core (k1)" not in shown
 
 
 def test_a_fit_with_binding_is_not() -> None:
     shown = page(render_data(made_up()))
-    assert "Proxy." not in shown
+    assert "A stand-in." not in shown
     assert "same core (k1)" in shown
-    assert "One socket, before and after" in shown
+    assert "One socket, before and after" in page(render_data(made_up()), "binding")
 
 
 def test_without_a_replay_down_to_the_vcpu_there_is_no_such_figure() -> None:
     nothing = pl.DataFrame()
-    shown = page(render_data(data(bind_repeats=nothing, bind_socket=nothing)))
-    assert "What placement can do" not in shown
-    assert "Predicted against measured" in shown
+    shown = render_data(data(bind_repeats=nothing, bind_socket=nothing))
+    assert '<section id="/binding"' not in shown
+    assert "Predicted against measured" in page(shown)
 
 
 def test_shared_cores_are_counted() -> None:
@@ -79,5 +79,5 @@ def test_a_whole_run_fits_and_binds_what_a_made_up_trace_knows(whole: Path) -> N
                 .select("policy", "inflation_vcpus").iter_rows())  # fmt: skip
     assert lost["interference"] < min(lost["lowest_free"], lost["least_allocated"])
     assert "CPU lost to neighbours, by who chooses vCPUs" in page(
-        (whole / "report.html").read_text()
+        (whole / "report.html").read_text(), "binding"
     )

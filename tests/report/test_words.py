@@ -7,7 +7,7 @@ import pytest
 
 from tracekit.report import words
 from tracekit.report.cells import size_text, table
-from tracekit.report.contents.replay import value_text
+from tracekit.report.contents.replay import assumed_text
 
 PERCENT = [
     (0, None, "0 %"),
@@ -53,7 +53,7 @@ VALUES = [
 
 @pytest.mark.parametrize(("name", "value", "text"), VALUES)
 def test_an_assumption_shows_its_unit(name: str, value: object, text: str) -> None:
-    assert value_text(name, value).replace(words.NBSP, " ") == text
+    assert assumed_text(name, value).replace(words.NBSP, " ") == text
 
 
 def test_cells_show_units_and_sort_by_value() -> None:

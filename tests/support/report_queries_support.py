@@ -73,7 +73,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
             empty("usage/typical_nodes").columns
         ),
         "usage/node_series": pl.DataFrame({"time_ms": times, **series}),
-        "quality/ledger": empty("quality/ledger"),
+        "quality/ledger": ledger(nodes),
         "quality/time_grid": empty("quality/time_grid"),
         **service_queries(nodes, rng),
         **{name: empty(name) for name in _WITHOUT_ROWS},
@@ -84,6 +84,19 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
             pl.lit(3, dtype=pl.Int64).alias("nodes"),
         ),
     }
+
+
+def ledger(kinds: int) -> pl.DataFrame:
+    """So many kinds of defect of a table."""
+    known = {
+        "table": ["call"] * kinds,
+        "defect": [f"defect_{at:04d}" for at in range(kinds)],
+        "rows": np.arange(kinds) + 1,
+        "share": (np.arange(kinds) + 1) / (10 * kinds),
+        "action": ["kept"] * kinds,
+        "example": ["line 1"] * kinds,
+    }
+    return _filled("quality/ledger", known)
 
 
 def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.DataFrame]:
@@ -97,6 +110,14 @@ def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.Dat
         "minutes": [60] * services,
         "cpu_per_call": use / 100,
         "r_squared": use,
+    }
+    profile = {
+        "service": ids,
+        "containers": np.arange(services) % 9 + 1,
+        "cpu_mean": use / 2,
+        "cpu_max": use,
+        "memory_mean": use / 3,
+        "memory_max": use / 2,
     }
     stays = {
         "service": ids[:1] * services,
@@ -112,6 +133,7 @@ def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.Dat
     return {
         "services/demand": _filled("services/demand", demand),
         "services/placement": _filled("services/placement", stays),
+        "services/profile": _filled("services/profile", profile),
     }
 
 

@@ -114,6 +114,37 @@ def steps_frame(policies: list[str], steps: int) -> pl.DataFrame:
     return pl.concat(parts)
 
 
+def nodes_frame(policies: list[str], nodes: int) -> pl.DataFrame:
+    """``nodes.parquet`` of policies, by chance."""
+    rng = np.random.default_rng(17)
+    parts = [
+        pl.DataFrame(
+            {
+                "policy": [policy] * nodes,
+                "node": [f"n{at}" for at in range(nodes)],
+                "cpu_mean_fraction": rng.uniform(0, 1, nodes).astype(np.float32),
+                "memory_mean_fraction": rng.uniform(0, 1, nodes).astype(np.float32),
+            }
+        )
+        for policy in policies
+    ]
+    return pl.concat(parts)
+
+
+def repeats_frame(rows: Mapping[str, tuple[float, float, int]], orders: int = 8) -> pl.DataFrame:
+    """``repeats.parquet`` of policies: the first order is the summary's, others lie around it."""
+    rng = np.random.default_rng(19)
+    parts = []
+    for order in range(orders):
+        near = {
+            policy: (z * rng.uniform(0.98, 1.02), cpu * rng.uniform(0.99, 1.01), n)
+            for policy, (z, cpu, n) in rows.items()
+        }
+        frame = summary_frame(near if order else rows)
+        parts.append(frame.with_columns(repeat=pl.lit(order, pl.Int64), seed=pl.lit(3, pl.Int64)))
+    return pl.concat(parts, how="vertical_relaxed")
+
+
 def manifest(policies: list[str]) -> dict[str, Any]:
     """The manifest of a run of these policies."""
     return {

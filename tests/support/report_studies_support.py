@@ -32,7 +32,7 @@ def studies() -> Mapping[str, Study]:
             frames={**placed.frames, **solved.frames},
         ),
     )
-    return {study.name: study for study in (*found, comparison(), varied())}
+    return {study.name: study for study in (*found, comparison(), varied(), fewest())}
 
 
 def varied() -> Study:
@@ -61,6 +61,37 @@ def varied() -> Study:
         about={"measure": "imbalance_mean", "policies": ["lra", "bra"]},
         frames={"ranks": ranks, "changes": changes},
     )
+
+
+def fewest() -> Study:
+    """The fewest nodes under three policies, as ``tracekit shrink`` leaves them."""
+    policies = pl.DataFrame(
+        {
+            "policy": ["lra", "bra", "random"],
+            "nodes": [6, 8, None],
+            "of": [10, 10, None],
+            "bound": [5, 5, None],
+            "nodes_low": [6, 7, None],
+            "nodes_high": [7, 8, None],
+            "going": ["smallest", "least_asked", None],
+            "fewer": [5, 7, None],
+            "fails": ["cpu_max_fraction <= 0.8", None, None],
+            "fails_measure": ["cpu_max_fraction", None, None],
+            "fails_value": [0.81, None, None],
+            "problem": [None, None, "nothing fits"],
+        }
+    )
+    nodes = pl.DataFrame(
+        {
+            "policy": ["lra"] * 10,
+            "node": [f"n{at}" for at in range(10)],
+            "place": range(1, 11),
+            "requested_fraction": [0.5] * 10,
+            "kept": [at < 6 for at in range(10)],
+        }
+    )
+    about = {"limits": ["cpu_max_fraction <= 0.8"], "scale": 1.5, "repeats": 2}
+    return Study(name="fewest_nodes", about=about, frames={"policies": policies, "nodes": nodes})
 
 
 def comparison() -> Study:

@@ -5,7 +5,14 @@ from __future__ import annotations
 import polars as pl
 from report_queries_support import queries
 from report_results_support import results
-from report_runs_support import manifest, sizing_run, steps_frame, summary_frame
+from report_runs_support import (
+    manifest,
+    nodes_frame,
+    repeats_frame,
+    sizing_run,
+    steps_frame,
+    summary_frame,
+)
 from report_studies_support import studies
 
 from tracekit.report.data import Data
@@ -30,5 +37,7 @@ def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
         run_frames={
             "summary": summary_frame({**rows, "bound": (0.05, 0.7, 0)}),
             "steps": steps_frame([*policies, "bound"], steps),
+            "nodes": nodes_frame(policies, nodes),
+            "repeats": repeats_frame(rows),
         },
     )

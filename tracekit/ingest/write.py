@@ -23,12 +23,12 @@ from tracekit.files.lock import held
 from tracekit.files.places import is_remote, place, telling
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
+from tracekit.ingest.made_up import is_made_up
 from tracekit.ingest.mend import mend, sha256
 from tracekit.ingest.remote.workbench import workbench
 from tracekit.ingest.staged import Staged
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
-from tracekit.shown import Shown
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
@@ -50,8 +50,8 @@ _NOT_NEEDED = ("scipy",)
 _PARTS = ("tables", "rejects", "dimensions", "quality")
 
 
-@dataclass(repr=False)
-class IngestSummary(Shown):
+@dataclass
+class IngestSummary:
     """What an ingest did: files taken in, files known already, files passed over or failed.
 
     ``mended`` names known files whose stored parts were damaged, and are written again.
@@ -113,6 +113,8 @@ def ingest(
         if not is_remote(target):
             manifest, mended = mend(folder, opened, found.files, alone_memory)
             summary.mended += [entry.file for entry in mended]
+        if is_made_up(where):
+            manifest = dataclasses.replace(manifest, made_up=True)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
         total = sum(file.size_bytes for file in found.files)
         with (

@@ -39,6 +39,7 @@ def describe(store: Store) -> dict[str, Any]:
     return {
         "tables": tables,
         "quantities": quantities(store),
+        "made_up": store.manifest.made_up,
         "sources": [_source(entry) for entry in store.manifest.sources],
     }
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote
 
+import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.cells import Table, table
@@ -18,12 +19,15 @@ from tracekit.report.plot import DIGITS
 from tracekit.sqlfiles import all_queries, get_query
 
 _RUN_PREFIX = "replay/"
+#: plotly's names of dashes, as SVG has them.
+_DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
 #: What writes the results that are no query, by the first word of their names.
 COMMANDS = {
     ANALYSIS: "tracekit analyze --out",
     CALLGRAPH: "tracekit callgraph --out",
     "assumptions": "tracekit vary --out",
     "comparison": "tracekit compare --out",
+    "fewest_nodes": "tracekit shrink --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",
     FIT: "tracekit fit --out",
@@ -41,6 +45,25 @@ class Source:
 
 
 @dataclass(frozen=True, kw_only=True)
+class LegendItem:
+    """An entry of a figure's legend, which stands above the figure as text.
+
+    Parameters
+    ----------
+    line : bool
+        Whether its sign is a line, drawn with ``dash``; else it is a round mark.
+    hollow : bool
+        Whether the mark is a ring.
+    """
+
+    name: str
+    color: str
+    line: bool = False
+    dash: str = ""
+    hollow: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Block:
     """A figure ready for a template; ``json`` is empty when there is nothing to draw."""
 
@@ -50,6 +73,7 @@ class Block:
     note: str
     json: str
     height_px: int
+    legend: Sequence[LegendItem]
     csv_uri: str
     csv_rows: int
     table: Table | None
@@ -67,25 +91,54 @@ def block(name: str, figure: Figure, data: Data) -> Block:
             note="",
             json="",
             height_px=0,
+            legend=(),
             csv_uri="",
             csv_rows=0,
             table=None,
             sources=sources(figure),
         )
-    drawn = figure.draw(frame).to_plotly_json()
+    wide = figure.draw(frame)
+    drawn = _plain(wide)
+    if figure.narrow is not None:
+        drawn["narrow"] = _plain(figure.narrow(frame))
     short = figure.table(frame)
     return Block(
         name=name,
         figure=figure,
         takeaway=figure.takeaway(frame),
         note=figure.note(frame),
-        json=script_json({"data": drawn["data"], "layout": drawn["layout"]}),
+        json=script_json(drawn),
         height_px=int(drawn["layout"]["height"]),
+        legend=legend(wide),
         csv_uri=csv_uri(frame.select(figure.csv or frame.columns)),
         csv_rows=frame.height,
         table=table(short, f"The same in numbers: {figure.title}", query=_query_of(figure)),
         sources=sources(figure),
     )
+
+
+def _plain(figure: go.Figure) -> dict[str, Any]:
+    """A figure as JSON can hold it; its legend stands above it as text."""
+    found = figure.to_plotly_json()
+    return {"data": found["data"], "layout": {**found["layout"], "showlegend": False}}
+
+
+def legend(figure: go.Figure) -> list[LegendItem]:
+    """What the colours of a figure mean; nothing where all is of one kind."""
+    found: dict[str, LegendItem] = {}
+    for trace in figure.data:
+        if trace.showlegend is False or not trace.name:
+            continue
+        line = "lines" in (getattr(trace, "mode", None) or "")
+        look = trace.line if line else trace.marker
+        color = look.color if isinstance(look.color, str) else None
+        if color is None:
+            continue
+        dash = _DASHES.get(look.dash or "solid", "") if line else ""
+        hollow = "-open" in str(getattr(look, "symbol", None) or "")
+        item = LegendItem(name=trace.name, color=color, line=line, dash=dash, hollow=hollow)
+        found.setdefault(trace.name, item)
+    return list(found.values()) if len(found) > 1 else []
 
 
 def _query_of(figure: Figure) -> str:

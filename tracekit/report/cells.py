@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -37,12 +38,19 @@ _ENDINGS: tuple[tuple[str, Kind], ...] = (
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of a table: what is over it, what it means and how its values look."""
+    """A column of a table: what is over it, what it means and how its values look.
+
+    Parameters
+    ----------
+    later : bool
+        Whether a table that can be chosen from begins without it.
+    """
 
     name: str
     label: str
     kind: Kind
     meaning: str = ""
+    later: bool = False
 
     @property
     def numeric(self) -> bool:
@@ -62,19 +70,31 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table ready for a template; rows set apart stand beneath the others and are not sorted."""
+    """A table ready for a template; rows set apart stand beneath the others and look different."""
 
     caption: str
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     apart: Sequence[Sequence[Cell]] = ()
-    apart_title: str = ""
 
 
-def table(frame: pl.DataFrame, caption: str, *, query: str = "", only: Sequence[str] = ()) -> Table:
-    """A frame as a table; a query's header says what its columns mean and their units."""
+def table(
+    frame: pl.DataFrame,
+    caption: str,
+    *,
+    query: str = "",
+    only: Sequence[str] = (),
+    later: Sequence[str] = (),
+) -> Table:
+    """A frame as a table; a query's header says what its columns mean and their units.
+
+    Columns of ``later`` are there when somebody chooses them.
+    """
     names = [name for name in (only or frame.columns) if name in frame.columns]
-    columns = [column(name, frame.schema[name], query) for name in names]
+    columns = [
+        dataclasses.replace(column(name, frame.schema[name], query), later=name in later)
+        for name in names
+    ]
     rows = [
         [cell(value, col) for value, col in zip(row, columns, strict=True)]
         for row in frame.select(names).iter_rows()

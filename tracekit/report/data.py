@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,10 @@ from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
+from tracekit.replay.runs.decision import Decision, decision
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.standings import Standings, standings
 from tracekit.report.computed import Computed
 from tracekit.report.sizing_run import SizingRun, read_sizing
 from tracekit.sizing.run_folder import SIZING_FOLDER
@@ -27,7 +31,7 @@ Fetch = Callable[[str, Mapping[str, str]], pl.DataFrame]
 
 RUN_FRAMES = ("summary", "steps")
 #: Frames that a run folder may lack.
-MORE_FRAMES = ("placements", "differences", "repeats")
+MORE_FRAMES = ("placements", "differences", "repeats", "nodes")
 
 
 class Data:
@@ -70,6 +74,31 @@ class Data:
         self.run = run
         self.studies = dict(studies or {})
         self.sizing = sizing
+
+    @property
+    def made_up(self) -> bool:
+        """Whether the trace was drawn by ``tracekit synth``, so that nothing in it is found."""
+        return bool((self.info or {}).get("made_up"))
+
+    @functools.cached_property
+    def results(self) -> Results | None:
+        """The run as standings and decisions are asked of it; None when there is none."""
+        summary = self.replay("summary")
+        if self.run is None or summary.is_empty():
+            return None
+        repeats = self.replay("repeats")
+        return Results(self.run, summary, None if repeats.is_empty() else repeats)
+
+    @functools.cached_property
+    def decision(self) -> Decision | None:
+        """What the run lets one decide; None when there is none."""
+        return None if self.results is None else decision(self.results)
+
+    def standings(self, measure: str) -> Standings:
+        """How the policies of the run stand by a measure; there must be a run."""
+        if self.results is None:
+            raise LookupError(measure)
+        return standings(self.results, measure)
 
     @property
     def has_store(self) -> bool:

@@ -7,11 +7,15 @@ from collections.abc import Callable
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
+from tracekit.report.headline import named
 from tracekit.report.plot import axis, began, blank, hours, numbers, percents
-from tracekit.report.policies import in_order, label, style, tested
+from tracekit.report.policies import APART, in_order, label, style, tested
 from tracekit.report.thin import lines
 
+#: Lines of policies in one figure, beside production and the bound.
+_MOST_POLICIES = 2
 _AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
 
 
@@ -27,6 +31,11 @@ def prepare(column: str) -> Callable[[Data], pl.DataFrame]:
         steps = data.replay("steps")
         if steps.is_empty():
             return pl.DataFrame(schema={**known, **_AMOUNTS})
+        shown = _shown(data, steps, column)
+        order = {name: at for at, name in enumerate(shown)}
+        steps = steps.filter(pl.col("policy").is_in(shown)).sort(
+            pl.col("policy").replace_strict(order, return_dtype=pl.Int64), maintain_order=True
+        )
         counted = pl.col(column).filter(pl.col("settled") | ~pl.col("settled").any())
         full = steps.select(
             *known,
@@ -38,6 +47,20 @@ def prepare(column: str) -> Callable[[Data], pl.DataFrame]:
         return lines(full, "policy", [column])
 
     return prepared
+
+
+def _shown(data: Data, steps: pl.DataFrame, column: str) -> list[str]:
+    """Production, the policies that titles name, the one that goes highest, and the bound.
+
+    More lines than that are a thicket in which nothing is found.
+    """
+    there = steps["policy"].unique(maintain_order=True).to_list()
+    ours = steps.filter(~pl.col("policy").is_in(APART))
+    highest = ours.sort(column, descending=True, nulls_last=True)["policy"].head(1).to_list()
+    wanted = dict.fromkeys([OBSERVED, *named(data), *highest, *tested(steps)[:2], BOUND])
+    drawn = [name for name in wanted if name in there]
+    few = [name for name in drawn if name not in APART][:_MOST_POLICIES]
+    return [name for name in drawn if name in APART or name in few]
 
 
 def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:

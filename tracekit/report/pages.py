@@ -3,12 +3,16 @@
 A template starts with::
 
     {# title: Zones
+       question: Does a node's memory follow its CPU?
+       group: trace
        order: 30
        needs: store #}
 
-``needs`` is ``store``, ``run``, ``data`` (either), ``sizing``, ``any``, or ``study`` and names of
-studies of which one is enough: a page is left out when there is no such thing. Files that start
-with an underscore are parts that pages share.
+``question`` is what the page answers; the contents show it. ``group`` is the part of the contents
+it stands in, one of ``GROUPS``. ``needs`` is ``store``, ``run``, ``data`` (either), ``sizing``,
+``binding``, ``any``, or ``study`` and names of studies of which one is enough; several of these
+with ``or`` between them. A page is left out when there is no such thing. Files that start with an
+underscore are parts that pages share.
 """
 
 from __future__ import annotations
@@ -23,7 +27,15 @@ from tracekit.errors import TracekitError
 from tracekit.report.data import Data
 
 _HEADER = re.compile(r"\A\{#\s*(.*?)\s*#\}", re.DOTALL)
-_NEEDS = re.compile(r"store|run|data|sizing|any|study( \w+)+")
+_NEED = r"(store|run|data|sizing|binding|any|study( (?!or\b)\w+)+)"
+_NEEDS = re.compile(rf"{_NEED}( or {_NEED})*")
+#: The parts of the contents, in order, and what they are called there.
+GROUPS = {
+    "decision": "The decision",
+    "trace": "The trace",
+    "study": "Studies",
+    "reference": "To look up",
+}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,21 +45,33 @@ class Page:
     name: str
     template: str
     title: str
+    question: str
+    group: str
     order: int
     needs: str
 
+    @property
+    def address(self) -> str:
+        """Where the page is found in the file, behind ``#``."""
+        return f"/{self.name}"
+
     def fits(self, data: Data) -> bool:
         """Whether the data is there that the page speaks of."""
-        kind, *studies = self.needs.split()
-        there = {
-            "store": data.has_store,
-            "run": data.has_run,
-            "data": data.has_store or data.has_run,
-            "sizing": data.sizing is not None,
-            "study": any(name in data.studies for name in studies),
-            "any": True,
-        }
-        return there[kind]
+        return any(_is_there(need, data) for need in self.needs.split(" or "))
+
+
+def _is_there(need: str, data: Data) -> bool:
+    kind, *studies = need.split()
+    there = {
+        "store": data.has_store,
+        "run": data.has_run,
+        "data": data.has_store or data.has_run,
+        "sizing": data.sizing is not None,
+        "binding": not data.result("bind/repeats").is_empty(),
+        "study": any(name in data.studies for name in studies),
+        "any": True,
+    }
+    return there[kind]
 
 
 @functools.cache
@@ -64,13 +88,21 @@ def _read(path: Path) -> Page:
     fields = {
         key.strip(): value.strip() for key, _, value in (line.partition(":") for line in lines)
     }
-    order, needs = fields.get("order", ""), fields.get("needs", "")
-    if not fields.get("title") or not order.isdigit() or not _NEEDS.fullmatch(needs):
+    order, needs, group = (fields.get(name, "") for name in ("order", "needs", "group"))
+    told = fields.get("title") and fields.get("question", "").endswith("?")
+    if not (told and order.isdigit() and group in GROUPS and _NEEDS.fullmatch(needs)):
         raise TracekitError(
-            f"reports/{path.name} does not start with title, order and needs in one comment",
-            hint="write title: Zones, order: 30 and needs: store, run, data, any or study NAME,"
-            " a line each",
+            f"reports/{path.name} does not start with title, question, group, order and needs"
+            " in one comment",
+            hint="a line each: title: Zones, question: What are they?, group: trace, order: 30,"
+            " needs: store, run, data, any or study NAME",
         )
     return Page(
-        name=path.stem, template=path.name, title=fields["title"], order=int(order), needs=needs
+        name=path.stem,
+        template=path.name,
+        title=fields["title"],
+        question=fields["question"],
+        group=group,
+        order=int(order),
+        needs=needs,
     )

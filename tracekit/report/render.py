@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import base64
 import contextlib
+import gzip
 import hashlib
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -25,21 +28,25 @@ from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
-from tracekit.report.pages import all_pages
+from tracekit.report.pages import GROUPS, all_pages
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
-from tracekit.shown import Shown
 from tracekit.store.folder import open_store
 
+#: What a module hands out, at its end.
+_EXPORTS = re.compile(r"export\{([^}]*)\};")
+#: Pictures in a style sheet; the page's own signs stand for them.
+_PICTURE = re.compile(r"url\([^)]*\)")
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class ReportSummary(Shown):
+
+@dataclass(frozen=True, kw_only=True)
+class ReportSummary:
     """A report that was written.
 
     Parameters
     ----------
     findings : tuple of str
-        The key findings in words.
+        The answer, and what else the data say.
     """
 
     path: Path
@@ -77,34 +84,48 @@ def render(
         data = load(database, store, run, studies=found, sizing=sizing)
         html = render_data(data, progress=progress)
         said = key_findings(data)
+        answer = contents.answer.answer(data)
     text = html.encode()
     _write(Path(out), text)
-    findings = tuple(sentence(item) for item in said.values())
+    findings = (plain(answer.sentence), *(sentence(item) for item in said.values()))
     return ReportSummary(path=Path(out), size_bytes=len(text), findings=findings)
 
 
 def sentence(said: Said) -> str:
     """A finding as one plain sentence."""
-    return f"{said.value} {said.sentence}".replace("\u00a0", " ")
+    return plain(f"{said.value} {said.sentence}")
+
+
+def plain(text: str) -> str:
+    """Text as a terminal shows it."""
+    return text.replace("\u00a0", " ")
 
 
 def render_data(data: Data, *, progress: Progress = SILENT) -> str:
     """The report of some data, as HTML."""
-    pages = [page for page in all_pages().values() if page.fits(data)]
+    fitting = [page for page in all_pages().values() if page.fits(data)]
+    pages = [page for group in GROUPS for page in fitting if page.group == group]
     environment = _environment(data)
     sections = []
     with progress.task("report", len(pages), "pages") as task:
         for page in pages:
-            body = environment.get_template(page.template).render(page=page)
+            used = {one.name for one in pages}
+            body = environment.get_template(page.template).render(page=page, used=used)
             sections.append((page, Markup(body)))  # noqa: S704 - a template's own escaped output
             task.advance(1, page.title)
-    scripts = [_asset("_theme.js"), _plotly(), _asset("_report.js"), _asset("_policies.js")]
+    libraries = {"plotly": _plotly(), "tables": _tables()}
+    scripts = {name: _asset(f"_{name}.js") for name in ("theme", "pages", "report", "pair")}
+    used = {page.name for page in pages}
+    if "pair" not in used:
+        del scripts["pair"]
     return environment.get_template("_layout.html").render(
         title=contents.title(data),
         sections=sections,
+        used=used,
         style=Markup(_style()),  # noqa: S704 - our own file
-        scripts=[Markup(script) for script in scripts],  # noqa: S704 - our own files and plotly.js
-        script_hashes=[_hash(script) for script in scripts],
+        scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704 - our own files
+        packed={name: _packed(text) for name, text in libraries.items()},
+        script_hashes=[_hash(script) for script in (*scripts.values(), *libraries.values())],
     )
 
 
@@ -141,6 +162,35 @@ def _plotly() -> str:
     return _inline(str(get_plotlyjs()))
 
 
+def _tables() -> str:
+    """DataTables, as it lies in the installed package itables, for ``tracekit.DataTable``.
+
+    There it is a module; here it is a function that is called at once, because a module of a page
+    hands nothing to the page's other scripts.
+    """
+    text = resources.files("itables").joinpath("html", "dt_bundle.js").read_text("utf-8")
+    exports = _EXPORTS.search(text)
+    table = exports and re.search(r"([\w$]+) as default\b", exports[1])
+    if exports is None or table is None:
+        raise TracekitError(
+            "the installed itables has another form than this tracekit knows",
+            hint="pip install 'itables>=2.9,<3'",
+        )
+    handed = f"window.tracekit.DataTable={table[1]};"
+    return _inline(f"(()=>{{{text[: exports.start()]}{handed}}})();{text[exports.end() :]}")
+
+
+def _tables_style() -> str:
+    """The style sheet of DataTables, as it lies in the installed package."""
+    text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
+    return _PICTURE.sub("none", text)
+
+
+def _packed(text: str) -> str:
+    """A script compressed, as text that may stand in a page; the same text gives the same bytes."""
+    return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
+
+
 def _asset(name: str) -> str:
     return _inline((asset_dir("reports") / name).read_text(encoding="utf-8"))
 
@@ -167,7 +217,8 @@ def _style() -> str:
         f':root[data-theme="dark"] {{ color-scheme: dark; {dark} }}',
         f"@media print {{ :root, :root[data-theme] {{ color-scheme: light; {light} }} }}",
     )
-    return "\n".join((*rules, (asset_dir("reports") / "_style.css").read_text(encoding="utf-8")))
+    own = (asset_dir("reports") / "_style.css").read_text(encoding="utf-8")
+    return "\n".join((*rules, _tables_style(), own))
 
 
 def _check_out(out: Path) -> None:

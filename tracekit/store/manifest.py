@@ -65,13 +65,14 @@ class Manifest:
 
     ``dimensions`` holds the number of ids of each entity: ids beyond it belong to an ingest that
     was interrupted before it was committed. ``quantities`` says of each whether it is recorded,
-    inferred or absent.
+    inferred or absent. ``made_up`` says that some of it was drawn by ``tracekit synth``.
     """
 
     tool_version: str
     sources: tuple[SourceEntry, ...] = ()
     dimensions: dict[str, int] = field(default_factory=dict)
     quantities: dict[str, str] = field(default_factory=dict)
+    made_up: bool = False
     format_version: int = FORMAT_VERSION
 
     def parts(self, table: str) -> list[SourceEntry]:
@@ -162,4 +163,5 @@ def _from_document(document: dict[str, Any]) -> Manifest:
         sources=sources,
         dimensions=dict(document.get("dimensions") or {}),
         quantities=dict(document.get("quantities") or {}),
+        made_up=bool(document.get("made_up")),
     )

@@ -16,25 +16,27 @@ from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, r
 from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.bounds import bound_frame, bound_steps, gaps
+from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
-from tracekit.shown import Shown
 
 BOUND = "bound"
 OBSERVED = "observed"
 
 
-@dataclass(frozen=True, kw_only=True, repr=False)
-class Run(Shown):
+@dataclass(frozen=True, kw_only=True)
+class Run:
     """What a replay found; the frames are the files of the run folder.
 
     Parameters
     ----------
     policies : tuple of PlacementPolicy or Rebalanced
         In the order of the rows; ``observed`` first where the workload knows it.
+    nodes : DataFrame, optional
+        How full each node is: see ``tracekit.replay.runs.node_use``.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
         ``tracekit.replay.runs.repeat``.
@@ -50,6 +52,7 @@ class Run(Shown):
     steps: pl.DataFrame
     placements: pl.DataFrame
     timing: pl.DataFrame
+    nodes: pl.DataFrame | None = None
     repeats: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
@@ -119,16 +122,15 @@ def assembled(
         for policy, one in zip(policies, done, strict=True)
     ]
     rows.append(_bound_summary(workload, bound_row, rows))
+    placed = [(str(one), found.placements) for one, found in zip(policies, done, strict=True)]
     return Run(
         workload=workload,
         policies=tuple(policies),
         seed=seed,
         summary=pl.DataFrame(rows, infer_schema_length=None),
         steps=pl.concat([*(one.steps for one in done), labelled(bound, BOUND)]),
-        placements=by_name(
-            workload,
-            [(str(one), found.placements) for one, found in zip(policies, done, strict=True)],
-        ),
+        placements=by_name(workload, placed),
+        nodes=node_use(workload, placed),
         timing=pl.DataFrame([one.timing for one in done]),
         digests={str(one): found.digest for one, found in zip(policies, done, strict=True)},
     )

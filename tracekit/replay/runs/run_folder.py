@@ -21,7 +21,7 @@ SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
 #: What differs between repeats at least.
 ORDER = "order of arrival"
-FRAMES = ("summary", "steps", "placements", "timing", "repeats", "differences")
+FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "differences")
 
 
 def manifest_of(run: Run) -> dict[str, Any]:

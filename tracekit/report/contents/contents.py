@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
@@ -10,16 +10,22 @@ import polars as pl
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import (
     analysis,
+    answer,
+    claims,
     comparison,
+    fewest,
     method,
-    policies,
+    pair,
     quantities,
     replay,
     search,
     sizing,
+    sources,
     vary,
+    words,
 )
 from tracekit.report.data import Data
+from tracekit.report.pages import GROUPS, Page
 from tracekit.report.words import count
 from tracekit.report.zones import Zone, all_zones
 from tracekit.sources import all_sources
@@ -27,19 +33,25 @@ from tracekit.units import MS_PER_MINUTE, duration
 
 __all__ = [
     "analysis",
+    "answer",
+    "claims",
     "comparison",
     "facts",
+    "fewest",
+    "grouped",
     "ingested",
     "ledger",
     "method",
-    "policies",
+    "pair",
     "quantities",
     "replay",
     "search",
     "sizing",
     "source_files",
+    "sources",
     "title",
     "vary",
+    "words",
     "zone_table",
     "zones",
 ]
@@ -47,8 +59,19 @@ __all__ = [
 _ENTITIES = ("nodes", "containers", "services", "traces", "interfaces")
 
 
+def grouped(sections: Sequence[tuple[Page, object]]) -> list[tuple[str, list[Page]]]:
+    """The pages of a report by the parts of its contents."""
+    pages = [page for page, _ in sections]
+    found = [(words, [one for one in pages if one.group == name]) for name, words in GROUPS.items()]
+    return [(words, some) for words, some in found if some]
+
+
 def title(data: Data) -> str:
-    """What the report is about, without a path."""
+    """What the report is about, without a path; made-up data are called so."""
+    return f"{_title(data)} (made-up trace)" if data.made_up else _title(data)
+
+
+def _title(data: Data) -> str:
     if data.run is not None:
         load = data.run["workload"]
         return f"Replay of {load['name']}"
@@ -185,7 +208,10 @@ def zones() -> list[Zone]:
 
 
 def zone_table(data: Data) -> Table:
-    """The zone summary in the order of the zones."""
+    """The zone summary in the order of the zones, with intervals where they are known."""
+    known = analysis.confidence(data, "zone_summary_confidence")
+    if known.rows:
+        return known
     frame = data.query("usage/zone_summary")
     if frame.is_empty():
         return Table(caption="Zones", columns=[], rows=[])

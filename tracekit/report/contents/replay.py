@@ -3,57 +3,90 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import polars as pl
 
 from tracekit.parameters import about
-from tracekit.replay.measures import all_measures, part_column
-from tracekit.replay.runs.compare import sentences
-from tracekit.replay.runs.results import Results
+from tracekit.replay.measures import Measure, all_measures, part_column
 from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.replay.runs.standings import Standings
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, size_text, table
 from tracekit.report.data import Data
-from tracekit.report.measures import alike, best, close, complete, present, text
+from tracekit.report.headline import headline
+from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import NBSP, count, listed, percent
 from tracekit.units import MS_PER_MINUTE, duration
 
-_BEST = "\u2605 best"
+_BEST, _WITHIN = "best", "within chance"
 
 
 def comparison(data: Data) -> Table:
-    """The policies by measure; apart from them production's placement and the bound."""
-    summary = data.replay("summary")
-    measures = present(summary)
+    """Every way to place, the best first, by every measure; the bound apart from them."""
+    ranked, found = headline(data), data.results
+    if ranked is None or found is None:
+        return Table(caption="Policies by measure", columns=[], rows=[])
+    order = data.standings(ranked.name).rows
+    measures = [ranked, *(one for one in found.measures.values() if one.name != ranked.name)]
+    standing = {one.name: data.standings(one.name) for one in measures}
     columns = [
         Column(name="policy", label="Policy", kind="text"),
-        *(Column(name=m.name, label=m.title, kind="number", meaning=m.meaning) for m in measures),
+        *(_column(one, standing[one.name], ranked) for one in measures),
     ]
-    winners = {measure.name: best(summary, measure) for measure in measures}
-    rows = {row["policy"]: row for row in summary.iter_rows(named=True)}
-
-    def cells(name: str) -> list[Cell]:
-        shown = [Cell(text=label(name), sort=name)]
-        for measure in measures:
-            value = rows[name][measure.name]
-            won = name in winners[measure.name]
-            sort = "" if value is None else f"{value:.9g}"
-            shown.append(Cell(text=text(measure, value), sort=sort, mark=_BEST if won else ""))
-        return shown
-
-    apart = [name for name in in_order(summary) if name in (OBSERVED, BOUND)]
+    groups = [row.names for row in order]
+    groups += [names for names in found.groups if names not in groups]
+    rows = [
+        [_names(names), *(_standing(one, standing[one.name], names[0]) for one in measures)]
+        for names in groups
+    ]
+    bound = data.replay("summary").filter(policy=BOUND)
+    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
     return Table(
-        caption="Policies by measure; the best value of each is marked",
+        caption=f"Ways to place, best {ranked.title} first; \u00b1 is half of the 95 % interval",
         columns=columns,
-        rows=[cells(name) for name in tested(summary)],
-        apart=[cells(name) for name in apart],
-        apart_title="To compare with: where production ran the containers, and what no placement"
-        " can beat (it need not be reachable)",
+        rows=rows,
+        apart=apart,
     )
+
+
+def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
+    first = measure.name == ranked.name or (found.tells and measure.group != "detail")
+    ends = {"low": "lower is better", "high": "higher is better", None: "neither end is better"}
+    meaning = f"{measure.meaning}; {ends[measure.better]}"
+    return Column(
+        name=measure.name, label=measure.title, kind="number", meaning=meaning, later=not first
+    )
+
+
+def _names(names: Sequence[str]) -> Cell:
+    """A row's policy, and those that place exactly alike."""
+    others = f"= {', '.join(map(label, names[1:]))}" if len(names) > 1 else ""
+    return Cell(text=label(names[0]), sort=names[0], mark=others)
+
+
+def _standing(measure: Measure, found: Standings, policy: str) -> Cell:
+    row = found.row(policy)
+    if row is None:
+        return Cell(text="\u2013", sort="")
+    best = found.best if len(found.best) <= len(found.rows) / 2 else found.best[:1]
+    mark = "" if row not in best else _BEST if row is best[0] else _WITHIN
+    return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark)
+
+
+def _plain(rows: pl.DataFrame, measures: Sequence[Measure]) -> list[Cell]:
+    known = {one.name: rows[one.name][0] for one in measures}
+    return [
+        Cell(
+            text=value_text(one, known[one.name]),
+            sort="" if known[one.name] is None else f"{known[one.name]:.9g}",
+        )
+        for one in measures
+    ]
 
 
 def directions(data: Data) -> str:
@@ -66,27 +99,61 @@ def directions(data: Data) -> str:
     ):
         names = [one.title for one in measures if one.better == better]
         said += [f"for {listed(names)}, {what}"] if names else []
-    return f"{'; '.join(said)}."
+    return (
+        f"{'; '.join(said)}. The table begins with the measures that tell policies apart; Columns"
+        " has all. Policies that placed every container alike in every order are one row."
+    )
+
+
+def standing_sentence(data: Data) -> str:
+    """How many ways to place there are, and what tells them apart."""
+    found = data.results
+    if found is None:
+        return ""
+    ways = len([names for names in found.groups if names != (OBSERVED,)])
+    policies = len([name for name in found.policies if name != OBSERVED])
+    told = [
+        one.title
+        for one in found.measures.values()
+        if one.group == "answer" and data.standings(one.name).tells
+    ]
+    same = f"{count(policies, 'policy')} placed the containers in"
+    ways_ = f"{same} {ways:,} different way{'s' if ways != 1 else ''}"
+    if not told:
+        return f"{ways_}. No measure that could answer tells them apart."
+    return f"{ways_}. {listed(told)} tell{'s' if len(told) == 1 else ''} them apart."
 
 
 def verdicts(data: Data) -> list[str]:
     """What the comparison says and does not say, in sentences."""
+    if data.decision is None:
+        return []
     summary = data.replay("summary")
     policies = tested(summary)
     said = []
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    said += [f"{listed(group)} gave the same value of every measure." for group in alike(summary)]
-    near = [measure.title for measure in close(summary) if measure.name != "pending"]
-    if near and len(complete(summary)) > 1:
-        said.append(f"The policies differ by less than 1{NBSP}% in {listed(near)}.")
-    waiting = [name for name in policies if name not in complete(summary)]
-    if waiting:
-        said.append(
-            f"{listed(waiting)} left containers waiting for room. They carry less load than the"
-            " others, so they take no part in the comparison and have no gap to the bound."
-        )
-    return [*said, *_beyond_chance(data), *_left_out(data), *_moved(summary)]
+    return [*said, *_left_out(data), *_moved(summary)]
+
+
+def unfit(data: Data) -> Table:
+    """Policies that are not to be chosen, whatever they are good at, and why."""
+    found = data.decision.left_out if data.decision else ()
+    rows = [{"policy": listed(list(map(label, one.names))), "why_not": one.why} for one in found]
+    schema = {"policy": pl.String, "why_not": pl.String}
+    return table(pl.DataFrame(rows, schema=schema), "Not to be chosen, and why")
+
+
+def rests_sentence(data: Data) -> str:
+    """What is assumed, in one sentence."""
+    load = (data.run or {}).get("workload", {})
+    assumed = [name for name, how in load.get("quantities", {}).items() if how == "assumed"]
+    if not assumed:
+        return "What the trace does not say is assumed; another value may change the result."
+    return (
+        f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
+        " change the result."
+    )
 
 
 def _left_out(data: Data) -> list[str]:
@@ -100,16 +167,6 @@ def _left_out(data: Data) -> list[str]:
         " does not have them, so the policies decided without them."
     )
     return [said]
-
-
-def _beyond_chance(data: Data) -> list[str]:
-    """The best policy over several orders of arrival, and those within chance of it."""
-    repeats = data.replay("repeats")
-    if repeats.is_empty() or data.run is None:
-        return []
-    found = Results(data.run, data.replay("summary"), repeats)
-    said = sentences(found, ours=tested(data.replay("summary")))
-    return [f"{one[0].upper()}{one[1:]}." for one in said]
 
 
 def _moved(summary: pl.DataFrame) -> list[str]:
@@ -159,7 +216,7 @@ def assumptions(data: Data) -> Table:
     rows = [
         {
             "assumption": name,
-            "value": value_text(name, value),
+            "value": assumed_text(name, value),
             "meaning": meanings[name].doc if name in meanings else "",
             "comes_from": _origin(known.get(name), value),
         }
@@ -180,10 +237,10 @@ def _origin(field: dataclasses.Field[Any] | None, value: object) -> str:
         return "the workload"
     if field.default == value:
         return "default; the trace does not say"
-    return f"set for this run (default {value_text(field.name, field.default)})"
+    return f"set for this run (default {assumed_text(field.name, field.default)})"
 
 
-def value_text(name: str, value: object) -> str:
+def assumed_text(name: str, value: object) -> str:
     """An assumption's value with its unit, which its name ends in."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
@@ -204,14 +261,14 @@ def counts(data: Data) -> list[str]:
     start = load.get("assumptions", {}).get("start")
     told = [_STARTS[start]] if start in _STARTS else []
     told += [f"{name.replace('_', ' ')}: {n:,}" for name, n in load.get("facts", {}).items()]
-    blind = [
-        (one["policy"], one["decisions_without_use"])
-        for one in run.get("policies", [])
-        if one.get("decisions_without_use")
-    ]
+    blind: dict[int, list[str]] = {}
+    for one in run.get("policies", []):
+        if one.get("decisions_without_use"):
+            blind.setdefault(one["decisions_without_use"], []).append(one["policy"])
     return told + [
-        f"{name} reads use and decided {n:,} times before any had been measured"
-        for name, n in blind
+        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided {n:,} times before"
+        " any use had been measured"
+        for n, names in blind.items()
     ]
 
 

@@ -47,11 +47,12 @@ def experiment(data: Data) -> str:
 
 
 def verdicts(data: Data) -> list[str]:
-    """What reproduced and what did not, in sentences."""
-    return [*_claimed(data), *_solved(data), *_origin(data)]
+    """What searches achieve, in sentences."""
+    return [*_solved(data), *_origin(data)]
 
 
-def _claimed(data: Data) -> list[str]:
+def claimed(data: Data) -> list[str]:
+    """Each claim of the paper beside what came out, in a sentence."""
     said = []
     for row in data.result(f"{_PLACEMENT}/claims").iter_rows(named=True):
         paper = row["reported_change"]

@@ -42,6 +42,9 @@ class Figure:
         The sentence that stands in the figure's place when there is nothing to draw.
     csv : tuple of str
         The frame's columns that the download has; all when empty.
+    narrow : callable, optional
+        That frame to the plotly figure for a narrow window. Without it the wide one is laid out
+        anew there: titles of axes above, fewer ticks.
     note : callable, optional
         That frame to a sentence about what was left out or thinned, or an empty one.
     """
@@ -56,6 +59,7 @@ class Figure:
     table: Callable[[pl.DataFrame], pl.DataFrame]
     absent: str
     csv: tuple[str, ...] = ()
+    narrow: Callable[[pl.DataFrame], Any] | None = None
     note: Callable[[pl.DataFrame], str] = lambda _: ""
 
 

@@ -31,7 +31,9 @@ FIGURE = Figure(
     title="CPU in use on the fullest node, over time",
     question="How close does the hottest node come to its limit?",
     how_to_read="Lower is better. Above 100 % the containers on a node want more CPU than it has,"
-    " and all of them slow down. The dashed grey line is the least that any placement could do.",
+    " and all of them slow down. The dashed grey line is the least that any placement could do."
+    " Drawn are production, the policy that the first page names, and the one that goes highest;"
+    " the page on two policies draws any.",
     reads=("replay/steps",),
     prepare=over_time.prepare(_COLUMN),
     draw=over_time.draw(_COLUMN, "CPU of the fullest node [%]"),

@@ -1,112 +1,225 @@
-"""Imbalance against the highest CPU of each policy: what one gives up for the other."""
+"""Nodes in use against the risk of overload: what one gives up for the other."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.runs.run import BOUND
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.measures import SAME, complete
+from tracekit.report.headline import named
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers, percents
-from tracekit.report.policies import in_order, label, style, tested
-from tracekit.report.words import listed, number, percent
+from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.policies import label
+from tracekit.report.words import count, listed, percent
 
+_NODES, _OVERLOAD = "nodes_used_max", "overloaded_node_steps"
+FRONT, BEATEN, PRODUCTION, CHOSEN = "beaten by none", "beaten on both", "production", "best"
+_LOOKS = {
+    BEATEN: ("other", "circle-open", 9),
+    FRONT: ("policy-3", "circle", 11),
+    CHOSEN: ("policy-1", "diamond", 14),
+    PRODUCTION: ("observed", "x", 12),
+}
+#: Labels closer than this, as a share of the axes, would lie on one another.
+_NEAR = 0.07
+_MOST_LABELS, _MOST_NARROW = 8, 4
 _SCHEMA = {
     "policy": pl.String,
-    "imbalance_mean": pl.Float64,
-    "cpu_max_fraction": pl.Float64,
-    "pending": pl.Int64,
+    "same": pl.Int64,
+    "nodes": pl.Float64,
+    "overload_share": pl.Float64,
+    "of_nodes": pl.Int64,
+    "kind": pl.String,
 }
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    summary = data.replay("summary")
-    return pl.DataFrame(schema=_SCHEMA) if summary.is_empty() else summary.select(list(_SCHEMA))
+    known = data.results.measures if data.results else {}
+    if data.run is None or not {_NODES, _OVERLOAD} <= known.keys():
+        return pl.DataFrame(schema=_SCHEMA)
+    load = data.run["workload"]
+    used, over = data.standings(_NODES), data.standings(_OVERLOAD)
+    samples = load["nodes"] * max(_settled(data), 1)
+    rows: list[dict[str, Any]] = []
+    for row in used.rows:
+        other = over.row(row.names[0])
+        if other is not None and not row.waited:
+            rows.append(
+                {
+                    "policy": row.names[0],
+                    "same": len(row.names) - 1,
+                    "nodes": row.mean,
+                    "overload_share": other.mean / samples,
+                    "of_nodes": load["nodes"],
+                }
+            )
+    kinds = _kinds(rows, named(data))
+    frame = pl.DataFrame(rows, schema={k: v for k, v in _SCHEMA.items() if k != "kind"})
+    return frame.with_columns(pl.Series("kind", kinds, dtype=pl.String))
 
 
-def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank()
-    for name in in_order(frame):
-        part = frame.filter(pl.col("policy") == name).drop_nulls()
+def _settled(data: Data) -> int:
+    """Steps over which overload was counted."""
+    steps = data.replay("steps")
+    if "settled" not in steps.columns:
+        return int((data.run or {})["workload"]["steps"])
+    counted = steps.filter(pl.col("settled"))
+    return int(counted["time_ms"].n_unique()) or int((data.run or {})["workload"]["steps"])
+
+
+def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
+    points = [(row["nodes"], row["overload_share"]) for row in rows]
+    kinds = []
+    for row, (x, y) in zip(rows, points, strict=True):
+        beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
+        if row["policy"] == OBSERVED:
+            kinds.append(PRODUCTION)
+        elif row["policy"] in chosen:
+            kinds.append(CHOSEN)
+        else:
+            kinds.append(BEATEN if beaten else FRONT)
+    return kinds
+
+
+def _plot(frame: pl.DataFrame, most: int) -> go.Figure:
+    figure = blank(420)
+    for kind, (name, symbol, size) in _LOOKS.items():
+        part = frame.filter(pl.col("kind") == kind)
         if part.is_empty():
             continue
-        if name == BOUND:
-            _add_bounds(figure, part.row(0, named=True))
-            continue
-        look = style(name, tested(frame))
         figure.add_scatter(
-            x=numbers(part["imbalance_mean"]),
-            y=percents(part["cpu_max_fraction"]),
+            x=numbers(part["nodes"]),
+            y=numbers(100 * part["overload_share"]),
             mode="markers",
-            name=label(name),
+            name=kind,
+            customdata=[label(policy) for policy in part["policy"]],
             marker={
-                "color": look["color"],
-                "symbol": look["symbol"],
-                "size": 12,
-                "line": {"width": 2, "color": look["color"]},
+                "color": color(name),
+                "symbol": symbol,
+                "size": size,
+                "line": {"width": 2, "color": color(name)},
             },
-            hovertemplate="Z %{x:.4f}<br>highest CPU %{y:.1f} %",
+            hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:.3~f} % overloaded<extra></extra>",
         )
+    x, y = _range(frame["nodes"], 1.0), _range(100 * frame["overload_share"], 0.1)
     figure.update_layout(
-        xaxis=axis("Imbalance Z, mean over nodes and time [0..1]"),
-        yaxis=axis("CPU, highest of any node [%]"),
+        margin={"l": 62, "r": 24, "t": 16, "b": 56},
+        xaxis=axis("Nodes in use at most [nodes]", range=x, zeroline=False),
+        yaxis=axis("Node-steps that are overloaded [% of all]", range=y, zeroline=False),
+        annotations=_labels(frame, x, y, most),
     )
     return figure
 
 
-def _add_bounds(figure: go.Figure, bound: dict[str, float]) -> None:
-    """The two lines that nothing can cross."""
-    line = {"color": color("bound"), "width": 2, "dash": "dash"}
-    said = {"text": "lower bound", "font": {"color": color("muted"), "size": 12}}
-    figure.add_hline(
-        y=100 * bound["cpu_max_fraction"],
-        line=line,
-        annotation=said,
-        annotation_position="bottom right",
-    )
-    figure.add_vline(x=bound["imbalance_mean"], line=line)
+def _range(values: pl.Series, least: float) -> list[float]:
+    low, high = (float(v or 0.0) for v in (values.min(), values.max()))  # type: ignore[arg-type]
+    room = max(0.12 * (high - low), least)
+    return [low - (room / 2 if low == 0 else room), high + room]
+
+
+def _labels(frame: pl.DataFrame, x: list[float], y: list[float], most: int) -> list[dict[str, Any]]:
+    """Names beside their marks: chosen and production first, then those not beaten."""
+    order = {CHOSEN: 0, PRODUCTION: 1, FRONT: 2, BEATEN: 3}
+    rows = sorted(frame.iter_rows(named=True), key=lambda row: (order[row["kind"]], row["policy"]))
+    put: list[tuple[float, float]] = []
+    found: list[dict[str, Any]] = []
+    for row in rows:
+        at = (
+            (row["nodes"] - x[0]) / (x[1] - x[0]),
+            (100 * row["overload_share"] - y[0]) / (y[1] - y[0]),
+        )
+        crowded = any(abs(at[1] - b) < _NEAR and abs(at[0] - a) < 4 * _NEAR for a, b in put)
+        if len(found) >= most or (crowded and row["kind"] not in (CHOSEN, PRODUCTION)):
+            continue
+        above = not any(abs(at[1] - b) < _NEAR for _, b in put)
+        put.append(at)
+        left = at[0] > 0.5
+        found.append(
+            {
+                "text": _text(row),
+                "x": row["nodes"],
+                "y": 100 * row["overload_share"],
+                "showarrow": False,
+                "xanchor": "right" if left else "left",
+                "xshift": -10 if left else 10,
+                "yshift": 12 if above else -13,
+                "font": {"size": 12},
+            }
+        )
+    return found
+
+
+def _text(row: dict[str, Any]) -> str:
+    name = label(row["policy"])
+    name = f"<b>{name}</b>" if row["kind"] == CHOSEN else name
+    return f"{name} +{row['same']}" if row["same"] else name
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    policies = complete(frame) or tested(frame)
-    rows = frame.filter(pl.col("policy").is_in(policies)).drop_nulls()
+    rows = frame.filter(pl.col("kind") != PRODUCTION)
     if rows.height < 2:
-        return f"{rows.height} policy carries the whole load; a trade-off needs 2."
-    even, calm = _lowest(rows, "imbalance_mean"), _lowest(rows, "cpu_max_fraction")
-    z, cpu = number(_least(rows, "imbalance_mean")), percent(_least(rows, "cpu_max_fraction"), 1)
-    both = [name for name in even if name in calm]
-    if both:
-        verb = "is" if len(both) == 1 else "are"
-        return f"{listed(both)} {verb} lowest on both measures, at Z {z} and {cpu} CPU."
+        return f"{rows.height or 'No'} way to place carries the whole load; a trade-off needs 2."
+    calm = rows.filter(pl.col("overload_share") == pl.col("overload_share").min())
+    few = rows.filter(pl.col("nodes") == pl.col("nodes").min()).sort("overload_share")
+    least = round(float(few["nodes"][0]))
+    risk = percent(float(few["overload_share"][0]))
+    if few["policy"][0] in calm["policy"].to_list():
+        names = few["policy"].to_list()[:2]
+        return (
+            f"{listed(names)} need the fewest nodes, {least:,}, and overload no more than any"
+            f" other: {risk} of node-steps."
+        )
+    calmest = calm.sort("nodes").row(0, named=True)
     return (
-        "No policy is best on both measures: imbalance is lowest with"
-        f" {listed(even)} (Z {z}), the highest CPU with {listed(calm)} ({cpu})."
+        f"Fewer nodes cost overload: {few['policy'][0]} needs {least:,} of"
+        f" {count(int(frame['of_nodes'][0]), 'node')} and overloads {risk} of node-steps,"
+        f" {calmest['policy']} needs {round(calmest['nodes']):,} and overloads"
+        f" {percent(calmest['overload_share'])}."
     )
 
 
-def _least(rows: pl.DataFrame, column: str) -> float:
-    return float(rows[column].min())  # type: ignore[arg-type]
-
-
-def _lowest(rows: pl.DataFrame, column: str) -> list[str]:
-    """The policies with the lowest value, within rounding."""
-    least = _least(rows, column)
-    return rows.filter(pl.col(column) <= least + SAME * abs(least))["policy"].to_list()
+def _narrow(frame: pl.DataFrame) -> go.Figure:
+    """Fewer names, and the title of the upright axis above it."""
+    figure = _plot(frame, _MOST_NARROW)
+    title = {
+        "text": "Overloaded node-steps [% of all]",
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": 1,
+        "yref": "paper",
+        "yanchor": "bottom",
+        "yshift": 6,
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+    figure.update_layout(
+        height=380,
+        margin={"l": 8, "r": 8, "t": 30, "b": 52},
+        yaxis={"title": {"text": ""}, "automargin": True},
+        annotations=[*figure.layout.annotations, title],
+    )
+    figure.update_xaxes(nticks=5)
+    return figure
 
 
 FIGURE = Figure(
-    title="Imbalance against the highest CPU",
-    question="What does a policy give up to do well?",
-    how_to_read="Each mark is one policy; down and to the left is better. A policy with another"
-    " one below and to its left is beaten on both measures. The dashed lines are lower bounds:"
-    " no placement can lie below the one or to the left of the other.",
-    reads=("replay/summary",),
+    title="Nodes in use against overload",
+    question="How many nodes does a policy save, and at what risk?",
+    how_to_read="Each mark is one way to place; down and to the left is better: fewer nodes, less"
+    " overload. A policy that another one beats on both is an open mark. A count of nodes is worth"
+    " nothing where the policy overloads them. Nodes that hold nothing but what runs on every node"
+    " are not counted.",
+    reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
-    draw=_draw,
+    draw=lambda frame: _plot(frame, _MOST_LABELS),
+    narrow=_narrow,
     takeaway=_takeaway,
-    table=lambda frame: frame,
-    absent="The run holds no policies, so there is nothing to compare.",
+    table=lambda frame: frame.drop("of_nodes"),
+    absent="The run does not say how many nodes were in use and overloaded.",
+    csv=("policy", "same", "nodes", "overload_share", "kind"),
 )

@@ -19,8 +19,8 @@ def _find(data: Data) -> Said | None:
     return Said(
         value=percent(wide.height / profile.height),
         sentence=f"of nodes ({wide.height:,} of {profile.height:,}) have CPU and memory use that"
-        f" lie {percent(WIDE)} of capacity or more apart on average; the farthest by"
-        f" {percent(highest)}.",
+        f" lie {100 * WIDE:.0f} points of capacity or more apart on average; the farthest"
+        f" {100 * highest:.0f} points.",
         page="difference",
     )
 

@@ -25,7 +25,7 @@ def _find(data: Data) -> Said | None:
         sentence=f"CPU is the highest seen on any node. {count(hot, 'node')} of"
         f" {profile.height:,} {verb} {percent(HOT)} at least once; the median node peaks at"
         f" {percent(middle)}.",
-        page="overview",
+        page="trace",
     )
 
 

@@ -6,9 +6,11 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
-from tracekit.report.words import count, percent
+from tracekit.report.words import NBSP, count, percent
 from tracekit.report.zones import min_samples
 
+#: A memory that moves by less, as a standard deviation over time, decides nothing.
+_LITTLE = 0.01
 _MEANS = {
     "A": "move against each other (zone A)",
     "B": "are hardly related (zone B)",
@@ -34,14 +36,25 @@ def _find(data: Data) -> Said | None:
     row = known.row(0, named=True)
     others = int(known["nodes"].sum())
     unknown = (
-        f"; for {count(total - others, 'more node')} it is not known" if total > others else ""
+        f"; {count(total - others, 'node')} more have too few samples" if total > others else ""
+    )
+    moves = row.get("memory_std")
+    little = (
+        f" Memory itself moves by {_points(moves)} only, so little hangs on it."
+        if moves is not None and moves < _LITTLE
+        else ""
     )
     return Said(
         value=percent(row["nodes"] / others),
         sentence=f"of nodes ({row['nodes']:,} of {others:,}) have CPU and memory that"
-        f" {_MEANS[row['zone']]}{unknown}.",
+        f" {_MEANS[row['zone']]}{unknown}.{little}",
         page="zones",
     )
+
+
+def _points(fraction: float) -> str:
+    """A standard deviation of a share in percentage points."""
+    return f"{100 * fraction:.1g}{NBSP}points"
 
 
 FINDING = Finding(order=40, find=_find)

@@ -200,11 +200,11 @@
   }
 
   for (const select of Object.values(chosen)) select.addEventListener("change", () => redraw());
-  tracekit.others.push(redraw);
-  redraw();
+  const page = at("two-policies").closest("section.page");
+  tracekit.others.push({ page, redraw });
   let widthPx = at("two-policies").clientWidth;
   new ResizeObserver(([entry]) => {
-    if (entry.target.clientWidth === widthPx) return;
+    if (!entry.target.clientWidth || entry.target.clientWidth === widthPx) return;
     widthPx = entry.target.clientWidth;
     redraw();
   }).observe(at("two-policies"));

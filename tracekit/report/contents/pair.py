@@ -15,6 +15,7 @@ from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.data import Data
+from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.palette import color
 from tracekit.report.plot import numbers
@@ -71,8 +72,10 @@ def _names(data: Data) -> list[str]:
 def _first(data: Data, names: list[str]) -> list[str]:
     """What the page opens with: production, or the first policy, against the most even one."""
     policies = [name for name in tested(data.replay("summary")) if name != OBSERVED]
-    known = data.replay("summary").filter(pl.col("policy").is_in(policies))
-    best = known.sort("imbalance_mean", "policy")["policy"].to_list()
+    ranked = headline(data)
+    rows = data.standings(ranked.name).rows if ranked else ()
+    chosen = data.decision.chosen if data.decision else ()
+    best = [*chosen, *(name for row in rows for name in row.names if name in policies)]
     one = OBSERVED if OBSERVED in names else policies[0]
     return [one, next((name for name in best if name != one), names[-1])]
 

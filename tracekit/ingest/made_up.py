@@ -1,0 +1,32 @@
+"""Whether trace files were drawn by ``tracekit synth``: the truth it planted lies with them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tracekit.files.places import is_remote
+
+_ABOUT = Path("truth") / "manifest.json"
+#: A file of a made-up trace lies at most so many folders below the trace's own.
+_BELOW = 2
+
+
+def is_made_up(source: Path) -> bool:
+    """Whether a folder of a trace, or a part of it, is made up; only this machine is looked at."""
+    if is_remote(source):
+        return False
+    folders = (source, *source.resolve().parents[:_BELOW])
+    return any(_is_truth(folder / _ABOUT) for folder in folders)
+
+
+def _is_truth(about: Path) -> bool:
+    if not about.is_file():
+        return False
+    from tracekit.synth.staging import SCHEMA  # noqa: PLC0415 - only where there is a truth
+
+    try:
+        document = json.loads(about.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return isinstance(document, dict) and document.get("schema") == SCHEMA

@@ -1,0 +1,112 @@
+"""How many nodes are enough under each policy, beside all of them and the lower bound."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank
+from tracekit.report.words import count, percent
+
+_STUDY = "fewest_nodes"
+_ROW_PX, _EDGES_PX = 40, 90
+_SCHEMA = {
+    "policy": pl.String,
+    "nodes": pl.Int64,
+    "nodes_low": pl.Int64,
+    "nodes_high": pl.Int64,
+    "of": pl.Int64,
+    "bound": pl.Int64,
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.result(f"{_STUDY}/policies")
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    return frame.filter(pl.col("nodes").is_not_null()).select(list(_SCHEMA)).sort("nodes")
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(max(frame.height, 1) * _ROW_PX + _EDGES_PX)
+    places = list(range(frame.height))
+    best = [color("policy-1") if at == 0 else color("other") for at in places]
+    figure.add_bar(
+        x=frame["nodes"].to_list(),
+        y=places,
+        orientation="h",
+        width=0.5,
+        showlegend=False,
+        marker={"color": best},
+        error_x={
+            "type": "data",
+            "symmetric": False,
+            "array": (frame["nodes_high"] - frame["nodes"]).to_list(),
+            "arrayminus": (frame["nodes"] - frame["nodes_low"]).to_list(),
+            "color": color("ink"),
+            "thickness": 1.4,
+            "width": 4,
+        },
+        hovertemplate="%{x:,} nodes<extra></extra>",
+    )
+    names = [
+        {
+            "text": f"{row['policy']}: {row['nodes']:,}",
+            "x": 0,
+            "xref": "paper",
+            "xanchor": "left",
+            "y": at - 0.42,
+            "yref": "y",
+            "showarrow": False,
+            "font": {"size": 13},
+        }
+        for at, row in enumerate(frame.iter_rows(named=True))
+    ]
+    figure.update_layout(
+        margin={"l": 8, "r": 16, "t": 8, "b": 56},
+        xaxis=axis("Nodes that are enough [nodes]", rangemode="tozero"),
+        yaxis=axis(
+            "",
+            tickvals=[],
+            range=[frame.height - 0.4, -0.75],
+            showgrid=False,
+            zeroline=False,
+        ),
+        annotations=names,
+    )
+    if frame.height:
+        _mark(figure, int(frame["of"][0]), "observed")
+        if frame["bound"][0] is not None:
+            _mark(figure, int(frame["bound"][0]), "bound")
+    return figure
+
+
+def _mark(figure: go.Figure, nodes: int, name: str) -> None:
+    figure.add_vline(x=nodes, line={"color": color(name), "width": 2, "dash": "dash"})
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    best = frame.row(0, named=True)
+    share = percent(1 - best["nodes"] / best["of"])
+    return (
+        f"Under {best['policy']} {best['nodes']:,} of {count(best['of'], 'node')} are enough:"
+        f" {share} of them can go."
+    )
+
+
+FIGURE = Figure(
+    title="Fewest nodes on which every limit holds",
+    question="How many nodes can go, and under which policy?",
+    how_to_read="A bar is the number of nodes that are enough; the thin line is the range over the"
+    " orders of arrival. The dashed line on the right is all nodes, the one on the left, where"
+    " there is one, a proven lower bound: no policy gets below it.",
+    reads=(f"{_STUDY}/policies",),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=lambda frame: frame,
+    absent="No policy keeps the limits, even on all nodes.",
+)

@@ -1,0 +1,159 @@
+"""How full nodes are on average: their distribution in production and under the chosen policy."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.replay.measures import RESOURCES
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.headline import named
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.policies import label
+from tracekit.report.words import count, percent
+
+_WIDTH = 0.05
+#: Above this a node has no room for a burst; below the other it could be emptied.
+HOT, IDLE = 0.9, 0.2
+_PANEL_PX, _GAP_PX, _EDGES_PX = 170, 64, 76
+_SCHEMA = pl.Schema(
+    {
+        "resource": pl.String,
+        "policy": pl.String,
+        "use_from": pl.Float64,
+        "nodes": pl.Int64,
+        "of_nodes": pl.Int64,
+        "hot": pl.Int64,
+        "idle": pl.Int64,
+        "median": pl.Float64,
+    }
+)
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    frame = data.replay("nodes")
+    if frame.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
+    there = frame["policy"].unique(maintain_order=True).to_list()
+    shown = [name for name in (OBSERVED, *named(data)) if name in there]
+    if len(shown) < 2:
+        shown = list(dict.fromkeys([*shown, *there]))[:2]
+    parts = [
+        _counted(frame.filter(policy=policy), policy, resource)
+        for resource in RESOURCES
+        for policy in shown
+        if f"{resource}_mean_fraction" in frame.columns
+    ]
+    return pl.concat(parts).cast(_SCHEMA) if parts else pl.DataFrame(schema=_SCHEMA)
+
+
+def _counted(part: pl.DataFrame, policy: str, resource: str) -> pl.DataFrame:
+    """Nodes by ranges of use, every range up to the fullest node."""
+    use = part[f"{resource}_mean_fraction"].cast(pl.Float64).fill_nan(None).drop_nulls()
+    at = (use / _WIDTH + 1e-9).floor().cast(pl.Int64)
+    most = max([*at.to_list(), round(1 / _WIDTH) - 1])
+    counts = [int((at == one).sum()) for one in range(most + 1)]
+    return pl.DataFrame(
+        {
+            "resource": [resource] * len(counts),
+            "policy": [policy] * len(counts),
+            "use_from": [round(one * _WIDTH, 4) for one in range(len(counts))],
+            "nodes": counts,
+            "of_nodes": [len(use)] * len(counts),
+            "hot": [int((use > HOT).sum())] * len(counts),
+            "idle": [int((use < IDLE).sum())] * len(counts),
+            "median": [use.median()] * len(counts),
+        },
+        schema=_SCHEMA,
+    )
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    resources = frame["resource"].unique(maintain_order=True).to_list()
+    panels = max(len(resources), 1)
+    inner = panels * _PANEL_PX + (panels - 1) * _GAP_PX
+    figure = blank(inner + _EDGES_PX)
+    figure.update_layout(margin={"l": 62, "r": 16, "t": 16, "b": 56})
+    figure.update_layout(xaxis=axis("Use [%]"), yaxis=axis("Nodes [count]"))
+    policies = frame["policy"].unique(maintain_order=True).to_list()
+    looks = [("observed", "dash"), ("policy-1", "solid")]
+    if OBSERVED not in policies:
+        looks = [("policy-1", "solid"), ("policy-2", "dash")]
+    for at, resource in enumerate(resources):
+        number = "" if at == 0 else str(at + 1)
+        top = 1 - at * (_PANEL_PX + _GAP_PX) / inner
+        words = RESOURCES[resource]
+        for policy, (name, dash) in zip(policies, looks, strict=False):
+            part = frame.filter(resource=resource, policy=policy)
+            figure.add_scatter(
+                x=numbers([*(100 * part["use_from"]), 100 * (part["use_from"].max() + _WIDTH)]),  # type: ignore[operator]
+                y=[*part["nodes"].to_list(), 0],
+                mode="lines",
+                line={"shape": "hv", "color": color(name), "dash": dash, "width": 2},
+                name=label(policy),
+                showlegend=at == 0,
+                xaxis=f"x{number}",
+                yaxis=f"y{number}",
+                hovertemplate="from %{x:.0f} % on: %{y:,} nodes<extra></extra>",
+            )
+        figure.update_layout(
+            {
+                f"xaxis{number}": axis(
+                    f"Mean {words} use of the node [% of capacity]",
+                    anchor=f"y{number}",
+                    rangemode="tozero",
+                    showgrid=False,
+                ),
+                f"yaxis{number}": axis(
+                    "Nodes [count]",
+                    anchor=f"x{number}",
+                    domain=[max(top - _PANEL_PX / inner, 0.0), top],
+                    rangemode="tozero",
+                    nticks=4,
+                ),
+            }
+        )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    first = frame.filter(resource=frame["resource"][0])
+    rows = first.group_by("policy", maintain_order=True).first().to_dicts()
+    words = RESOURCES[frame["resource"][0]]
+    said = [
+        f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
+        f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
+        f" {percent(IDLE)}"
+        for row in rows
+    ]
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
+
+
+def _table(frame: pl.DataFrame) -> pl.DataFrame:
+    return frame.group_by("resource", "policy", maintain_order=True).agg(
+        pl.col("of_nodes").first().alias("nodes"),
+        pl.col("median").first().alias("median_use_fraction"),
+        pl.col("hot").first().alias("nodes_above_90_%"),
+        pl.col("idle").first().alias("nodes_below_20_%"),
+    )
+
+
+FIGURE = Figure(
+    title="Nodes by their mean use, before and after",
+    question="Does the policy even out the load, or move it?",
+    how_to_read="Each line counts the nodes in every range of use, five points wide; its area is"
+    " all nodes. A narrow hill is an even load. Nodes far to the right have no room for a burst;"
+    " nodes far to the left could be emptied. Every container counts on the node where it was"
+    " last.",
+    reads=("replay/nodes",),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=_table,
+    absent="This run does not say how full each node was; a run of this version of tracekit does.",
+    csv=("resource", "policy", "use_from", "nodes"),
+)

@@ -1,0 +1,35 @@
+"""Which measure a report ranks policies by: the one that decided, else the first that tells."""
+
+from __future__ import annotations
+
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.data import Data
+
+
+def headline(data: Data) -> Measure | None:
+    """The measure of ranks and titles; None where there is no run.
+
+    Where no measure tells policies apart it is the first that might.
+    """
+    if data.results is None or data.decision is None:
+        return None
+    known = data.results.measures
+    if data.decision.criterion:
+        return known[data.decision.criterion]
+    judged = [one for one in known.values() if one.better is not None]
+    answering = [one for one in judged if one.group == "answer"]
+    told = (one for one in (*answering, *judged) if data.standings(one.name).tells)
+    return next(told, next(iter(answering or judged), None))
+
+
+def named(data: Data) -> tuple[str, ...]:
+    """The policies that titles speak of, and figures show in colour."""
+    measure = headline(data)
+    if measure is None or data.decision is None:
+        return ()
+    if data.decision.chosen:
+        return data.decision.chosen[:1]
+    best = data.standings(measure.name).best
+    ours = [name for row in best for name in row.names if name != OBSERVED]
+    return tuple(ours[:1])
