@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -12,6 +13,7 @@ from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import Standings, differences_of, interval_of, standings
+from tracekit.replay.runs.student import Compared
 
 #: More names than this are counted.
 _NAMED = 4
@@ -29,8 +31,6 @@ _SCHEMA = {
     "separated": pl.Boolean,
     "all_placed": pl.Boolean,
 }
-#: Of two that place alike: no difference, and nothing that chance had a part in.
-_ALIKE = {"difference_mean": 0.0, "low": 0.0, "high": 0.0, "separated": False}
 
 
 def differences(found: Results) -> pl.DataFrame:
@@ -47,46 +47,45 @@ def differences(found: Results) -> pl.DataFrame:
     most = max((found.orders(name) for name in found.policies), default=0)
     names = [name for name in found.policies if found.orders(name) == most]
     first = {name: group[0] for group in found.groups for name in group}
-    pairs, tested = differences_of(found)
-    at = {pair: number for number, pair in enumerate(pairs)}
     waited = {
-        name: found.known(name, "pending") and found.of(name, "pending").any() for name in names
+        name: found.known(name, "pending") and bool(found.of(name, "pending").any())
+        for name in names
     }
-    blocks = []
+    columns: dict[str, list[Any]] = {name: [] for name in _SCHEMA}
     for one, other in itertools.combinations(names, 2):
-        pair = (first[one], first[other])
-        turned = pair not in at
-        about = {
-            "policy_a": one,
-            "policy_b": other,
-            "repeats": most,
-            "all_placed": not (waited[one] or waited[other]),
-        }
-        block = pl.DataFrame({"measure": list(found.measures)}).with_columns(
-            pl.lit(value).alias(name) for name, value in about.items()
+        columns["measure"] += found.measures
+        for name, value in (
+            ("policy_a", one),
+            ("policy_b", other),
+            ("repeats", most),
+            ("all_placed", not (waited[one] or waited[other])),
+        ):
+            columns[name] += [value] * len(found.measures)
+        part = _part(found, first[one], first[other])
+        columns["difference_mean"] += part.mean.tolist()
+        for name in ("low", "high", "p", "p_corrected", "separated"):
+            columns[name] += getattr(part, name).tolist()
+    made = pl.DataFrame(columns, schema=_SCHEMA, strict=False)
+    return made.with_columns(pl.col("low", "high", "p", "p_corrected").fill_nan(None))
+
+
+def _part(found: Results, one: str, other: str) -> Compared:
+    """How two policies differ by each measure; not at all where they place alike."""
+    many = len(found.measures)
+    if one == other:
+        none, unknown = np.zeros(many), np.full(many, np.nan)
+        return Compared(
+            mean=none,
+            low=none,
+            high=none,
+            p=unknown,
+            p_corrected=unknown,
+            separated=np.zeros(many, dtype=np.bool_),
         )
-        if pair[0] == pair[1]:
-            blocks.append(block.with_columns(pl.lit(v).alias(k) for k, v in _ALIKE.items()))
-            continue
-        cut = at[pair[::-1] if turned else pair] * len(found.measures)
-        part = tested.part(slice(cut, cut + len(found.measures)), turned=turned)
-        blocks.append(
-            block.with_columns(
-                pl.Series("difference_mean", part.mean),
-                pl.Series("low", part.low),
-                pl.Series("high", part.high),
-                pl.Series("p", part.p, nan_to_null=True),
-                pl.Series("p_corrected", part.p_corrected, nan_to_null=True),
-                pl.Series("separated", part.separated),
-            )
-        )
-    if not blocks or not found.measures:
-        return pl.DataFrame(schema=_SCHEMA)
-    made = pl.concat(blocks, how="diagonal_relaxed")
-    absent = [pl.lit(None).alias(name) for name in _SCHEMA if name not in made.columns]
-    return made.with_columns(absent).select(
-        pl.col(name).cast(kind) for name, kind in _SCHEMA.items()
-    )
+    pairs, tested = differences_of(found)
+    turned = (one, other) not in pairs
+    at = pairs[(other, one) if turned else (one, other)] * many
+    return tested.part(slice(at, at + many), turned=turned)
 
 
 def with_intervals(found: Results) -> pl.DataFrame:

@@ -77,11 +77,15 @@ class Results:
 
     def waited(self, policy: str) -> bool:
         """Whether it left a container waiting at any time: it carried less load than others."""
-        if self.known(policy, "pending") and self.of(policy, "pending").any():
-            return True
+        return policy in self._waiting
+
+    @functools.cached_property
+    def _waiting(self) -> frozenset[str]:
         names = [name for name in ("pending", "pending_container_steps") if name in self.summary]
-        row = self.summary.filter(policy=policy).select(names)
-        return any(value for value in row.row(0) if value is not None)
+        rows = self.summary.select("policy", *names).rows()
+        once = {policy for policy, *values in rows if any(values)}
+        again = (name for name in self.policies if self.known(name, "pending"))
+        return frozenset(once | {name for name in again if self.of(name, "pending").any()})
 
     def _alike(self, policy: str) -> object:
         """A key that policies share which placed alike: their placements, else their measures."""

@@ -1,0 +1,160 @@
+"""Better only beyond chance: equal policies stay together, and a planted one is found."""
+
+from __future__ import annotations
+
+import itertools
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from scipy import stats
+
+from tracekit.arrays import FloatArray
+from tracekit.cli import run
+from tracekit.replay.runs.student import LEVEL, Compared, compare, means
+
+POLICIES, MEASURES = 8, 12
+
+
+def noise(kind: str, shape: tuple[int, ...], rng: np.random.Generator) -> FloatArray:
+    """Values of equal policies; the measures of one replay go together."""
+    own, shared = rng.normal(size=shape), rng.normal(size=(*shape[:2], 1))
+    values = own * np.sqrt(0.3) + shared * np.sqrt(0.7)
+    if kind == "skewed":
+        return np.asarray(np.exp(values))
+    if kind == "whole numbers":
+        return np.asarray(np.round(0.6 * values), np.float64)
+    return np.asarray(values)
+
+
+def family(values: FloatArray) -> Compared:
+    """Every pair of policies by every measure, of values of shape (orders, policies, measures)."""
+    pairs = itertools.combinations(range(values.shape[1]), 2)
+    return compare(np.concatenate([values[:, a] - values[:, b] for a, b in pairs], axis=1))
+
+
+def seldom(found: int, runs: int, rate: float) -> bool:
+    """Whether so many are no more than a rate explains, but for 1 in 1,000 tests."""
+    return bool(stats.binom.sf(found - 1, runs, rate) > 0.001) if found else True
+
+
+@pytest.mark.parametrize("orders", [6, 10])
+@pytest.mark.parametrize("kind", ["normal", "skewed", "whole numbers"])
+def test_equal_policies_are_seldom_told_apart(kind: str, orders: int) -> None:
+    rng, runs = np.random.Generator(np.random.PCG64(orders)), 300
+    told = sum(
+        bool(family(noise(kind, (orders, POLICIES, MEASURES), rng)).separated.any())
+        for _ in range(runs)
+    )
+    assert seldom(told, runs, 1 - LEVEL)
+
+
+@pytest.mark.parametrize(
+    ("orders", "margin", "rate"), [(6, 20.0, 0.9), (10, 6.0, 0.9), (20, 3.0, 0.9)]
+)
+def test_a_policy_that_is_better_by_a_margin_is_found(
+    orders: int, margin: float, rate: float
+) -> None:
+    """The margin is in standard deviations of one policy's values over the orders."""
+    rng, runs, found, false = np.random.Generator(np.random.PCG64(orders)), 100, 0, 0
+    for _ in range(runs):
+        values = noise("normal", (orders, POLICIES, MEASURES), rng)
+        values[:, 0] -= margin
+        told = family(values).separated.reshape(-1, MEASURES)
+        against = POLICIES - 1  # the first pairs are those of the first policy
+        found += bool(told[:against, 0].all())
+        false += bool(told[against:].any())
+    assert found >= rate * runs
+    assert seldom(false, runs, 1 - LEVEL)
+
+
+def test_one_order_that_stands_out_makes_no_difference() -> None:
+    values = np.zeros((10, 1))
+    values[3] = 1e6
+    found = compare(values + np.linspace(-1, 1, 10)[:, None])
+    assert not found.separated.any()
+
+
+def test_whole_numbers_that_happen_to_be_equal_are_not_sure() -> None:
+    assert compare(np.ones((6, 1))).p[0] > 1e-4
+    assert compare(np.full((6, 1), 90.0)).separated.all()
+    assert compare(np.full((6, 1), 0.25)).separated.all()
+
+
+def test_intervals_of_many_means_hold_together() -> None:
+    rng, runs, held = np.random.Generator(np.random.PCG64(5)), 400, 0
+    for _ in range(runs):
+        found = means(rng.normal(5.0, 1.0, size=(6, POLICIES)), comparisons=POLICIES)
+        held += bool(((found.low <= 5) & (found.high >= 5)).all())
+    assert seldom(runs - held, runs, 1 - LEVEL)
+
+
+#: Parameters at their defaults, so that a policy can be spelled eight ways and stays the same.
+DEFAULTS = ("tie=reservoir", "least_allocated_weight=1", "balanced_allocation_weight=1")
+SPELLED = [
+    f"default_scheduler[{','.join(given)}]" if given else "default_scheduler"
+    for count in range(len(DEFAULTS) + 1)
+    for given in itertools.combinations(DEFAULTS, count)
+]
+SMALL = "paper000[nodes=3,containers=12,target_alloc_fraction=0.5,step_ms=1800000]"
+
+
+WIDE = "paper000[nodes=12,containers=24,target_alloc_fraction=0.3,step_ms=1800000]"
+
+
+def differences(
+    out: Path, policies: list[str], *, seed: int, workload: str = SMALL
+) -> pl.DataFrame:
+    """What a replay through the command line says of pairs of policies."""
+    given = [word for name in policies for word in ("--policy", name)]
+    arguments = ["replay", "--workload", workload, "--seed", str(seed), "--out", str(out), *given]
+    assert run(arguments) == 0
+    return pl.read_parquet(out / "differences.parquet")
+
+
+def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
+    tmp_path: Path,
+) -> None:
+    assert len(SPELLED) == POLICIES
+    told, runs = 0, 10
+    for number in range(runs):
+        found = differences(tmp_path / "run", SPELLED, seed=1000 * number)
+        ours = found.filter(pl.col("policy_a") != "observed")
+        assert ours["p"].is_not_null().any()
+        told += bool(ours["separated"].any())
+    assert seldom(told, runs, 1 - LEVEL)
+
+
+#: Fills one node after the other: of twelve nodes it needs at least four fewer than chance.
+PLANTED = '''
+from dataclasses import dataclass
+
+from tracekit.replay.placement import PlacementPolicy
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stack(PlacementPolicy):
+    """The lowest node with room."""
+
+    reads = frozenset({"requests"})
+    source = "made up"
+
+    def score(self, snapshot, container, nodes):
+        return -nodes
+'''
+
+
+def test_a_planted_policy_is_found_through_the_command_line(tmp_path: Path) -> None:
+    planted = tmp_path / "stack.py"
+    planted.write_text(PLANTED, encoding="utf-8")
+    runs, found, false = 5, 0, 0
+    for number in range(runs):
+        names = [str(planted), "random", "random[tie=reservoir]"]
+        told = differences(tmp_path / "run", names, seed=1000 * number, workload=WIDE)
+        told = told.filter(pl.col("separated"))
+        nodes = told.filter(measure="nodes_used_max")
+        found += {"stack"} <= {*nodes["policy_a"], *nodes["policy_b"]}
+        false += bool(told.filter(policy_a="random", policy_b="random[tie=reservoir]").height)
+    assert found >= 4
+    assert false == 0
