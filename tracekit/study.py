@@ -13,13 +13,14 @@ from tracekit._version import VERSION
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.files.result_folder import ResultFolder
+from tracekit.shown import Shown
 
 SCHEMA = "tracekit/study/1"
 STUDY_FOLDER = ResultFolder(what="study", schema=SCHEMA, document="study.json")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Study:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Study(Shown):
     """What a study found.
 
     Parameters

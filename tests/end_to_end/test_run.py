@@ -15,7 +15,7 @@ from tracekit.cli import run as command_line
 from tracekit.verbs._whole import RunSummary
 
 #: A few, so that the tests are quick; the command below takes all.
-POLICIES = ("first_fit", "least_allocated", "target_load_packing")
+POLICIES = ("first_fit", "least_allocated", "target_load_packing", "interference")
 
 
 @pytest.fixture(scope="module")
@@ -41,6 +41,25 @@ def test_everything_is_there(done: RunSummary) -> None:
     assert done.skipped == ()
     assert done.findings
     assert all(any(digit in finding for digit in "0123456789") for finding in done.findings)
+
+
+def test_interference_places_by_the_fit_of_the_run(done: RunSummary) -> None:
+    """The audit's finding: it was replayed with constants, although a fit lay beside it."""
+    out = done.out / "again"
+    by_fit = tracekit.replay(done.store, ["interference[fit=beside]"], out=out / "beside")
+    by_path = tracekit.replay(
+        done.store, [f"interference[fit={done.out / 'fit'}]"], out=out / "path"
+    )
+    by_constants = tracekit.replay(done.store, ["interference"], out=out / "constants")
+    placed = [
+        run.placements.filter(pl.col("policy") != "observed")["node"].to_list()
+        for run in (by_fit, by_path, by_constants)
+    ]
+    shutil.rmtree(out)
+    assert placed[0] == placed[1] != placed[2]
+    manifest = json.loads((done.replay / "manifest.json").read_text())  # type: ignore[operator]
+    (given,) = [one for one in manifest["policies"] if one["name"] == "interference"]
+    assert given["policy"] == "interference[fit=beside]"
 
 
 def test_planted_zones_are_recovered(profile: pl.DataFrame) -> None:

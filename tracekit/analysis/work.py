@@ -13,12 +13,13 @@ from tracekit.analysis.results import Inputs, all_results
 from tracekit.query.database import Database
 from tracekit.query.engine import AnyDatabase
 from tracekit.quick.forms import quick_form, quick_rows
+from tracekit.shown import Shown
 from tracekit.sqlfiles import SqlFile, all_queries, in_reading_order
 from tracekit.store.folder import Store
 
 
-@dataclass(frozen=True)
-class Analysis:
+@dataclass(frozen=True, repr=False)
+class Analysis(Shown):
     """What the analytics of a store gave.
 
     Parameters

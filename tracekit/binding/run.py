@@ -40,6 +40,7 @@ from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
+from tracekit.shown import Shown
 from tracekit.vcpu.room import Room
 
 BINDS = ("lowest_free", "random_free", "whole_cores", "least_interference")
@@ -57,8 +58,8 @@ USUAL = (
 )
 
 
-@dataclass(frozen=True, kw_only=True)
-class VcpuRun:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class VcpuRun(Shown):
     """What came out; of several repeats ``steps``, ``containers`` and ``services`` are the first's.
 
     Parameters

@@ -26,6 +26,7 @@ from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.result_folder import ResultFolder
 from tracekit.progress import SILENT, Progress
+from tracekit.shown import Shown
 from tracekit.store.folder import Store
 
 _PARALLEL_FROM_PIECES = 4
@@ -33,8 +34,8 @@ _PARALLEL_FROM_PIECES = 4
 CALLS_FOLDER = ResultFolder(what="folder of call graphs", schema="tracekit/calls/1")
 
 
-@dataclass(frozen=True, kw_only=True)
-class CallGraphs:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class CallGraphs(Shown):
     """What all call graphs of a store come to.
 
     Parameters

@@ -13,6 +13,7 @@ from tracekit.fetch.packed import packing, unpacked
 from tracekit.fetch.part import disk_error
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
+from tracekit.shown import Shown
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_objects import things
 
@@ -26,8 +27,8 @@ _MEASUREMENTS = {
 _SHOWN = 300
 
 
-@dataclass(frozen=True, kw_only=True)
-class FetchedObjects:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FetchedObjects(Shown):
     """What kubectl printed.
 
     Parameters

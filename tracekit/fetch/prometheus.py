@@ -21,6 +21,7 @@ from tracekit.fetch.slices import NAME, Slice, Slices
 from tracekit.fetch.spans import span_s, spelled_span, spelled_time, time_s
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
+from tracekit.shown import Shown
 from tracekit.sources.own._json_items import Cut, items
 from tracekit.sources.own._prometheus_metrics import QUERIES, Query
 
@@ -60,8 +61,8 @@ class FetchedQuery:
     outcome: str
 
 
-@dataclass(frozen=True, kw_only=True)
-class PrometheusSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class PrometheusSummary(Shown):
     """What ``out`` holds, in the order in which it was asked for."""
 
     url: str

@@ -21,6 +21,7 @@ from tracekit.fetch.plan import Wanted, plan
 from tracekit.fetch.retry import FetchError, Retries
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress
+from tracekit.shown import Shown
 
 Outcome = Literal["fetched", "resumed", "known"]
 _LOOK_S = 0.2
@@ -48,8 +49,8 @@ class FetchedFile:
     tries: int
 
 
-@dataclass(frozen=True, kw_only=True)
-class FetchSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class FetchSummary(Shown):
     """What a fetch left in ``out``, in the order of the release."""
 
     release: str

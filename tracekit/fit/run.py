@@ -24,6 +24,7 @@ from tracekit.fit.totals import Level, fit_totals
 from tracekit.fit.validation import COMPARED
 from tracekit.progress import SILENT, Progress
 from tracekit.query.engine import open_database
+from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
 from tracekit.units import MS_PER_HOUR
@@ -68,8 +69,8 @@ class Options:
         return How(loss=self.loss, ridge=self.ridge, nonneg=self.nonneg, level=self.level)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Fit:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Fit(Shown):
     """What a fit found.
 
     Parameters

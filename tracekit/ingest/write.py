@@ -29,6 +29,7 @@ from tracekit.ingest.remote.workbench import workbench
 from tracekit.ingest.staged import Staged
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
+from tracekit.shown import Shown
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
@@ -50,8 +51,8 @@ _NOT_NEEDED = ("scipy",)
 _PARTS = ("tables", "rejects", "dimensions", "quality")
 
 
-@dataclass
-class IngestSummary:
+@dataclass(repr=False)
+class IngestSummary(Shown):
     """What an ingest did: files taken in, files known already, files passed over or failed.
 
     ``mended`` names known files whose stored parts were damaged, and are written again.

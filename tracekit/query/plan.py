@@ -14,6 +14,7 @@ from pathlib import Path
 from tracekit.files.places import is_remote, parquet_metadata, telling
 from tracekit.query.engine import AnyDatabase, open_database
 from tracekit.query.reach import Reach, advice_on, measure_reach
+from tracekit.shown import Shown
 from tracekit.spark import check_engine, is_spark
 from tracekit.spark.database import spark_path
 from tracekit.store.folder import Store
@@ -60,8 +61,8 @@ class EnginePlan:
     pass_s: float
 
 
-@dataclass(frozen=True, kw_only=True)
-class Plan:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Plan(Shown):
     """Rows, bytes and partitions of each table; times of each engine; what to do.
 
     ``reach`` is there for a store on an object store.

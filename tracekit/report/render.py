@@ -31,6 +31,7 @@ from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import GROUPS, all_pages
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
+from tracekit.shown import Shown
 from tracekit.store.folder import open_store
 
 #: What a module hands out, at its end.
@@ -39,8 +40,8 @@ _EXPORTS = re.compile(r"export\{([^}]*)\};")
 _PICTURE = re.compile(r"url\([^)]*\)")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ReportSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class ReportSummary(Shown):
     """A report that was written.
 
     Parameters

@@ -6,6 +6,7 @@ import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import polars as pl
@@ -14,6 +15,7 @@ from tracekit import parameters
 from tracekit.arrays import BoolArray
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.shown import Shown
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.chosen import chosen_containers, series_of
@@ -29,9 +31,11 @@ from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation
 
 
-@dataclass(frozen=True, kw_only=True)
-class Study:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Study(Shown):
     """What a comparison came to; frames are described in ``run_folder``."""
+
+    display: ClassVar[str] = "sizing"
 
     whole: SimulationSet
     settings: Settings

@@ -7,13 +7,14 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.shown import Shown
 from tracekit.synth.presets import Preset
 from tracekit.synth.staging import MANIFEST, SCHEMA, TRUTH
 from tracekit.synth.table_file import Receipt
 
 
-@dataclass(frozen=True, kw_only=True)
-class SynthSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class SynthSummary(Shown):
     """What was written.
 
     Parameters

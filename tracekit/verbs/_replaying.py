@@ -10,6 +10,7 @@ from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.beside import fit_beside, with_fit
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
@@ -40,9 +41,16 @@ def replay_by(
     gangs: bool = False,
     repeats: int | None = None,
     repeat_policies: Sequence[str] = (),
+    fit: Path | None = None,
     progress: Progress = SILENT,
 ) -> Run:
-    """As ``replay``, by a crew that is there already, or by this process."""
+    """As ``replay``, by a crew that is there already, or by this process.
+
+    Parameters
+    ----------
+    fit : path, optional
+        A fit that policy ``interference`` places by where it is given none.
+    """
     if repeats is None:
         repeats = FEWEST
         # of all policies those that are compared first: the others are many, and some are slow
@@ -58,7 +66,7 @@ def replay_by(
     )
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]
-    chosen = choose_policies(policies, load, behind)
+    chosen = _fitted(choose_policies(policies, load, behind), store, fit)
     repeated = _repeated(repeat_policies, chosen, load, behind)
     if repeats > 1:
         progress.told(_cost(len(chosen), len(repeated), repeats))
@@ -95,6 +103,16 @@ def _cost(policies: int, repeated: int, repeats: int) -> str:
         f"{whole:,} replays: {repeated:,} of {policies:,} policies meet {repeats:,} orders of"
         " arrival, so that an interval can be told (--repeat 1: one order, no interval)"
     )
+
+
+def _fitted(
+    chosen: Sequence[Entrant], store: Path | str | None, fit: Path | None
+) -> tuple[Entrant, ...]:
+    """The policies, with the fit of this run or the one that lies beside the store."""
+    if fit is None and store is None:
+        return tuple(chosen)
+    folder = fit_beside(store) if fit is None and store is not None else fit
+    return tuple(with_fit(one, Path(str(folder)), unasked=fit is not None) for one in chosen)
 
 
 def _repeated(

@@ -8,6 +8,7 @@ from pathlib import Path
 from tracekit.analysis import analyze
 from tracekit.callgraph.run import callgraph
 from tracekit.crew.crew import OnProgress
+from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import write_fit
 from tracekit.fit.run import fit_store
 from tracekit.store import open_store
@@ -48,31 +49,56 @@ class CallStage:
 
 @dataclass(frozen=True)
 class FitStage:
-    """What neighbours cost; and where it is known who sits on which vCPU, placement by that.
+    """What neighbours cost, into a folder.
 
     Parameters
     ----------
     traces : folder of the trace; a made-up one knows who sits where
-    out, bound : folders for the fit, and for what is placed by it
     """
 
     store: Path
     traces: Path
     out: Path
-    bound: Path
 
     name = "fit"
 
     def run(self, _: OnProgress) -> None:
-        """Write the folders."""
-        files = [self.traces / "truth" / f"{name}.csv" for name in ("monitoring", "topology")]
-        known = all(file.is_file() for file in files)
-        binding, topology = files if known else (None, None)
-        found = fit_store(open_store(self.store), binding=binding, topology=topology)
-        write_fit(found, self.out)
-        if known and found.rows.height <= MOST_BOUND and found.fitted.pooled["k1"][0] is not None:
+        """Write the folder."""
+        files = _seats(self.traces)
+        binding, topology = files or (None, None)
+        write_fit(fit_store(open_store(self.store), binding=binding, topology=topology), self.out)
+
+
+@dataclass(frozen=True)
+class BindStage:
+    """Placement by a fit, where it is known who sits on which vCPU; into a folder."""
+
+    store: Path
+    traces: Path
+    fit: Path
+    out: Path
+
+    name = "placement down to the vCPU"
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder, if there are not too many to bind."""
+        pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
+        if not _seats(self.traces) or pooled["k1"] is None:
+            return
+        if read_frame(self.fit / "rows.parquet").height <= MOST_BOUND:
             truth = self.traces / "truth" / "binding.parquet"
-            bind(self.store, fit=self.out, truth=truth, out=self.bound)
+            bind(self.store, fit=self.fit, truth=truth, out=self.out)
 
 
-Stage = AnalyzeStage | CallStage | FitStage
+def _seats(traces: Path) -> tuple[Path, Path] | None:
+    """The files of a made-up trace that say who sits where."""
+    binding, topology = (traces / "truth" / f"{name}.csv" for name in ("monitoring", "topology"))
+    return (binding, topology) if binding.is_file() and topology.is_file() else None
+
+
+def identified(fit: Path) -> bool:
+    """Whether a fit told what containers of one socket, or of one node, cost each other."""
+    return read_frame(fit / "pooled.parquet")["k2"][0] is not None
+
+
+Stage = AnalyzeStage | CallStage | FitStage | BindStage

@@ -16,6 +16,7 @@ import polars as pl
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.progress import Progress, Task
+from tracekit.shown import Shown
 from tracekit.synth import write as synthesize
 
 if TYPE_CHECKING:
@@ -27,8 +28,8 @@ SYNTH = "synth:"
 _STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
 
 
-@dataclass(frozen=True, kw_only=True)
-class RunSummary:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class RunSummary(Shown):
     """What a whole run left behind.
 
     Parameters
@@ -80,7 +81,9 @@ def run_all(
         store = open_store(out / "store")
         skipped = _nothing_to_replay(store)
         alone = crew.size == 1
-        with _under_way(_stages(store, traces, out, crew, alone=bool(skipped)), crew, progress):
+        stages = _stages(store, traces, out, crew, alone=bool(skipped))
+        with _under_way(stages, crew, progress) as begun:
+            fit = _fitted(begun, store.path, traces, out)
             from tracekit.report.render import render  # loaded while others work
 
             if not skipped:
@@ -98,6 +101,7 @@ def run_all(
                     assume=assume,
                     repeats=repeats,
                     repeat_policies=["common"] if list(policies) == ["all"] else [],
+                    fit=fit,
                     progress=progress,
                 )
     progress.stage("report", then=f"open {out / 'report.html'}")
@@ -135,26 +139,61 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     if any(entry.rows for entry in store.manifest.parts("call")):
         stages.append(CallStage(store.path, out / "calls", crew.size if alone else 1))
     if any(entry.rows for entry in store.manifest.parts("container_usage")):
-        stages.append(FitStage(store.path, traces, out / "fit", out / "bound"))
+        stages.insert(0, FitStage(store.path, traces, out / "fit"))
     return stages
 
 
-@contextlib.contextmanager
-def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[None]:
-    """The stages begun before, and done after, what is done within."""
-    running = []
-    with progress.task("other stages", len(stages), "stages") as task:
-        for stage in stages:
-            progress.stage(stage.name)
-            future = crew.submit(stage, lambda *_: None)
-            if future.done():
-                # alone: a stage that failed ends the run here, not after the replays
-                future.result()
-            future.add_done_callback(partial(_tell, task, stage.name))
-            running.append(future)
-        yield
-        for future in running:
+class _Begun:
+    """Stages that are under way beside what is done meanwhile."""
+
+    def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
+        self._crew, self._progress, self._task = crew, progress, task
+        self._running: dict[str, Future[None]] = {}
+
+    def begin(self, stage: Stage) -> None:
+        """Have a stage done."""
+        self._progress.stage(stage.name)
+        future = self._crew.submit(stage, lambda *_: None)
+        if future.done():
+            # alone: a stage that failed ends the run here, not after the replays
             future.result()
+        future.add_done_callback(partial(_tell, self._task, stage.name))
+        self._running[stage.name] = future
+
+    def ended(self, name: str) -> bool:
+        """Wait for a stage; whether there is one of that name."""
+        if name in self._running:
+            self._running[name].result()
+        return name in self._running
+
+    def end(self) -> None:
+        """Wait for all."""
+        for future in self._running.values():
+            future.result()
+
+
+@contextlib.contextmanager
+def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[_Begun]:
+    """The stages begun before, and done after, what is done within."""
+    with progress.task("other stages", len(stages), "stages") as task:
+        begun = _Begun(crew, progress, task)
+        for stage in stages:
+            begun.begin(stage)
+        yield begun
+        begun.end()
+
+
+def _fitted(begun: _Begun, store: Path, traces: Path, out: Path) -> Path | None:
+    """The fit of this run once it is there, if it told what neighbours cost.
+
+    What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
+    """
+    from tracekit.verbs._stages import BindStage, FitStage, identified  # as above
+
+    if not begun.ended(FitStage.name):
+        return None
+    begun.begin(BindStage(store, traces, out / FitStage.name, out / "bound"))
+    return out / FitStage.name if identified(out / FitStage.name) else None
 
 
 def _tell(task: Task, name: str, done: Future[None]) -> None:

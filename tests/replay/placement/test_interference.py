@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import copy
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,9 @@ import pytest
 from replay_support import container
 
 from tracekit.errors import TracekitError
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.beside import with_fit
+from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Placed, Snapshot
@@ -91,3 +95,36 @@ def test_what_is_no_fit_is_told(tmp_path: Path) -> None:
     policy = parse_policy(f"interference[fit={tmp_path}]")
     with pytest.raises(TracekitError, match="holds no fit"):
         policy.score(seen(), container(2000, 1), np.arange(NODES))
+
+
+def test_the_fit_beside_is_read_in_any_process_and_named_the_same_everywhere(fit: Path) -> None:
+    named = parse_entrant("interference[fit=beside,agg=mean]")
+    assert isinstance(named, PlacementPolicy)
+    with pytest.raises(TracekitError, match="only a run or a replay of a store has a fit beside"):
+        named.score(seen(), container(2000, 1), np.arange(NODES))
+    found = with_fit(named, fit)
+    assert isinstance(found, PlacementPolicy)
+    elsewhere = parse_entrant(found.address())
+    by_path = parse_policy(f"interference[fit={fit},agg=mean]")
+    scores = by_path.score(seen(), container(2000, 1), np.arange(NODES))
+    for one in (found, elsewhere, copy.deepcopy(found)):
+        assert isinstance(one, PlacementPolicy)
+        assert str(one) == "interference[fit=beside,agg=mean]"
+        assert one.score(seen(), container(2000, 1), np.arange(NODES)).tolist() == scores.tolist()
+
+
+@pytest.mark.parametrize(
+    ("text", "unasked", "name"),
+    [
+        ("interference", True, "interference[fit=beside]"),
+        ("interference", False, "interference"),
+        ("interference[k2=0.5]", True, "interference[k2=0.5]"),
+        ("first_fit", True, "first_fit"),
+        ("interference+load_spread", True, "interference[fit=beside]+load_spread"),
+        ("0.5*interference[fit=beside]+0.5*first_fit", False, None),
+    ],
+)
+def test_who_takes_the_fit_of_a_run(text: str, unasked: bool, name: str | None, fit: Path) -> None:
+    found = with_fit(parse_entrant(text), fit, unasked=unasked)
+    assert str(found) == (name or str(parse_entrant(text)))
+    assert (str(fit) in found.address()) == ("fit=beside" in str(found))

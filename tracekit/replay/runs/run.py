@@ -22,13 +22,14 @@ from tracekit.replay.runs.placements import by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
+from tracekit.shown import Shown
 
 BOUND = "bound"
 OBSERVED = "observed"
 
 
-@dataclass(frozen=True, kw_only=True)
-class Run:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Run(Shown):
     """What a replay found; the frames are the files of the run folder.
 
     Parameters

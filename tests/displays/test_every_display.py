@@ -1,0 +1,153 @@
+"""Every result of a verb shows itself: in a notebook as HTML, at a prompt as a few lines."""
+
+from __future__ import annotations
+
+import ast
+import importlib
+import inspect
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from store_support import tiny_store
+from workload_support import parquet_folder
+
+import tracekit
+from tracekit import displays, registry, verbs
+from tracekit.shown import Bar, Page, Shown
+
+#: What a verb may give besides: frames and plain values, which notebooks show well enough.
+PLAIN = {
+    "pl.DataFrame", "dict[str, Any]", "list[Scored]", "explaining.Decision",
+    "duckdb.DuckDBPyConnection", 
+}  # fmt: skip
+
+
+def returned(verb: str) -> str:
+    """What a verb's signature says it returns."""
+    text = Path(inspect.getfile(importlib.import_module(f"{verbs.__name__}.{verb}"))).read_text()
+    found = [
+        one for one in ast.parse(text).body if isinstance(one, ast.FunctionDef) and one.name == verb
+    ]
+    return ast.unparse(found[0].returns) if found and found[0].returns else ""
+
+
+def shown_kinds() -> dict[str, type[Shown]]:
+    """Every class that shows itself, by its name there."""
+    for name in registry.module_names(displays):
+        importlib.import_module(f"tracekit.displays.{name}")
+    for name in ("synth.summary", "query.plan", "fetch.run", "fetch.prometheus", "verbs._whole"):
+        importlib.import_module(f"tracekit.{name}")
+    return {
+        kind.__name__: kind for kind in Shown.__subclasses__() if "tests" not in kind.__module__
+    }
+
+
+@pytest.mark.parametrize("verb", registry.module_names(verbs))
+def test_what_a_verb_returns_shows_itself(verb: str) -> None:
+    assert {returned(verb)} <= {"", *PLAIN, *shown_kinds()}
+
+
+def test_a_display_is_named_after_a_class() -> None:
+    names = {
+        kind.display or re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind.__name__).lower()
+        for kind in Shown.__subclasses__()
+    }
+    assert set(registry.module_names(displays)) <= names
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Made(Shown):
+    """A result without a display of its own."""
+
+    where: str
+    frame: pl.DataFrame
+    frames: dict[str, pl.DataFrame]
+    count: int = 12_345
+
+
+MADE = Made(
+    where="<here> & 'there'",
+    frame=pl.DataFrame({"name": [f"<{at}>" for at in range(100)], "value": [0.123456] * 100}),
+    frames={"a/b": pl.DataFrame({"x": [1]})},
+)
+
+
+def test_without_a_display_it_is_its_frames_and_plain_values() -> None:
+    assert repr(MADE).splitlines() == [
+        "Made",
+        "  where: <here> & 'there'",
+        "  count: 12,345",
+        "  .frame: 100 rows of name, value",
+        "  .frames['a/b']: 1 rows of x",
+    ]
+    html = MADE._repr_html_()
+    assert "&lt;here&gt; &amp;" in html
+    assert "<here>" not in html
+    assert html.count("<tr>") == 1 + 15
+    assert "<td style='text-align:right'>0.1235</td>" in html
+
+
+def test_bars_have_names_values_and_intervals() -> None:
+    class Drawn(Shown):
+        def shown(self) -> Page:
+            bars = [
+                Bar(name="<a>", value=2.0, low=1.0, high=4.0, strong=True),
+                Bar(name="b", value=0),
+            ]
+            return Page(title="t", bars=bars, axis="nodes [1]")
+
+    html = Drawn()._repr_html_()
+    assert "<title>&lt;a&gt;</title>" in html
+    assert "width='165.0'" in html  # half of the largest, which the interval's end is
+    assert "nodes [1]" in html
+    assert html.count("<line ") == 1
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
+    folder = tmp_path_factory.mktemp("shown")
+    store = tiny_store(folder).path
+    load = parquet_folder(folder / "load")
+    run = tracekit.replay(
+        None, ["first_fit", "worst_fit"], out=folder / "run", workload=load, repeats=6
+    )
+    once = tracekit.replay(None, ["first_fit"], out=folder / "once", workload=load, repeats=1)
+    return {
+        "run": run,
+        "once": once,
+        "comparison": tracekit.compare(folder / "run", folder / "once"),
+        "shrink": tracekit.shrink(workload=load, policies=["first_fit"]),
+        "ingest": tracekit.ingest(folder / "traces", store),
+        "calls": tracekit.callgraph(store),
+        "fit": tracekit.fit(store),
+        "report": tracekit.report(folder / "run", folder / "report.html"),
+        "plan": tracekit.plan(store),
+    }
+
+
+#: What must be seen of each result.
+SEEN = {
+    "run": ["2 nodes", "first_fit", "worst_fit", ".placements: ", "<table>"],
+    "once": ["No policy can be recommended", "first_fit"],
+    "comparison": ["Comparison of two runs", "base: run", ".frames["],
+    "shrink": ["Fewest nodes that are enough", "first_fit", "<svg"],
+    "ingest": ["0 rows of 0 new files", "files already in the store", "tracekit.connect("],
+    "calls": ["Call graphs: ", "missing", "<svg", ".edges: "],
+    "fit": ["What neighbours cost", "verdict", ".fitted.services"],
+    "report": ["Report ", "report.html'", "<a href="],
+    "plan": ["Plan"],
+}
+
+
+@pytest.mark.parametrize("name", SEEN)
+def test_a_result_shows_what_it_is(name: str, results: dict[str, Any]) -> None:
+    html, text = results[name]._repr_html_(), repr(results[name])
+    for seen in SEEN[name]:
+        assert seen in html, html[:2000]
+    assert len(html) < 60_000
+    assert len(text) < 4_000
+    assert "shape:" not in text

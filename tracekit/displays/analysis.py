@@ -1,0 +1,27 @@
+"""The analytics of a store: zones, what can be told, and every frame."""
+
+from __future__ import annotations
+
+from tracekit.analysis.summary import summary, verdicts
+from tracekit.analysis.work import Analysis
+from tracekit.shown import Bar, Page, frames_in
+
+
+def page(analysis: Analysis) -> Page:
+    """The page of all analytics."""
+    first = next(iter(summary(analysis)), None)
+    zones = analysis.frames.get("usage/zone_summary")
+    return Page(
+        title=f"Analytics of a store: {len(analysis.frames)} results",
+        lines=list(verdicts(analysis)),
+        columns=list(first.columns) if first else (),
+        rows=list(first.rows) if first else (),
+        bars=[
+            Bar(name=f"zone {zone}", value=nodes, strong=True)
+            for zone, nodes in zones.select("zone", "nodes").rows()
+        ]
+        if zones is not None
+        else (),
+        axis="nodes",
+        rest=frames_in(".frames", analysis.frames),
+    )

@@ -1,0 +1,79 @@
+"""A replay: what it lets one decide, the measures that tell, and a ranking by the first of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.standings import Standings, standings
+from tracekit.shown import Bar, Page, page_of
+
+#: Measures beside each other in the table.
+_MEASURES = 6
+
+
+def page(run: Run) -> Page:
+    """The page of a replay."""
+    load, found = run.workload, results(run)
+    told = decision(found)
+    ranked = _ranked(found, told.criterion)
+    first = ranked[0] if ranked else None
+    columns, rows = _table(found, ranked)
+    return Page(
+        title=(
+            f"Replay of {load.name}: {load.containers:,} containers on {load.nodes:,} nodes,"
+            f" {len(found.policies)} policies"
+        ),
+        lines=[told.answer, *told.not_told[:2]],
+        columns=columns,
+        rows=rows,
+        bars=_bars(first, told.chosen) if first else (),
+        axis=_axis(found, first) if first else "",
+        rest=[*page_of(run).rest, "a page about it: tracekit.report(its folder, 'report.html')"],
+    )
+
+
+def _ranked(found: Results, criterion: str) -> list[Standings]:
+    """By the measures that tell, that which decided first; by the first measures if none does."""
+    every = [standings(found, name) for name in found.measures]
+    telling = [one for one in every if one.tells] or every
+    return sorted(telling, key=lambda one: one.measure != criterion)[:_MEASURES]
+
+
+def _table(found: Results, ranked: Sequence[Standings]) -> tuple[list[str], list[Sequence[object]]]:
+    """A row for each group of policies that place alike, best first."""
+    if not ranked:
+        return [], []
+    rows: list[Sequence[object]] = [
+        [", ".join(row.names), *(_cell(one, row.names[0]) for one in ranked)]
+        for row in ranked[0].rows
+    ]
+    return ["policy", *(found.measures[one.measure].title for one in ranked)], rows
+
+
+def _cell(one: Standings, policy: str) -> object:
+    row = one.row(policy)
+    if row is None:
+        return None
+    return row.mean if row.reach is None else f"{row.mean:.4g} ± {row.reach:.2g}"
+
+
+def _bars(one: Standings, chosen: Sequence[str]) -> list[Bar]:
+    return [
+        Bar(
+            name=", ".join(row.names),
+            value=row.mean,
+            low=row.low,
+            high=row.high,
+            strong=bool(set(row.names) & set(chosen)),
+        )
+        for row in one.rows
+    ]
+
+
+def _axis(found: Results, one: Standings) -> str:
+    measure = found.measures[one.measure]
+    best = {"low": "lower is better", "high": "higher is better"}.get(str(measure.better), "")
+    return ", ".join(part for part in (f"{measure.title} [{measure.unit}]", best) if part)

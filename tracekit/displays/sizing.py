@@ -1,0 +1,17 @@
+"""A comparison of sizing policies."""
+
+from __future__ import annotations
+
+from tracekit.shown import Page, page_of, table
+from tracekit.sizing.study import Study
+
+
+def page(study: Study) -> Page:
+    """The page of a sizing run."""
+    columns, rows = table(study.summary)
+    return Page(
+        title=f"Sizing of containers by {len(study.policies)} policies",
+        columns=columns,
+        rows=rows,
+        rest=page_of(study).rest,
+    )

@@ -1,0 +1,51 @@
+"""A study, such as a comparison or the fewest nodes: what was asked, and its first frame."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from tracekit.shown import Bar, Page, frames_in, table
+from tracekit.study import Study
+
+#: What a study is called, its frame to show, and the column to draw with its unit.
+_KINDS: Mapping[str, tuple[str, str, str, str]] = {
+    "comparison": ("Comparison of two runs", "changes", "", ""),
+    "fewest_nodes": ("Fewest nodes that are enough", "policies", "nodes", "nodes"),
+    "assumptions": ("Policies under changed assumptions", "changes", "", ""),
+}
+
+
+def page(study: Study) -> Page:
+    """The page of a study."""
+    words = study.name.replace("_", " ").capitalize()
+    title, name, drawn, unit = _KINDS.get(study.name, (words, "", "", ""))
+    frame = study.frames.get(name, next(iter(study.frames.values())))
+    if "verdict" in frame.columns and frame.filter(frame["verdict"] != "same").height:
+        frame = frame.filter(frame["verdict"] != "same")
+    columns, rows = table(frame)
+    return Page(
+        title=title,
+        lines=[f"{key}: {_spelled(value)}" for key, value in study.about.items() if value],
+        columns=columns,
+        rows=rows,
+        bars=_bars(frame, drawn) if drawn else (),
+        axis=unit,
+        rest=frames_in(".frames", study.frames),
+    )
+
+
+def _bars(frame: Any, column: str) -> list[Bar]:
+    known = frame.filter(frame[column].is_not_null())
+    return [
+        Bar(name=name, value=float(value), strong=at == 0)
+        for at, (name, value) in enumerate(known.select("policy", column).sort(column).rows())
+    ]
+
+
+def _spelled(value: object) -> str:
+    if isinstance(value, Mapping):
+        return ", ".join(f"{key}={one}" for key, one in value.items())
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return ", ".join(map(str, value))
+    return str(value)
