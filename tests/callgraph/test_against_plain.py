@@ -30,7 +30,8 @@ def described(rows: list[dict[str, Any]], row: dict[str, Any] | None) -> tuple[A
     parent = None if row["parent"] is None else rows[row["parent"]]
     own = (row["rpc_id"], *(row[name] for name in NAMES), row["repeats"], row["time_ms"])
     inserted = not (row["by_caller"] or row["by_callee"])
-    return *own, row["response_time_ms"], inserted, described(rows, parent)
+    seen = (row["response_time_ms"], inserted, row["contradicts"])
+    return *own, *seen, described(rows, parent)
 
 
 def described_plainly(call: Call | None) -> tuple[Any, ...] | None:
@@ -38,7 +39,7 @@ def described_plainly(call: Call | None) -> tuple[Any, ...] | None:
         return None
     names = (call.upstream, call.rpc_type, call.downstream, call.interface)
     own = (call.rpc_id, *names, call.repeats, call.time_ms, call.duration_ms, call.inserted)
-    return *own, described_plainly(call.parent)
+    return *own, call.contradicts, described_plainly(call.parent)
 
 
 class Told(NamedTuple):

@@ -86,7 +86,7 @@ def test_a_store_without_calls_says_so(tmp_path: Path) -> None:
 
 
 def test_one_call(tmp_path: Path) -> None:
-    line = f"t,5,0.1,{hex_id('service', 0)},mc,{hex_id('service', 1)},,0"
+    line = f"t,5,0,{hex_id('service', 0)},mc,{hex_id('service', 1)},,0"
     (tmp_path / "MSCallGraph_0.csv").write_text(csv_text(CALL_HEADER, [line]))
     ingest(tmp_path / "MSCallGraph_0.csv", tmp_path / "store")
     result = callgraph(open_store(tmp_path / "store"), tmp_path / "out")

@@ -19,6 +19,7 @@ from plain_mending import (
     Mending,
     above,
     first_known,
+    most_known,
     none_first,
     one_known,
     rank,
@@ -40,6 +41,7 @@ class Call:
     time_ms: int
     duration_ms: float | None
     inserted: bool = False
+    contradicts: bool = False
     parent: Call | None = None
 
 
@@ -59,6 +61,7 @@ class _Plain(Mending):
         super().__init__(records)
         self.mode, self.move = mode, move
         self.result = Rebuilt()
+        self.made = 0
 
     def rebuild(self) -> Rebuilt:
         repair = self.mode == "repair"
@@ -79,6 +82,8 @@ class _Plain(Mending):
         else:
             self.note_missing(as_recorded)
             self.naive(as_recorded)
+        if len(self.result.calls) < self.made or self.ledger["rpc_id_not_a_path", "left out"]:
+            self.ledger["incomplete_graph", "left out"] += 1
         self.result.ledger = Counter({key: n for key, n in self.ledger.items() if n})
         return self.result
 
@@ -137,6 +142,7 @@ class _Plain(Mending):
             parent = kept[path].parent
             if parent and several([kept[path].upstream, parent.downstream]):
                 self.ledger["contradicts_parent", "kept"] += 1
+                kept[path] = replace(kept[path], contradicts=True)
         self.result.calls = list(kept.values())
         tops = {path: top_of(call) for path, call in kept.items()}
         if tops:
@@ -146,24 +152,82 @@ class _Plain(Mending):
     def grow(self, calls: dict[str, list[Call]]) -> None:
         for gap in self.gaps:
             calls[gap] = [self.insert(gap)]
-        kept: dict[str, list[Call]] = {}
-        for path in sorted(calls, key=lambda path: (path.count("."), path)):
-            kept[path] = []
-            for call in calls[path]:
-                if path in self.entries:
-                    kept[path].append(call)
-                    continue
-                parent = self.find_parent(call, kept)
-                if parent is not None:
-                    kept[path].append(replace(call, parent=parent))
-        self.result.calls = [call for some in kept.values() for call in some]
+        self.kept: dict[str, dict[int, Call]] = {path: {} for path in calls}
+        self.made = sum(len(some) for some in calls.values())
+        for depth in range(101):
+            level = [path for path in sorted(calls) if path.count(".") == depth]
+            self.grow_level(
+                [(path, number, call) for path in level for number, call in enumerate(calls[path])]
+            )
+        self.result.calls = [call for path in calls for call in self.kept[path].values()]
+
+    def grow_level(self, calls: list[tuple[str, int, Call]]) -> None:
+        lost = []
+        for path, number, call in calls:
+            if path in self.entries:
+                self.kept[path][number] = call
+            elif parent := self.find_parent(call):
+                self.kept[path][number] = replace(call, parent=parent)
+            else:
+                lost.append((path, number, call))
+        if self.move:
+            for path, number, call in self.beside(lost):
+                parent, stays = self.further_up(call)
+                self.kept[path][number] = replace(call, parent=parent, contradicts=stays)
+            return
+        for path, _, _ in lost:
+            there = self.kept[above(path) or ""]
+            self.ledger["contradicts_parent" if there else "orphan", "left out"] += 1
+
+    def beside(self, lost: list[tuple[str, int, Call]]) -> list[tuple[str, int, Call]]:
+        """Hang what a call with the same rpc id can have made, again and again."""
+        while True:
+            found = [
+                (path, number, call, parent)
+                for path, number, call in lost
+                if call.upstream is not None and (parent := self.reaching(path, call.upstream))
+            ]
+            if not found:
+                return lost
+            for path, number, call, parent in found:
+                self.kept[path][number] = replace(call, parent=parent)
+                lost.remove((path, number, call))
+                self.ledger["contradicts_parent", "moved beside"] += 1
+
+    def makers(self, path: str) -> list[Call]:
+        """The kept calls of a path that can make others, in order."""
+        kept = self.kept.get(path, {})
+        return [kept[at] for at in sorted(kept) if kept[at].rpc_type not in STORES]
+
+    def reaching(self, path: str, name: int | None) -> Call | None:
+        return next((other for other in self.makers(path) if other.downstream == name), None)
+
+    def further_up(self, call: Call) -> tuple[Call | None, bool]:
+        """The call it hangs below, and whether it names another upstream than that reaches."""
+        path = above(above(call.rpc_id) or "")
+        while path in self.kept:
+            makers = self.makers(path)
+            named = makers[0] if makers and call.upstream is None else None
+            found = named or (call.upstream is not None and self.reaching(path, call.upstream))
+            if found:
+                self.ledger["contradicts_parent", "moved up"] += 1
+                return found, False
+            path = above(path)
+        path = above(call.rpc_id)
+        while path in self.kept:
+            if makers := self.makers(path):
+                self.ledger["contradicts_parent", "kept"] += 1
+                return makers[0], True
+            path = above(path)
+        self.ledger["orphan", "kept"] += 1
+        return None, False
 
     def insert(self, gap: str) -> Call:
         up = above(gap)
         if gap in self.entries or up is None:
             caller = None
         elif up in self.gaps:
-            caller = one_known(self.callers_below(up))
+            caller = most_known(self.callers_below(up))
         else:
             caller = one_known(r.downstream for r in self.at[up] if r.rpc_type not in STORES)
         below = [p for p in self.at if p.startswith(f"{gap}.")]
@@ -171,7 +235,7 @@ class _Plain(Mending):
             gap,
             None,
             caller,
-            one_known(self.callers_below(gap)),
+            most_known(self.callers_below(gap)),
             None,
             1,
             min(r.time_ms for p in below for r in self.at[p]),
@@ -179,31 +243,16 @@ class _Plain(Mending):
             inserted=True,
         )
 
-    def find_parent(self, call: Call, kept: dict[str, list[Call]]) -> Call | None:
-        there = kept[above(call.rpc_id) or ""]
-        makers = [other for other in there if other.rpc_type not in STORES]
+    def find_parent(self, call: Call) -> Call | None:
+        makers = self.makers(above(call.rpc_id) or "")
         if call.upstream is None:
-            agree = makers and len({other.downstream for other in makers}) == 1
-            if not agree:
-                self.ledger["orphan", "left out"] += 1
-            return makers[0] if agree else None
+            if len({other.downstream for other in makers}) > 1:
+                self.ledger["ambiguous_parent", "first taken"] += 1
+            return next(iter(makers), None)
         exact = [other for other in makers if other.downstream == call.upstream]
         if len(exact) > 1:
             self.ledger["ambiguous_parent", "first taken"] += 1
-        for other in [*exact, *(o for o in makers if o.downstream is None)]:
-            return other
-        if not there:
-            self.ledger["orphan", "left out"] += 1
-            return None
-        path = above(above(call.rpc_id) or "")
-        while self.move and path in kept:
-            for other in kept[path]:
-                if other.rpc_type not in STORES and other.downstream == call.upstream:
-                    self.ledger["contradicts_parent", "moved up"] += 1
-                    return other
-            path = above(path)
-        self.ledger["contradicts_parent", "left out"] += 1
-        return None
+        return next(iter([*exact, *(o for o in makers if o.downstream is None)]), None)
 
     def note_settled(self, as_recorded: dict[str, list[Record]]) -> None:
         for path, records in as_recorded.items():

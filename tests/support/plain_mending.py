@@ -24,12 +24,30 @@ def one_known(values: Iterable[int | None]) -> int | None:
     return known.pop() if len(known) == 1 else None
 
 
+def most_known(values: Iterable[int | None]) -> int | None:
+    """The value that more than half of those known are."""
+    known = Counter(value for value in values if value is not None)
+    return next((value for value, n in known.items() if 2 * n > known.total()), None)
+
+
 def first_known(values: Iterable[int | None]) -> int | None:
     return next((value for value in values if value is not None), None)
 
 
 def several(values: Iterable[int | None]) -> bool:
     return len({value for value in values if value is not None}) > 1
+
+
+def known(values: Iterable[int | None]) -> Counter[int | None]:
+    return Counter(value for value in values if value is not None)
+
+
+def chosen(ends: list[int | None], told: set[int | None]) -> int | None:
+    """The first of two names that is known, but the second where only that is told."""
+    first, second = ends
+    if second is not None and second in told and first not in told:
+        return second
+    return first if first is not None else second
 
 
 def above(path: str) -> str | None:
@@ -88,21 +106,29 @@ class Mending:
                 if len(set(numbers)) > 1:
                     break
                 common.append(numbers[0])
-            entries.add(".".join(common))
+            entry = ".".join(common)
+            upper, there = above(entry), self.at.get(entry, [])
+            called = one_known(r.upstream for r in there) is not None
+            if upper and called and any(r.downstream is not None for r in there):
+                entry = upper
+            entries.add(entry)
+            gaps.add(entry)
             for numbers_of in paths:
                 for length in range(len(common), len(numbers_of)):
                     gaps.add(".".join(numbers_of[:length]))
-            gaps.add(".".join(common))
         return entries, {path for path in gaps if path not in self.at}
 
     def mend(self) -> None:
+        for step in (self.turn_round, self.outvote_downstream, self.outvote_upstream):
+            step(self.doubtful())
         for path, records in self.at.items():
             self.fill(path, "upstream", "named by twin", one_known(r.upstream for r in records))
-            self.mend_twins(path)
+        self.mend_twins()
+        for path in self.at:
             self.mend_by_interface(path)
         callers = {path: self.callers_below(path) for path in self.at}
         for path, below in callers.items():
-            caller = one_known(below)
+            caller = most_known(below)
             if all(record.downstream != caller for record in self.at[path]):
                 self.fill(path, "downstream", "named by calls below", caller, only=REMOTE)
         named = {
@@ -112,7 +138,7 @@ class Mending:
         for path in self.at:
             callees = named.get(above(path) or "", set())
             self.fill(path, "upstream", "named by parent", one_known(callees))
-        siblings = {path: one_known(self.callers_below(above(path))) for path in self.at}
+        siblings = {path: most_known(self.callers_below(above(path))) for path in self.at}
         for path in self.at:
             beside = above(path) in self.at or above(path) in self.gaps
             if beside and len(named.get(above(path) or "", set())) < 2:
@@ -144,34 +170,134 @@ class Mending:
                 self.at[path][index] = named_record(record, column, value)
                 self.ledger[f"missing_{column}", action] += 1
 
-    def mend_twins(self, path: str) -> None:
-        records = self.at[path]
-        for rpc_type in REMOTE:
-            which = [i for i, record in enumerate(records) if record.rpc_type == rpc_type]
-            if len(which) != 2:
+    def own(self, path: str | None) -> Counter[int | None]:
+        """Which services the calls at a path that can call on reach, by records."""
+        records = self.at.get(path or "", [])
+        return known(r.downstream for r in records if r.rpc_type not in STORES)
+
+    def below(self, path: str | None) -> Counter[int | None]:
+        return known(self.callers_below(path))
+
+    def explained(self, path: str | None, name: int | None) -> bool:
+        """Whether a service called the path, or was reached by a call above it."""
+        if any(r.upstream == name for r in self.at.get(path or "", [])):
+            return True
+        up = above(path or "")
+        while up:
+            if self.own(up)[name]:
+                return True
+            up = above(up)
+        return False
+
+    def doubtful(self) -> list[tuple[str, int]]:
+        """Path and number of the records that do not name the service above as their upstream."""
+        found = []
+        for path, records in self.at.items():
+            for number, r in enumerate(records):
+                reached = set() if path in self.entries else set(self.own(above(path)))
+                other = bool(reached) and reached != {r.upstream}
+                halved = path in self.entries and r.downstream is None
+                if r.upstream is not None and (other or halved):
+                    found.append((path, number))
+        return found
+
+    def turn_round(self, doubtful: list[tuple[str, int]]) -> None:
+        turned = []
+        for path, number in doubtful:
+            r, up = self.at[path][number], above(path)
+            if path in self.entries:
+                fits = r.downstream is None and self.below(path)[r.upstream] > 0
+            else:
+                own = self.own(up)
+                fits = r.downstream is not None and own[r.downstream] > 0 and not own[r.upstream]
+                fits = fits and self.below(up)[r.upstream] == 1
+                fits = fits and not self.explained(up, r.upstream)
+            if fits:
+                turned.append((path, number))
+        for path, number in turned:
+            r = self.at[path][number]
+            self.at[path][number] = r._replace(upstream=r.downstream, downstream=r.upstream)
+        self.ledger["swapped_ends", "turned round"] += len(turned)
+
+    def outvote_downstream(self, doubtful: list[tuple[str, int]]) -> None:
+        changes = []
+        for up in {above(path) for path, _ in doubtful if path not in self.entries}:
+            own, votes = self.own(up), self.below(up)
+            if own.total() != 1 or votes[next(iter(own))]:
                 continue
-            calling, called = (records[i] for i in which)
-            if (
-                side(calling) < 0
-                or side(called) > 0
-                or several([calling.upstream, called.upstream])
-            ):
+            most = max(votes.values(), default=0)
+            best = [name for name, n in votes.items() if n == most]
+            if most >= 2 and len(best) == 1 and not self.explained(up, best[0]):
+                changes.append((up or "", next(iter(own)), best[0]))
+        for up, lone, best_name in changes:
+            for number, r in enumerate(self.at[up]):
+                if r.downstream == lone and r.rpc_type not in STORES:
+                    self.at[up][number] = r._replace(downstream=best_name)
+        self.ledger["outvoted_downstream", "named by calls below"] += len(changes)
+
+    def outvote_upstream(self, doubtful: list[tuple[str, int]]) -> None:
+        reached = {name for path in self.at for name in self.own(path)}
+        changes = []
+        for path, number in doubtful:
+            r, up = self.at[path][number], above(path)
+            own, votes = self.own(up), self.below(up)
+            if path in self.entries or len(own) != 1 or votes[r.upstream] != 1:
                 continue
-            if several([calling.downstream, called.downstream]) and not (
-                side(calling) != side(called)
-                and calling.response_time_ms is not None
-                and called.response_time_ms is not None
-                and abs(called.response_time_ms) <= abs(calling.response_time_ms)
-            ):
-                continue
-            ends, chosen = (calling, called), set(which)
-            up = first_known(r.upstream for r in ends)
-            down = first_known(r.downstream for r in ends[::-1])
-            self.fill(path, "upstream", "named by twin", up, chosen=chosen)
-            self.fill(path, "downstream", "named by twin", down, chosen=chosen)
-            interface = first_known(r.interface for r in ends[::-1])
+            caller = next(iter(own))
+            enough = own[caller] + votes[caller] >= 2
+            if enough and not self.explained(up, r.upstream) and r.upstream not in reached:
+                changes.append((path, number, caller))
+        for path, number, caller in changes:
+            self.at[path][number] = self.at[path][number]._replace(upstream=caller)
+        self.ledger["outvoted_upstream", "named by parent"] += len(changes)
+
+    def mend_twins(self) -> None:
+        pairs = [
+            (path, which)
+            for path, records in self.at.items()
+            for rpc_type in REMOTE
+            if self.are_twins(
+                records, which := [i for i, r in enumerate(records) if r.rpc_type == rpc_type]
+            )
+        ]
+        reached = {path: set(self.own(above(path))) for path, _ in pairs}
+        for path, which in pairs:
+            ends = [self.at[path][i].upstream for i in which]
+            told = set() if path in self.entries else reached[path]
+            self.share(path, which, "upstream", chosen(ends, told))
+        callers = {path: set(self.below(path)) for path, _ in pairs}
+        for path, which in pairs:
+            records = self.at[path]
+            ends = [records[i].downstream for i in which[::-1]]
+            self.share(path, which, "downstream", chosen(ends, callers[path]))
+            interface = first_known(records[i].interface for i in which[::-1])
             for i in which:
-                records[i] = records[i]._replace(downstream=down, interface=interface)
+                records[i] = records[i]._replace(interface=interface)
+
+    def share(self, path: str, which: list[int], column: str, value: int | None) -> None:
+        self.fill(path, column, "named by twin", value, chosen=set(which))
+        for i in which if value is not None else []:
+            self.at[path][i] = named_record(self.at[path][i], column, value or 0)
+
+    def are_twins(self, records: list[Record], which: list[int]) -> bool:
+        if len(which) != 2:
+            return False
+        calling, called = (records[i] for i in which)
+        if side(calling) < 0 or side(called) > 0:
+            return False
+        clear = (
+            side(calling) != side(called)
+            and calling.response_time_ms is not None
+            and called.response_time_ms is not None
+            and abs(called.response_time_ms) <= abs(calling.response_time_ms)
+        )
+        if several([calling.upstream, called.upstream]):
+            return (
+                clear
+                and calling.downstream is not None
+                and (calling.downstream == called.downstream)
+            )
+        return clear or not several([calling.downstream, called.downstream])
 
     def mend_by_interface(self, path: str) -> None:
         records = self.at[path]

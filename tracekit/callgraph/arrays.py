@@ -26,6 +26,26 @@ def agreed(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
     return np.where(high < 0, UNKNOWN, np.where(low == high, high, SEVERAL)).astype(np.int32)
 
 
+def most(ids: Int32Array, group: IntArray, groups: int) -> Int32Array:
+    """The id that more than half of the known ids of each group are, int32 of shape (groups,).
+
+    As ``agreed``, but that ``SEVERAL`` stands only where no id has such a majority.
+    """
+    found = agreed(ids, group, groups)
+    counted = np.flatnonzero((ids >= 0) & (group >= 0))
+    counted = counted[found[group[counted]] == SEVERAL]
+    if not len(counted):
+        return found
+    keys, count = np.unique(
+        group[counted].astype(np.int64) * 2**31 + ids[counted], return_counts=True
+    )
+    of_group, name = np.divmod(keys, 2**31)
+    known = np.bincount(group[counted], minlength=groups)
+    winning = 2 * count > known[of_group]
+    found[of_group[winning]] = name[winning]
+    return found
+
+
 def at_or(values: Int32Array, index: IntArray, default: int) -> Int32Array:
     """``values[index]``, and ``default`` where the index is negative."""
     if not len(values):

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from tracekit.callgraph.arrays import UNKNOWN, agreed, at_or
-from tracekit.callgraph.mend import Names
+from tracekit.callgraph.arrays import UNKNOWN, agreed, at_or, most
 from tracekit.callgraph.places import Places
-from tracekit.callgraph.records import Records
+from tracekit.callgraph.records import Names, Records
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,7 +165,7 @@ def _first_known(values: Int32Array, group: IntArray, groups: int) -> Int32Array
 def inserted(records: Records, places: Places, names: Names) -> Calls:
     """Calls for the gaps, named by what is recorded above and below them where that is one name."""
     store = records.store[records.kind]
-    below = agreed(names.upstream, places.parent[places.of_record], len(places))
+    below = most(names.upstream, places.parent[places.of_record], len(places))
     above = agreed(names.downstream, np.where(store, -1, places.of_record), len(places))
     # a gap below a gap: what the upper one reaches is known from the calls beside the lower one
     above = np.where(places.recorded, above, below).astype(np.int32)

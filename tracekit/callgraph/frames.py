@@ -15,8 +15,9 @@ def calls_frame(graph: Graph) -> pl.DataFrame:
 
     Columns: trace_key, call (number within the trace), parent (call that made it, NULL at the top
     of a tree), rpc_id, depth, upstream_key, downstream_key, rpc_type, interface_key, time_ms,
-    response_time_ms, repeats, fan_out (calls it made), by_caller, by_callee. An inserted call has
-    no rpc_type and no response time.
+    response_time_ms, repeats, fan_out (calls it made), by_caller, by_callee, contradicts (whether
+    it stays where its rpc id puts it, although it names another upstream than its parent reaches).
+    An inserted call has no rpc_type and no response time.
     """
     calls, tree, records = graph.calls, graph.tree, graph.records
     number = _numbers_within_trace(graph)
@@ -39,6 +40,7 @@ def calls_frame(graph: Graph) -> pl.DataFrame:
             "fan_out": fan_out(graph),
             "by_caller": calls.by_caller,
             "by_callee": calls.by_callee,
+            "contradicts": tree.contradicts,
         },
         nan_to_null=True,
     )
@@ -70,9 +72,10 @@ def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
     """One row per trace, sorted by trace_key.
 
     Columns: trace_key, start_ms, end_ms (first and last record), records, calls (kept, repeats
-    counted, without inserted ones), inserted, left_out (calls), missing_calls (rpc ids),
-    extra_calls (calls beyond one per rpc id), depth, services, trees, connected (one tree, nothing
-    left out), files, first_part, last_part (numbers of the store's files it is in).
+    counted, without inserted ones), inserted, left_out (calls), contradicting (calls),
+    missing_calls (rpc ids), extra_calls (calls beyond one per rpc id), depth, services, trees,
+    connected (one tree, nothing left out, nothing that contradicts), files, first_part, last_part
+    (numbers of the store's files it is in).
     """
     seen = rows.group_by("trace_key").agg(
         pl.col("time_ms").min().alias("start_ms"),
@@ -83,7 +86,7 @@ def traces_frame(graph: Graph, rows: pl.DataFrame) -> pl.DataFrame:
         pl.col("part").max().alias("last_part"),
     )
     counts = pl.DataFrame(_counts(graph)).with_columns(
-        connected=(pl.col("trees") == 1) & (pl.col("left_out") == 0)
+        connected=(pl.col("trees") == 1) & (pl.col("left_out") + pl.col("contradicting") == 0)
     )
     files = ("files", "first_part", "last_part")
     joined = seen.join(counts, on="trace_key", how="inner", validate="1:1").sort("trace_key")
@@ -102,6 +105,7 @@ def _counts(graph: Graph) -> dict[str, IntArray]:
         "calls": _sum(graph, kept & real),
         "inserted": _sum(graph, kept & ~real),
         "left_out": _sum(graph, ~kept & real),
+        "contradicting": _sum(graph, kept & real & graph.tree.contradicts),
         "missing_calls": graph.ledger.of("missing_call"),
         "extra_calls": graph.ledger.of("reused_rpc_id"),
         "depth": depth,

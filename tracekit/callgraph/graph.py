@@ -14,7 +14,7 @@ from tracekit.callgraph.arrays import SEVERAL, agreed
 from tracekit.callgraph.calls import Calls, as_documented, as_named, inserted, together
 from tracekit.callgraph.ledger import Defect, Ledger
 from tracekit.callgraph.places import Places, locate
-from tracekit.callgraph.records import Records, arrange
+from tracekit.callgraph.records import Records, arrange, as_recorded
 from tracekit.callgraph.tree import Tree, by_name, by_path
 
 Mode = Literal["naive", "repair"]
@@ -60,11 +60,12 @@ def rebuild(rows: pl.DataFrame, *, mode: Mode = "repair", move: bool = True) -> 
     calls = together(calls, inserted(records, places, names))
     tree = by_name(calls, ~records.store[calls.kind], places, ledger, move=move)
     _note_settled(records, places, ledger, calls, tree)
+    _note_incomplete(records, calls, places, tree, ledger)
     return Graph(mode=mode, records=records, places=places, calls=calls, tree=tree, ledger=ledger)
 
 
 def _naive(records: Records, places: Places, ledger: Ledger) -> Graph:
-    names = mend.as_recorded(records)
+    names = as_recorded(records)
     mend.note_missing(records, places, names, ledger)
     # what one rpc id stands for is told by mended names, although they are not used
     told = as_named(records, places, mend.mend(records, places, Ledger(len(records.traces))))
@@ -74,6 +75,7 @@ def _naive(records: Records, places: Places, ledger: Ledger) -> Graph:
         ledger.note(defect, "first taken", places.trace[several])
     calls = as_documented(records, places, names)
     tree = by_path(calls, places, ledger)
+    _note_incomplete(records, calls, places, tree, ledger)
     return Graph(
         mode="naive", records=records, places=places, calls=calls, tree=tree, ledger=ledger
     )
@@ -116,6 +118,15 @@ def _note_settled(
         still = _still_several(left, calls, tree, len(places))
         ledger.note(defect, "kept apart", places.trace[several & still])
         ledger.note(defect, "settled", places.trace[several & ~still])
+
+
+def _note_incomplete(
+    records: Records, calls: Calls, places: Places, tree: Tree, ledger: Ledger
+) -> None:
+    """The traces of whose calls or records some are in no graph."""
+    lacks = records.not_a_path > 0
+    lacks[places.trace[calls.place[~tree.kept]]] = True
+    ledger.note("incomplete_graph", "left out", np.flatnonzero(lacks))
 
 
 def _still_several(names: Int32Array, calls: Calls, tree: Tree, places: int) -> BoolArray:

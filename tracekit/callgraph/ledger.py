@@ -16,6 +16,9 @@ Defect = Literal[
     "missing_downstream",
     "several_upstreams",
     "several_downstreams",
+    "swapped_ends",
+    "outvoted_upstream",
+    "outvoted_downstream",
     "reused_rpc_id",
     "missing_twin",
     "missing_call",
@@ -23,6 +26,7 @@ Defect = Literal[
     "ambiguous_parent",
     "orphan",
     "several_entries",
+    "incomplete_graph",
 ]
 Action = Literal[
     "kept",
@@ -31,16 +35,18 @@ Action = Literal[
     "kept apart",
     "inserted",
     "moved up",
+    "moved beside",
     "first taken",
     "settled",
     "named by twin",
     "named by parent",
     "named by calls below",
     "named by siblings",
+    "turned round",
     "outside the trace",
 ]
 
-#: What one of each defect is: a record, an rpc id, a call or a trace's entry.
+#: What one of each defect is: a record, an rpc id, a call, a trace's entry or a trace.
 UNITS: dict[Defect, str] = {
     "duplicate_record": "records",
     "rpc_id_not_a_path": "records",
@@ -48,6 +54,9 @@ UNITS: dict[Defect, str] = {
     "missing_downstream": "records",
     "several_upstreams": "rpc ids",
     "several_downstreams": "rpc ids",
+    "swapped_ends": "records",
+    "outvoted_upstream": "records",
+    "outvoted_downstream": "records",
     "reused_rpc_id": "calls",
     "missing_twin": "records",
     "missing_call": "rpc ids",
@@ -55,6 +64,7 @@ UNITS: dict[Defect, str] = {
     "ambiguous_parent": "calls",
     "orphan": "calls",
     "several_entries": "entries",
+    "incomplete_graph": "traces",
 }
 _DEFECTS = pl.Enum(get_args(Defect))
 _ACTIONS = pl.Enum(get_args(Action))

@@ -1,39 +1,22 @@
 """Names that one record lacks and another has: the twin's, the parent's, those of calls below.
 
-Only names are filled in; nothing that is known is changed but one thing. Each end of a remote call
-knows itself best, so where the two records of one call name different downstreams, the called
-end's name stands (in the trace, the calling end then names the proxy it called through).
+What is known is changed where the rest of the trace outvotes it (``weigh``), and between the two
+records of one call. Where these name different downstreams, the one stands that the calls below
+give as theirs; else the called end's, for each end knows itself best (in the trace, the calling end
+then names the proxy it called through). Where they name different upstreams, it is the service of
+the place above, else the calling end's.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, Int32Array, IntArray
-from tracekit.callgraph.arrays import SEVERAL, UNKNOWN, agreed, at_or, distinct
+from tracekit.callgraph.arrays import SEVERAL, UNKNOWN, agreed, at_or, distinct, find, most
 from tracekit.callgraph.ledger import Action, Defect, Ledger
 from tracekit.callgraph.places import Places
-from tracekit.callgraph.records import Records
-
-
-@dataclass(frozen=True, kw_only=True)
-class Names:
-    """The names of each record, mended or as they were; int32 of shape (records,)."""
-
-    upstream: Int32Array
-    downstream: Int32Array
-    interface: Int32Array
-
-
-def as_recorded(records: Records) -> Names:
-    """The names of the records as they are, in arrays of their own."""
-    return Names(
-        upstream=records.upstream.copy(),
-        downstream=records.downstream.copy(),
-        interface=records.interface.copy(),
-    )
+from tracekit.callgraph.records import Names, Records, as_recorded
+from tracekit.callgraph.weigh import weigh
 
 
 def note_missing(records: Records, places: Places, names: Names, ledger: Ledger) -> None:
@@ -48,13 +31,15 @@ def note_missing(records: Records, places: Places, names: Names, ledger: Ledger)
 def mend(records: Records, places: Places, ledger: Ledger) -> Names:
     """Fill in the names that other records of the trace tell, and note each in the ledger.
 
-    In this order: a missing upstream from the records with the same rpc id, if they agree; missing
-    and doubtful names from a call's twin record; a missing downstream from records of the same rpc
-    id, type and interface, if they agree; a missing downstream of a remote call from the upstreams
-    of the calls below it, if they agree; a missing upstream from the downstream of the call above,
-    if there is one only, else from the other calls below it, if they agree.
+    In this order: names that are outvoted (``weigh``); a missing upstream from the records with the
+    same rpc id, if they agree; missing and doubtful names from a call's twin record; a missing
+    downstream from records of the same rpc id, type and interface, if they agree; a missing
+    downstream of a remote call from the upstreams of the calls below it, if most agree; a missing
+    upstream from the downstream of the call above, if there is one only, else from the other calls
+    below it, if most agree.
     """
     names = as_recorded(records)
+    weigh(records, places, names, ledger)
     mender = _Mender(records, places, names, ledger)
     mender.upstream_by_same_rpc_id()
     mender.twins()
@@ -63,6 +48,10 @@ def mend(records: Records, places: Places, ledger: Ledger) -> Names:
     mender.upstream_by_parent()
     note_missing(records, places, names, ledger)
     return names
+
+
+#: More than there are names: place and name as one number.
+_NAMES = 2**31
 
 
 class _Mender:
@@ -83,11 +72,42 @@ class _Mender:
         """The two ends of a call take each other's names; the end that knows itself first."""
         names = self._names
         calling, called = _twins(self._records, self._place, names)
-        upstream = _share(names.upstream, calling, called)
-        downstream = _share(names.downstream, called, calling)
+        upstream = _share(names.upstream, *self._who_knows_upstream(calling, called))
+        downstream = _share(names.downstream, *self._who_knows_downstream(calling, called))
         _share(names.interface, called, calling)
         self._note("missing_upstream", "named by twin", upstream)
         self._note("missing_downstream", "named by twin", downstream)
+
+    def _who_knows_upstream(self, calling: IntArray, called: IntArray) -> tuple[IntArray, IntArray]:
+        """The calling ends first, but where the place above has the called end's name."""
+        above, up = self._parent[calling], self._names.upstream
+        apart = np.flatnonzero((up[calling] != up[called]) & (above >= 0))
+        calls_on = ~self._records.store[self._records.kind]
+        reached = self._given(
+            self._names.downstream, np.where(calls_on, self._place, -1), above[apart]
+        )
+        own, other = (above[apart] * _NAMES + up[end[apart]] for end in (calling, called))
+        known = up[called[apart]] >= 0
+        return _turned(apart[known & _only(reached, other, own)], calling, called)
+
+    def _who_knows_downstream(
+        self, calling: IntArray, called: IntArray
+    ) -> tuple[IntArray, IntArray]:
+        """The called ends first, but where the calls below give the calling end's name."""
+        place, down = self._place[calling], self._names.downstream
+        apart = np.flatnonzero(down[calling] != down[called])
+        below = self._given(self._names.upstream, self._parent, place[apart])
+        own, other = (place[apart] * _NAMES + down[end[apart]] for end in (called, calling))
+        known = down[calling[apart]] >= 0
+        return _turned(apart[known & _only(below, other, own)], called, calling)
+
+    def _given(self, names: Int32Array, place: IntArray, wanted: IntArray) -> IntArray:
+        """Keys of place and name, sorted, of the names that records give to the wanted places."""
+        there = np.zeros(self._places + 1, dtype=np.bool_)
+        there[wanted] = True
+        there[-1] = False
+        given = np.flatnonzero(there[place] & (names >= 0))
+        return distinct(place[given] * _NAMES + names[given])
 
     def downstream_by_same_interface(self) -> None:
         """Among the records of one rpc id and type, one interface is one service's."""
@@ -109,7 +129,7 @@ class _Mender:
 
     def downstream_by_calls_below(self) -> None:
         names = self._names
-        callers = agreed(names.upstream, self._parent, self._places)
+        callers = most(names.upstream, self._parent, self._places)
         caller = callers[self._place]
         there = np.zeros(self._places, dtype=np.bool_)
         there[self._place[names.downstream == caller]] = True
@@ -122,7 +142,7 @@ class _Mender:
         called = agreed(names.downstream, np.where(calls_on, self._place, -1), self._places)
         self._fill("missing_upstream", "named by parent", at_or(called, self._parent, UNKNOWN))
         # several downstreams above: any of them may be the caller, so siblings tell nothing
-        sibling = agreed(names.upstream, self._parent, self._places)
+        sibling = most(names.upstream, self._parent, self._places)
         sibling = np.where(called == SEVERAL, UNKNOWN, sibling).astype(np.int32)
         self._fill("missing_upstream", "named by siblings", at_or(sibling, self._parent, UNKNOWN))
 
@@ -150,12 +170,25 @@ def _share(values: Int32Array, first: IntArray, second: IntArray) -> IntArray:
     return mended
 
 
+def _only(given: IntArray, one: IntArray, other: IntArray) -> BoolArray:
+    """Where the one key is among the given and the other is not."""
+    only: BoolArray = (find(given, one) >= 0) & (find(given, other) < 0)
+    return only
+
+
+def _turned(which: IntArray, first: IntArray, second: IntArray) -> tuple[IntArray, IntArray]:
+    """The pairs, with first and second exchanged in some of them."""
+    ahead, behind = first.copy(), second.copy()
+    ahead[which], behind[which] = second[which], first[which]
+    return ahead, behind
+
+
 def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, IntArray]:
     """Records that are the two ends of one call: the calling ends, and the called ends.
 
-    They are the only two of their rpc id and remote type, not of the same end, and agree on the
-    upstream. If they name different downstreams, it must be clear who recorded which, and the
-    called end must not have worked for longer than the calling end waited.
+    They are the only two of their rpc id and remote type, not of the same end, and agree on one of
+    the two names. If they name different upstreams or downstreams, it must be clear who recorded
+    which, and the called end must not have worked for longer than the calling end waited.
     """
     kind, side = records.kind, records.side
     first, second = _pairs(place, kind)
@@ -165,7 +198,10 @@ def _twins(records: Records, place: IntArray, names: Names) -> tuple[IntArray, I
     clear = (side[first] != side[second]) & (
         records.duration_ms[second] <= records.duration_ms[first]
     )
-    twins = records.remote[kind[first]] & apart & same_caller & (same_callee | clear)
+    callee = names.downstream[first]
+    named = (callee >= 0) & (callee == names.downstream[second])
+    alike = (same_caller & (same_callee | clear)) | (named & clear)
+    twins = records.remote[kind[first]] & apart & alike
     return first[twins], second[twins]
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, Int32Array, IntArray
-from tracekit.callgraph.arrays import distinct, find
+from tracekit.callgraph.arrays import agreed, distinct, find
 from tracekit.callgraph.records import Records
 
 
@@ -21,10 +21,11 @@ class Places:
         Place of the path without its last number, -1 where there is none.
     recorded : bool
         Whether a record is there. The other places are gaps: paths between two recorded ones, or
-        the path that all paths of a trace start with.
+        the entry.
     entry : bool
         Whether the place is where its trace starts: the longest path that all paths of the trace
-        with the same first number start with. What lies above it belongs to nobody we know.
+        with the same first number start with, or the one above that, if it is recorded and names
+        its upstream. What lies above it belongs to nobody we know.
     of_record : int64, shape (records,)
         The place of each record.
     """
@@ -44,21 +45,45 @@ class Places:
 def locate(records: Records) -> Places:
     """The places of records, gaps included."""
     paths = records.paths
-    size = len(paths.text)
-    record_keys = records.trace * size + records.path
-    keys = distinct(record_keys)
+    size = max(len(paths.text), 1)
+    of_record = records.trace * size + records.path
+    fresh = np.diff(of_record, prepend=-1) != 0
+    keys = of_record[fresh]
     entries, gaps = _entries_and_gaps(keys, paths.parent, paths.first, paths.depth)
-    every = distinct(np.concatenate([keys, gaps]))
-    trace, path = np.divmod(every, max(size, 1))
+    called = _called(records, of_record, entries)
+    raised = _above(entries[called], paths.parent)
+    entries = np.sort(np.concatenate([entries[~called], raised]))
+    every = distinct(np.concatenate([keys, gaps, raised]))
+    trace, path = np.divmod(every, size)
+    at = find(every, keys)
+    recorded = np.zeros(len(every), dtype=np.bool_)
+    recorded[at] = True
     return Places(
         trace=trace,
         path=path.astype(np.int32),
         depth=paths.depth[path],
         parent=find(every, _above(every, paths.parent)),
-        recorded=find(keys, every) >= 0,
+        recorded=recorded,
         entry=find(entries, every) >= 0,
-        of_record=find(every, record_keys),
+        of_record=at[np.cumsum(fresh) - 1],
     )
+
+
+def _called(records: Records, of_record: IntArray, entries: IntArray) -> BoolArray:
+    """Of which entries a known service is the caller: the call that reached it left no record.
+
+    All records of such an entry name the one upstream, and not only their upstream. Records are
+    sorted by their keys, ``of_record``.
+    """
+    low = np.searchsorted(of_record, entries)
+    count = np.searchsorted(of_record, entries, side="right") - low
+    group = np.repeat(np.arange(len(entries)), count)
+    at = np.arange(len(group)) - np.repeat(np.cumsum(count) - count - low, count)
+    caller = agreed(records.upstream[at], group, len(entries))
+    called: BoolArray = (caller >= 0) & (_above(entries, records.paths.parent) >= 0)
+    named = np.zeros(len(entries), dtype=np.bool_)
+    named[group[records.downstream[at] >= 0]] = True
+    return called & named
 
 
 def _above(keys: IntArray, parent: Int32Array) -> IntArray:

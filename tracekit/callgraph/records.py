@@ -60,6 +60,24 @@ class Records:
     not_a_path: IntArray
 
 
+@dataclass(frozen=True, kw_only=True)
+class Names:
+    """The names of each record, mended or as they were; int32 of shape (records,)."""
+
+    upstream: Int32Array
+    downstream: Int32Array
+    interface: Int32Array
+
+
+def as_recorded(records: Records) -> Names:
+    """The names of the records as they are, in arrays of their own."""
+    return Names(
+        upstream=records.upstream.copy(),
+        downstream=records.downstream.copy(),
+        interface=records.interface.copy(),
+    )
+
+
 def arrange(rows: pl.DataFrame) -> Records:
     """Turn rows of ``call_keyed`` (whole traces, any order) into records."""
     paths, path = encode(rows["rpc_id"])

@@ -41,8 +41,8 @@ class CallGraphs(Shown):
     Parameters
     ----------
     counts : dict of str to int
-        traces, records, calls, inserted, left_out, connected, with_missing_calls,
-        with_reused_rpc_ids, unaffected, split.
+        traces, records, calls, inserted, left_out, contradicting, connected, with_missing_calls,
+        with_reused_rpc_ids, with_left_out_calls, with_contradicting_calls, unaffected, split.
     ledger : DataFrame
         defect, action, count, unit, traces.
     shapes : DataFrame

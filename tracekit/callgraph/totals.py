@@ -5,6 +5,8 @@ from __future__ import annotations
 import polars as pl
 
 _EDGE = ["upstream_key", "downstream_key", "rpc_type"]
+#: Numbers of calls of a trace that are not as they should be.
+_DEFECTS = ("missing_calls", "extra_calls", "left_out", "contradicting")
 _COMPACT_ROWS = 500_000
 _COMPACT_FRAMES = 50
 
@@ -150,11 +152,16 @@ def _sums(traces: pl.DataFrame) -> pl.DataFrame:
     """Sums over traces, as a frame of one row."""
     counted = {
         "traces": pl.len(),
-        **{name: pl.col(name).sum() for name in ("records", "calls", "inserted", "left_out")},
+        **{
+            name: pl.col(name).sum()
+            for name in ("records", "calls", "inserted", "left_out", "contradicting")
+        },
         "connected": pl.col("connected").sum(),
         "with_missing_calls": (pl.col("missing_calls") > 0).sum(),
         "with_reused_rpc_ids": (pl.col("extra_calls") > 0).sum(),
-        "unaffected": ((pl.col("missing_calls") == 0) & (pl.col("extra_calls") == 0)).sum(),
+        "with_left_out_calls": (pl.col("left_out") > 0).sum(),
+        "with_contradicting_calls": (pl.col("contradicting") > 0).sum(),
+        "unaffected": (pl.sum_horizontal(_DEFECTS) == 0).sum(),
         "split": (pl.col("files") > 1).sum(),
     }
     return traces.select(expr.cast(pl.Int64).alias(name) for name, expr in counted.items())

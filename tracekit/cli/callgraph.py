@@ -102,6 +102,7 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
         ["calls in the graphs", counts["calls"], ""],
         ["calls inserted where none was recorded", counts["inserted"], ""],
         ["calls left out", counts["left_out"], ""],
+        ["calls kept that contradict their parent", counts["contradicting"], ""],
         ["traces", counts["traces"], ""],
         *(
             [f"traces {text}", counts[name], percent(counts[name] / traces)]
@@ -109,7 +110,9 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
                 ("connected", "that are one whole tree"),
                 ("with_missing_calls", "with calls that left no record"),
                 ("with_reused_rpc_ids", "with several calls under one rpc id"),
-                ("unaffected", "without missing calls or reused rpc ids"),
+                ("with_left_out_calls", "with calls that were left out"),
+                ("with_contradicting_calls", "with calls that contradict their parent"),
+                ("unaffected", "with none of these"),
                 ("split", "split over source files"),
             )
         ),
