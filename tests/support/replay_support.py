@@ -8,6 +8,7 @@ import numpy as np
 
 from tracekit.arrays import Float32Array, FloatArray
 from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.workload import Workload
@@ -82,7 +83,10 @@ def snapshot(
         service=("s",) * len(room),
     )
     usage = np.stack([share * part for part in (0.4, 0.5, 0.6)]) if used is None else used
-    return cluster.snapshot(0, usage=SeriesUsage(usage, 0), placed=placed)
+    peers = Peers(("s",) * len(room), len(room))
+    for node in range(len(room)):
+        peers.add(node, node)
+    return cluster.snapshot(0, usage=SeriesUsage(usage, 0), placed=placed, peers=peers)
 
 
 def container(cpu_milli: int, memory_bytes: int, *, recorded_node: int | None = 0) -> Container:

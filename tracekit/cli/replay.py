@@ -43,7 +43,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         [list(row) for row in seen.rows],
         note="\n".join([f"from {_after(load)} on", *seen.note, str(out)]),
     )
-    for sentence in [*_told(load), *_left_out(run), *_moved(run), *_compared(run, found)]:
+    notes = dict.fromkeys(note for one in run.policies for note in one.notes)
+    told = [*notes, *_told(load), *_left_out(run), *_moved(run), *_compared(run, found)]
+    for sentence in told:
         print_sentence(sentence)
 
 

@@ -14,6 +14,7 @@ from tracekit.replay.engine.samples import Samples
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import Reader
 from tracekit.replay.workload.workload import Workload
@@ -44,10 +45,14 @@ class ReplayState:
         self.node = np.full(workload.containers, -1, dtype=np.int64)
         self.placed_ms = np.full(workload.containers, -1, dtype=np.int64)
         limits = workload.constraints if policy.filtered else None
+        if limits is not None and policy.lifts:
+            limits = limits.without(policy.lifts)
         self._limits = limits
         self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
         self._rows = PlacedRows(workload)
         self._residents: Residents | None = None
+        looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
+        self._peers = Peers(workload.services, workload.nodes) if looks else None
         self.samples = Samples(workload, _readers(policy, rebalance))
         self._moved = False
 
@@ -70,9 +75,10 @@ class ReplayState:
         self.node[at], self.placed_ms[at] = nodes[placed], times_ms[placed]
         self.running[at] = True
         self._residents = None
-        if self._keeper is not None:
-            for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
-                self._keeper.add(index, node)
+        for follower in (self._keeper, self._peers):
+            if follower is not None:
+                for index, node in zip(at.tolist(), nodes[placed].tolist(), strict=True):
+                    follower.add(index, node)
 
     def stop(self, index: int) -> None:
         """Take a running container off its node."""
@@ -204,6 +210,8 @@ class ReplayState:
             placed=self._known_placed(now, reader, shown) if "placed" in reads else None,
             calls=self.workload.calls if "calls" in reads else None,
             cells=self._keeper.free_cells if self._keeper and "cells" in reads else None,
+            peers=self._peers if "peers" in reads else None,
+            domains=self.workload.domains,
         )
 
     def _change(self, index: int, *, sign: int) -> None:
@@ -211,9 +219,10 @@ class ReplayState:
         if self._residents is not None:
             change = self._residents.add if sign > 0 else self._residents.remove
             change(index, int(self.node[index]))
-        if self._keeper is not None:
-            keep = self._keeper.add if sign > 0 else self._keeper.remove
-            keep(index, int(self.node[index]))
+        for follower in (self._keeper, self._peers):
+            if follower is not None:
+                follow = follower.add if sign > 0 else follower.remove
+                follow(index, int(self.node[index]))
         self.cluster.change(
             int(self.node[index]),
             load.request[index],

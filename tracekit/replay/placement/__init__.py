@@ -27,7 +27,7 @@ from tracekit.replay.workload.constraints.constraint import CellChoice
 from tracekit.values import spell
 
 Scores = IntArray | FloatArray
-Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells"]
+Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells", "peers"]
 
 #: What recorded cases write before a policy's name.
 VENDORS = ("k8s_", "trimaran_", "scheduler_plugins_", "descheduler_")
@@ -43,7 +43,7 @@ class PlacementPolicy:
 
     Attributes
     ----------
-    reads : frozenset of {'requests', 'limits', 'usage', 'placed', 'recorded', 'calls', 'cells'}
+    reads : frozenset of Reads
         What of the snapshot the score depends on; only that is handed over.
     source : str
         Upstream file and version, or paper and equation.
@@ -69,6 +69,10 @@ class PlacementPolicy:
         Where a user's own policy is written; None for those of tracekit.
     limit_s : float
         How long a user's own policy may be at one decision; asked of no other.
+    lifts : frozenset of str
+        Constraints of the workload that do not hold under it, by the first word of their names.
+    notes : tuple of str
+        What a reader of its results must know, a line each.
     """
 
     reads: ClassVar[frozenset[Reads]]
@@ -83,6 +87,8 @@ class PlacementPolicy:
     file: ClassVar[str | None] = None
     told: ClassVar[frozenset[str]] = frozenset()
     limit_s: ClassVar[float] = 10.0
+    lifts: ClassVar[frozenset[str]] = frozenset()
+    notes: ClassVar[tuple[str, ...]] = ()
 
     tie: Annotated[
         Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")

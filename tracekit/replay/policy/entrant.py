@@ -47,6 +47,11 @@ class Rebalanced:
         return f"{self.placement.source}; {self.rebalance.source}"
 
     @property
+    def notes(self) -> tuple[str, ...]:
+        """What a reader of its results must know."""
+        return (*self.placement.notes, *self.rebalance.notes)
+
+    @property
     def file(self) -> str | None:
         """Where a user's own placement policy is written."""
         return self.placement.file

@@ -3,8 +3,10 @@
 Written as a parameter of the policy: ``least_allocated[near_weight=1]``. The policy's scores are
 brought to 0..100 over the candidates, as scheduler-plugins' NetworkOverhead brings its costs
 (903da7df, normalised as Peaks is), and the share of the container's calls that would stay on the
-node, brought to 0..100 likewise, is added ``near_weight`` times. A trace without zones has one
-distance: the same node or another.
+node, brought to 0..100 likewise, is added ``near_weight`` times. A call to another node of the rack
+counts two thirds of one that stays, to another rack of the zone one third: two and four hops of the
+six that a network of three tiers has. Where no node states a rack or a zone there is one distance:
+the same node or another.
 """
 
 from __future__ import annotations
@@ -82,12 +84,27 @@ def _near_kind(kind: type[PlacementPolicy]) -> type[PlacementPolicy]:
     return made
 
 
+#: What a call counts that stays in the domain, beside one that stays on the node.
+_STAYS = {"rack": 2 / 3, "zone": 1 / 3}
+
+
 def kept(snapshot: Snapshot, container: Container) -> FloatArray:
-    """Share of the container's calls that would stay on each node, shape (nodes,)."""
-    placed = snapshot.placed
-    return snapshot.calls.near(
-        container.kind, snapshot.calls.kind[placed.index], placed.node, len(snapshot.capacity)
+    """Share of the container's calls that would stay on each node, or near it; shape (nodes,)."""
+    placed, nodes = snapshot.placed, len(snapshot.capacity)
+    on_node = snapshot.calls.near(
+        container.kind, snapshot.calls.kind[placed.index], placed.node, nodes
     )
+    nearness, inside = on_node, on_node
+    for kind, share in _STAYS.items():
+        domain = None if snapshot.domains is None else snapshot.domains.by(kind)
+        if domain is None:
+            continue
+        known = domain >= 0
+        sums = np.bincount(domain[known], on_node[known], minlength=1)
+        within = np.maximum(np.where(known, sums[np.maximum(domain, 0)], on_node), inside)
+        nearness = nearness + share * (within - inside)
+        inside = within
+    return nearness
 
 
 def to_hundred(values: Scores) -> FloatArray:

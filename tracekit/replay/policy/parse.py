@@ -1,6 +1,7 @@
 """The policy that a text spells: by its name, by an alias, by the file of a user's own, or several.
 
-``NAME[param=value,...]`` is one, ``0.7*NAME[...]+0.3*NAME[...]`` a profile of several.
+``NAME[param=value,...]`` is one, ``0.7*NAME[...]+0.3*NAME[...]`` a profile of several, and a name
+that ends in ``.yaml`` or ``.json`` the configuration of a scheduler.
 """
 
 from __future__ import annotations
@@ -12,9 +13,11 @@ from typing import Any
 from tracekit import parameters
 from tracekit.errors import TracekitError, unknown_name
 from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
+from tracekit.replay.policy.configured import configured
 from tracekit.replay.policy.nearness import near_kind
 from tracekit.replay.policy.own_policy import load_own_policy
 from tracekit.replay.policy.profile import Part, weighted
+from tracekit.yaml_file import is_document
 
 
 def policies_of(word: str) -> list[str]:
@@ -50,6 +53,8 @@ def parse_policy(text: str) -> PlacementPolicy:
     if any(weight is not None for weight, _ in terms):
         return weighted([_part(weight, name, text) for weight, name in terms])
     name, given = parameters.split(text)
+    if is_document(name):
+        return configured(Path(name), given)
     return build_policy(get_policy(name), given)
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 
 import functools
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -25,6 +26,11 @@ from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 _FULL = 100
+_ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
+
+
+#: What of a policy's scores is weighed: 0..100; 0..10 in whole numbers; or they as they are.
+How = Literal["of_hundred", "tenths", "as_is"]
 
 
 @dataclass(frozen=True)
@@ -33,6 +39,7 @@ class Part:
 
     weight: float
     policy: PlacementPolicy
+    how: How = "of_hundred"
 
     def __post_init__(self) -> None:
         if not 0 < self.weight < math.inf:
@@ -56,12 +63,27 @@ class Part:
         own = type(policy).normalize is not PlacementPolicy.normalize
         return policy.joint or own or policy.best_score() is None
 
+    def scores(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        """What is multiplied by the weight."""
+        if self.how == "as_is":
+            skipped = self.policy.skips(snapshot, container)
+            return self._none(nodes) if skipped else self._normalized(snapshot, container, nodes)
+        found = self.of_hundred(snapshot, container, nodes)
+        return found if self.how == "of_hundred" else np.floor(found / 10).astype(np.int64)
+
+    def _normalized(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
+        return self.policy.normalize(self.policy.score(snapshot, container, nodes))
+
+    @staticmethod
+    def _none(nodes: IntArray) -> IntArray:
+        return np.zeros(len(nodes), dtype=np.int64)
+
     def of_hundred(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Its score of each candidate, 0..100; nothing where it has nothing to say."""
         policy = self.policy
         if policy.skips(snapshot, container):
-            return np.zeros(len(nodes), dtype=np.int64)
-        scores = policy.normalize(policy.score(snapshot, container, nodes))
+            return self._none(nodes)
+        scores = self._normalized(snapshot, container, nodes)
         best = policy.best_score()
         if best is None:
             return to_hundred(scores)
@@ -74,12 +96,13 @@ class Profile(PlacementPolicy):
     parts: ClassVar[tuple[Part, ...]]
     text: ClassVar[str]
     where: ClassVar[str]
+    document: ClassVar[str | None] = None
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """The weighted sum; whole numbers stay whole, so that ties are ties."""
         total: Any = np.zeros(len(nodes), dtype=np.int64)
         for part in self.parts:
-            scores = part.of_hundred(snapshot, container, nodes)
+            scores = part.scores(snapshot, container, nodes)
             weight = int(part.weight) if part.weight == int(part.weight) else part.weight
             total = total + weight * scores
         found: Scores = total
@@ -92,18 +115,18 @@ class Profile(PlacementPolicy):
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> dict[str, FloatArray]:
-        """What each policy gives of 100, before its weight; one named twice has a number."""
+        """What each policy gives, before its weight; one named twice has a number."""
         found: dict[str, FloatArray] = {}
         for part in self.parts:
-            name = f"{part.policy.name()} of 100"
+            name = f"{part.policy.name()}{_ENDINGS[part.how]}"
             at = 1 + sum(1 for known in found if known.startswith(name))
-            scores = part.of_hundred(snapshot, container, nodes)
+            scores = part.scores(snapshot, container, nodes)
             found[name if at == 1 else f"{name} ({at})"] = scores.astype(np.float64)
         return found
 
     def metric_samples(self) -> int:
         """As many as any of them looks back on."""
-        return max(part.policy.metric_samples() for part in self.parts)
+        return max((part.policy.metric_samples() for part in self.parts), default=1)
 
     def spelled(self) -> Mapping[str, str]:
         """Weight and parameters of each, under its number and name."""
@@ -122,13 +145,14 @@ class Profile(PlacementPolicy):
         )
 
     def written_in(self) -> tuple[str, ...]:
-        """The files of all of them."""
-        return tuple(dict.fromkeys(f for part in self.parts for f in part.policy.written_in()))
+        """The files of all of them, and that of the configuration."""
+        files = [f for part in self.parts for f in part.policy.written_in()]
+        return tuple(dict.fromkeys([*files, *([self.document] if self.document else [])]))
 
     @classmethod
     def name(cls) -> str:
         """The names with their weights."""
-        return cls.text.partition("[")[0] if len(cls.parts) == 1 else cls.text
+        return re.sub(r"\[[^\]]*\]", "", cls.text)
 
     def address(self) -> str:
         """As ``parse_policy`` reads it in any process."""
@@ -201,9 +225,9 @@ def _attributes(parts: tuple[Part, ...], tie: Tie) -> dict[str, Any]:
         "tie": tie,
         "parts": parts,
         "reads": frozenset().union(*(one.reads for one in policies)),
+        "wants": tuple(dict.fromkeys(name for one in policies for name in one.wants)),
         "source": "; ".join(dict.fromkeys(one.source for one in policies)),
         "joint": any(part.together for part in parts),
-        "wants": tuple(dict.fromkeys(name for one in policies for name in one.wants)),
         "cell": policies[0].cell if policies else "first",
         "file": files[0] if files else None,
         "limit_s": max((one.limit_s for one in policies if one.file), default=10.0),

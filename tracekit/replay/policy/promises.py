@@ -18,6 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError
 from tracekit.replay.policy.guard import OwnPolicyError
 from tracekit.replay.view.cluster import Cluster
+from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.resources import full_name
@@ -72,9 +73,17 @@ def documented(kind: type[PlacementPolicy]) -> None:
     ):
         if not getattr(kind, name, None):
             raise PromiseError(kind, f"class attribute '{name}' is missing", f"write {example}")
-    unknown = set(kind.reads) - {"requests", "limits", "usage", "placed", "recorded", "cells"}
+    unknown = set(kind.reads) - {
+        "requests",
+        "limits",
+        "usage",
+        "placed",
+        "recorded",
+        "cells",
+        "peers",
+    }
     if unknown:
-        known = "requests, limits, usage, placed, recorded, cells"
+        known = "requests, limits, usage, placed, recorded, cells, peers"
         raise PromiseError(kind, f"reads {sorted(unknown)} is not known", f"known: {known}")
     if not dataclasses.is_dataclass(kind) or "__dataclass_fields__" not in vars(kind):
         raise PromiseError(
@@ -237,6 +246,7 @@ def drawn_case(rng: np.random.Generator, reads: frozenset[Reads]) -> Case:
         0,
         usage=SeriesUsage(used, 0 if len(used) else None) if "usage" in reads else None,
         placed=_placed(taken) if "placed" in reads else None,
+        peers=_peers(nodes) if "peers" in reads else None,
     )
     request = rng.integers(0, 500, 2)
     waiting = Container(
@@ -258,6 +268,14 @@ def _placed(taken: IntArray) -> Placed:
         limit=taken * 2,
         service=("s",) * len(taken),
     )
+
+
+def _peers(nodes: int) -> Peers:
+    """Two of the service on the first node, one on the second."""
+    peers = Peers(("s",) * 3, nodes)
+    for index, node in enumerate((0, 0, 1)):
+        peers.add(index, node)
+    return peers
 
 
 def _scored(policy: PlacementPolicy, case: Case, nodes: IntArray) -> Any:

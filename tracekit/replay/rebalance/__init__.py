@@ -34,11 +34,14 @@ class RebalancePolicy:
         Upstream file and version, or where else the rule comes from.
     aliases : tuple of str
         Other names that recorded cases use for it.
+    notes : tuple of str
+        What a reader of its results must know, a line each.
     """
 
     reads: ClassVar[frozenset[Reads]]
     source: ClassVar[str]
     aliases: ClassVar[tuple[str, ...]] = ()
+    notes: ClassVar[tuple[str, ...]] = ()
 
     interval_ms: Annotated[int, About("Time from one rebalancing to the next.", minimum=1)] = (
         300_000

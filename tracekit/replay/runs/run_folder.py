@@ -61,6 +61,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "decisions_without_use": _without_use(run, policy),
                 "left_out": [name for name in policy.wants if name not in load.resources],
                 "parameters": spelled(policy),
+                **({"notes": list(policy.notes)} if policy.notes else {}),
             }
             for policy in run.policies
         ],

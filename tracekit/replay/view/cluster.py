@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Placed, Snapshot, read_only
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
+from tracekit.replay.workload.domains import NodeDomains
 
 
 @dataclass(kw_only=True)
@@ -63,6 +65,8 @@ class Cluster:
         placed: Placed | None = None,
         calls: CallWeights | None = None,
         cells: IntArray | None = None,
+        peers: Peers | None = None,
+        domains: NodeDomains | None = None,
     ) -> Snapshot:
         """What a policy may see now; read-only views of this state."""
         return Snapshot(
@@ -78,4 +82,6 @@ class Cluster:
             known_placed=placed,
             known_calls=calls,
             free_cells=cells,
+            known_peers=peers,
+            domains=domains,
         )

@@ -17,8 +17,10 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
+from tracekit.replay.workload.domains import NodeDomains
 
 if TYPE_CHECKING:
     from tracekit.replay.view.pod import Pod
@@ -137,6 +139,10 @@ class Snapshot:
     free_cells : int64, shape (nodes, cells, 2), optional
         cpu_milli and memory_bytes left of each NUMA cell; None where no container is bound to
         cells, and unless the policy reads 'cells'.
+    known_peers : Peers, optional
+        None unless the policy reads 'peers'.
+    domains : NodeDomains, optional
+        Rack, domain and zone of nodes; None where the workload states none.
     """
 
     time_ms: int
@@ -152,6 +158,13 @@ class Snapshot:
     recorded: Recorded | None = None
     known_calls: CallWeights | None = None
     free_cells: IntArray | None = None
+    known_peers: Peers | None = None
+    domains: NodeDomains | None = None
+
+    @property
+    def peers(self) -> Peers:
+        """How many of each service run where; the policy must read 'peers'."""
+        return _declared(self.known_peers, "peers")
 
     @property
     def calls(self) -> CallWeights:

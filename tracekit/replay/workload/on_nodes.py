@@ -33,6 +33,7 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),
+        domains=None if stays.domains is None else stays.domains.on(nodes),
     )
 
 

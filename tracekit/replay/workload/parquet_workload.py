@@ -1,7 +1,7 @@
 """A workload from a folder of Parquet files.
 
 nodes.parquet       node VARCHAR, cpu_milli BIGINT, memory_bytes BIGINT; optional pods BIGINT and
-                    any further BIGINT column, an extended resource
+                    any further BIGINT column, an extended resource; rack, domain, zone VARCHAR
 containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it was recorded, may
                     be NULL), arrival_ms BIGINT, departure_ms BIGINT (NULL: stays to the end),
                     cpu_milli, memory_bytes BIGINT (requests; NULL: not stated); optional
@@ -23,7 +23,12 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
+<<<<<<< HEAD
 from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
+=======
+from tracekit.replay.workload.domains import KINDS, domains_of
+from tracekit.replay.workload.parquet_columns import check_known, read
+>>>>>>> 1325f3f (A KubeSchedulerConfiguration, or a Policy document with extenders, is a policy; services spread over nodes, racks and zones; near calls count by rack and zone)
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
 from tracekit.replay.workload.workload import Workload, nonzero
@@ -79,7 +84,7 @@ def _assemble(
 ) -> Workload:
     step_ms, times = _axis(containers, usage)
     end = int(times[-1]) + step_ms
-    resources = column_order(set(nodes.columns) - {"node"})
+    resources = column_order(set(nodes.columns) - {"node", *KINDS})
     stated = np.stack([_stated(containers, name) for name in resources], axis=1)
     request = _amounts(containers, resources)
     if PODS in resources:
@@ -120,6 +125,9 @@ def _assemble(
         usage=used,
         background=_background(folder, nodes["node"], step_ms, times),
         settled_ms=int(times[0]),
+        domains=domains_of(
+            {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
+        ),
         calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
         facts={"containers_without_usage": int(silent.sum())},
     )

@@ -24,6 +24,7 @@ from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.constraints.together import Together
+from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.workload import Workload
 
 _DOCUMENT = "workload.json"
@@ -31,7 +32,17 @@ _MAPPED_BYTES = 1 << 16
 #: What a field may hold that has fields of its own, by name.
 _NESTED: dict[str, type[Any]] = {
     made.__name__: made
-    for made in (CallWeights, Constraints, AntiAffinity, Sharing, Allowed, Apart, Together, Cells)
+    for made in (
+        CallWeights,
+        Constraints,
+        AntiAffinity,
+        Sharing,
+        Allowed,
+        Apart,
+        Together,
+        Cells,
+        NodeDomains,
+    )
 }
 
 

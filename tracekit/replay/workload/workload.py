@@ -17,6 +17,7 @@ from tracekit.replay.workload.checks import (
     check_usage,
 )
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
 
 #: The service of a container of which none is known.
@@ -73,6 +74,8 @@ class Workload:
     priority : int64, shape (containers,), optional
         Of those that wait the larger goes first, then who has waited longest. Nobody is evicted
         for it. None: all have the same.
+    domains : NodeDomains, optional
+        Rack, domain and zone of nodes. None: not known.
     calls : CallWeights, optional
         Who calls whom. None: not known, or no policy asks.
     settled_ms : int
@@ -108,6 +111,7 @@ class Workload:
     pinned: IntArray | None = None
     daemon: BoolArray | None = None
     priority: IntArray | None = None
+    domains: NodeDomains | None = None
     calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)

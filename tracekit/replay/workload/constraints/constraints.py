@@ -38,6 +38,14 @@ class Constraints:
         """The constraints where the nodes at these positions are all there are."""
         return Constraints(parts=tuple(part.on(nodes) for part in self.parts))
 
+    def without(self, lifted: frozenset[str]) -> Constraints | None:
+        """The constraints whose names do not begin with one of these words; None if none is left.
+
+        What is told of cells stays.
+        """
+        kept = tuple(part for part in self.parts if part.name.split()[0] not in lifted)
+        return Constraints(parts=kept) if kept else None
+
     def keeper(self, nodes: int, cell: CellChoice = "first") -> ConstraintsKeeper:
         """What follows one replay on so many nodes, under a policy that chooses cells so."""
         return ConstraintsKeeper([part.choosing(cell) for part in self.parts], nodes)

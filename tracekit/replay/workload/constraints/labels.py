@@ -65,7 +65,8 @@ class Labels:
         """Whether some node has the label."""
         return bool((self.domain(name) >= 0).any())
 
-    def _values(self, key: str) -> list[str | None]:
+    def values(self, key: str) -> list[str | None]:
+        """The value of a label at each node, None where it lacks it."""
         column = self._columns.get(key, [None] * self._count)
         if not self._labels:
             return column
@@ -78,7 +79,7 @@ class Labels:
         codes: dict[str, int] = {}
         of = [
             -1 if value is None else codes.setdefault(value, len(codes))
-            for value in self._values(key)
+            for value in self.values(key)
         ]
         return np.array(of, dtype=np.int64), codes
 

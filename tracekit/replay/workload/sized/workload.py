@@ -15,6 +15,8 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import constraints_of, not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.labels import Labels
+from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.rests_on import rests_on
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
@@ -99,6 +101,7 @@ def workload_from_sizes(
         daemon=daemon if daemon.any() else None,
         priority=_priority(rows["priority"]),
         constraints=_constraints(found, rows, amounts, request, assumptions),
+        domains=_domains(found.nodes),
         gang=gang,
         gang_minimum=gang_minimum,
         quantities=rests_on(
@@ -193,6 +196,14 @@ def _constraints(
             "memory": float(assumptions.full_memory_bytes),
         },
     )
+
+
+def _domains(nodes: pl.DataFrame) -> NodeDomains | None:
+    """Rack, domain and zone of nodes, from their columns or labels."""
+    if not nodes.height:
+        return None
+    labels = Labels(nodes)
+    return domains_of({kind: labels.values(kind) for kind in KINDS})
 
 
 def _gangs(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:

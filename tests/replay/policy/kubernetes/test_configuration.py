@@ -1,0 +1,310 @@
+"""A KubeSchedulerConfiguration as a policy: plugin by plugin, and the real scheduler's own runs."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pytest
+import yaml
+from real_scheduler import as_workload, recorded_runs
+from replay_support import workload
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import PlainPlacer
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.policy.profile import Profile
+
+BASE: dict[str, Any] = {
+    "apiVersion": "kubescheduler.config.k8s.io/v1",
+    "kind": "KubeSchedulerConfiguration",
+}
+DEFAULT = {
+    "least_allocated": 1,
+    "balanced_allocation": 1,
+    "pod_topology_spread": 2,
+}
+
+
+def written(folder: Path, document: Any, name: str = "kube-scheduler.yaml") -> Path:
+    path = folder / name
+    text = document if isinstance(document, str) else yaml.safe_dump(document)
+    path.write_text(text, encoding="utf-8")
+    return path
+
+
+def profile(folder: Path, plugins: Any = None, args: Any = None, **top: Any) -> Profile:
+    """The policy of a configuration with one profile."""
+    one: dict[str, Any] = {"schedulerName": "default-scheduler"}
+    one |= {"plugins": plugins} if plugins else {}
+    if args:
+        one["pluginConfig"] = [{"name": name, "args": given} for name, given in args.items()]
+    found = parse_policy(str(written(folder, {**BASE, "profiles": [one], **top})))
+    assert isinstance(found, Profile)
+    return found
+
+
+def weights(policy: Profile) -> dict[str, float]:
+    return {part.policy.name(): part.weight for part in policy.parts}
+
+
+def part(policy: Profile, name: str) -> PlacementPolicy:
+    return next(one.policy for one in policy.parts if one.policy.name() == name)
+
+
+PLUGINS = [
+    (None, DEFAULT),
+    ({"score": {"disabled": [{"name": "PodTopologySpread"}]}},
+     {"least_allocated": 1, "balanced_allocation": 1}),
+    ({"score": {"disabled": [{"name": "*"}],
+                "enabled": [{"name": "NodeResourcesFit", "weight": 7}]}},
+     {"least_allocated": 7}),
+    ({"multiPoint": {"enabled": [{"name": "NodeResourcesBalancedAllocation", "weight": 9}]}},
+     {**DEFAULT, "balanced_allocation": 9}),
+    ({"multiPoint": {"enabled": [{"name": "PodTopologySpread"}]}},  # enabled again: weight 1
+     {**DEFAULT, "pod_topology_spread": 1}),
+    ({"multiPoint": {"disabled": [{"name": "*"}]},
+      "score": {"enabled": [{"name": "TargetLoadPacking"}]}},
+     {"target_load_packing": 1}),
+    ({"multiPoint": {"enabled": [{"name": "NodeResourcesFit", "weight": 5}]},
+      "score": {"enabled": [{"name": "NodeResourcesFit", "weight": 3}]}},  # the point's own wins
+     {**DEFAULT, "least_allocated": 3}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plugins", "expected"), PLUGINS)
+def test_plugins_are_enabled_disabled_and_weighed(
+    plugins: Any, expected: dict[str, float], tmp_path: Path
+) -> None:
+    assert weights(profile(tmp_path, plugins)) == expected
+
+
+FIT = "NodeResourcesFit"
+ARGUMENTS = [
+    (FIT, {"scoringStrategy": {"type": "MostAllocated",
+                               "resources": [{"name": "cpu", "weight": 3}]}},
+     "most_allocated[resources=cpu:3]"),
+    (FIT, {"scoringStrategy": {"type": "RequestedToCapacityRatio",
+                               "resources": [{"name": "nvidia.com/gpu", "weight": 2},
+                                             {"name": "cpu"}],
+                               "requestedToCapacityRatio": {"shape": [
+                                   {"utilization": 0, "score": 0},
+                                   {"utilization": 80, "score": 10}]}}},
+     "requested_to_capacity_ratio[resources=nvidia.com/gpu:2+cpu:1,shape=0:0+80:10]"),
+    ("NodeResourcesBalancedAllocation", {"resources": [{"name": "cpu", "weight": 1}]},
+     "balanced_allocation[resources=cpu:1]"),
+    ("PodTopologySpread", {"defaultingType": "List", "defaultConstraints": [
+        {"topologyKey": "topology.kubernetes.io/zone", "maxSkew": 2,
+         "whenUnsatisfiable": "ScheduleAnyway"}]},
+     "pod_topology_spread[constraints=zone:2,every_domain=true]"),
+    ("TargetLoadPacking", {"targetUtilization": 70, "defaultRequests": {"cpu": "500m"},
+                           "defaultRequestsMultiplier": "1.8",
+                           "metricProvider": {"type": "Prometheus"}},
+     "target_load_packing[target_utilization=70,default_requests_cpu_milli=500,requests_multiplier=1.8]"),
+    ("LoadVariationRiskBalancing", {"safeVarianceMargin": 1.5, "safeVarianceSensitivity": 2},
+     "load_variation_risk_balancing[safe_variance_margin=1.5,safe_variance_sensitivity=2.0]"),
+    ("LowRiskOverCommitment", {"smoothingWindowSize": 8, "riskLimitWeights": {"cpu": 0.2}},
+     "low_risk_overcommitment[smoothing_window_size=8,risk_limit_weights=cpu:0.2+memory:0.5]"),
+    ("NodeResourcesAllocatable", {"mode": "Most", "resources": [{"name": "memory", "weight": 4}]},
+     "node_resources_allocatable[mode=Most,resources=memory:4]"),
+    ("Peaks", {"nodePowerModel": {"n1": {"k0": 1.0, "k1": -2.0, "k2": -0.5}}},
+     "peaks[k0=0.0,k1=0.0,k2=0.0,node_power_model=n1:1.0:-2.0:-0.5]"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("plugin", "given", "expected"), ARGUMENTS)
+def test_arguments_reach_the_policy(plugin: str, given: Any, expected: str, tmp_path: Path) -> None:
+    made = profile(tmp_path, {"score": {"enabled": [{"name": plugin}]}}, {plugin: given})
+    assert expected in [str(one.policy) for one in made.parts]
+    assert not [note for note in made.notes if "not known" in note]
+
+
+def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
+    for at, recorded in enumerate(recorded_runs()):
+        disabled = ["PodTopologySpread"]
+        if "Balanced" not in recorded["profile"]:
+            disabled.append("NodeResourcesBalancedAllocation")
+        path = written(tmp_path, {
+            **BASE,
+            "percentageOfNodesToScore": recorded["percentage_of_nodes_to_score"],
+            "profiles": [{"plugins": {"score": {"disabled": [{"name": n} for n in disabled]}}}],
+        })  # fmt: skip
+        folder, out = as_workload(tmp_path / f"cluster{at}", recorded), tmp_path / f"run{at}"
+        policy = f"{path}[tie=first]"
+        asked = ["--workload", str(folder), "--policy", policy, "--out", str(out)]
+        assert run(["replay", *asked]) == 0
+        placed = pl.read_parquet(out / "placements.parquet").sort("container")
+        assert ["" if n is None else n for n in placed["node"]] == recorded["chosen"]
+
+
+def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
+    plugins = {
+        "multiPoint": {"enabled": [{"name": "MyPlugin", "weight": 3}, {"name": "Coscheduling"}]},
+        "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
+    }
+    args = {
+        FIT: {"ignoredResources": ["x"], "scoringStrategy": {"tpye": "MostAllocated"}},
+        "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [
+            {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1,
+             "whenUnsatisfiable": "DoNotSchedule"}]},
+    }  # fmt: skip
+    told = profile(tmp_path, plugins, args, futureField=1).notes
+    assert all(note.startswith("kube-scheduler.yaml: ") for note in told)
+    text = "\n".join(told)
+    for expected in (
+        "plugins not known, and left out: MyPlugin",
+        "futureField, profiles[0].pluginConfig[0].args.ignoredResources",
+        "args.scoringStrategy.tpye",
+        "requests are respected, although the filter of NodeResourcesFit is disabled",
+        "defaultConstraints[0] is a wish here",
+        "nobody is preempted",
+    ):
+        assert expected in text, text
+    assert "Coscheduling" not in text
+
+
+def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:
+    second = {"schedulerName": "batch", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
+    path = written(tmp_path, {**BASE, "profiles": [{"schedulerName": "default-scheduler"}, second]})
+    both = [parse_policy(str(path)), parse_policy(f"{path}[profile=batch]")]
+    assert [len(one.parts) for one in both if isinstance(one, Profile)] == [3, 0]
+    assert str(both[1]) == "kube-scheduler.yaml[profile=batch]"
+    assert parse_policy(both[1].address()) == both[1]
+    assert "profiles that are not replayed: batch" in both[0].notes[-1]
+    with pytest.raises(
+        TracekitError, match="has no profile 'bach'; it has: default-scheduler, bat"
+    ):
+        parse_policy(f"{path}[profile=bach]")
+
+
+def test_where_nothing_scores_the_first_node_found_is_taken(tmp_path: Path) -> None:
+    policy = profile(tmp_path, {"score": {"disabled": [{"name": "*"}]}})
+    load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
+    assert Engine(load, policy, np.random.default_rng(0)).run().node.tolist() == [0, 1, 2, 3, 0, 1]
+
+
+def test_both_engines_decide_the_same(tmp_path: Path) -> None:
+    policy = profile(tmp_path, {"score": {"enabled": [{"name": "LowRiskOverCommitment"}]}})
+    load = workload([(1000, 1000)] * 120, [(at % 3000, 9000, 300, 100) for at in range(200)])
+    plain, rows = (
+        Engine(load, policy, np.random.default_rng(0), placer=placer).run().node.tolist()
+        for placer in (PlainPlacer, rows_placer)
+    )
+    assert plain == rows
+
+
+def test_disabled_filters_lift_their_rules(tmp_path: Path) -> None:
+    disabled = [{"name": "TaintToleration"}, {"name": "InterPodAffinity"}]
+    made = profile(tmp_path, {"filter": {"disabled": disabled}})
+    assert made.lifts == {"apart", "together"}  # taints stay: NodeUnschedulable looks at them too
+    disabled.append({"name": "NodeUnschedulable"})
+    assert "taints" in profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
+
+
+LEGACY = {
+    "kind": "Policy",
+    "apiVersion": "v1",
+    "predicates": [{"name": "PodFitsResources"}, {"name": "MyPredicate"}],
+    "priorities": [{"name": "LeastRequestedPriority", "weight": 2}, {"name": "Odd", "weight": 1}],
+    "extenders": [
+        {
+            "urlPrefix": "http://127.0.0.1:8888/scheduler",
+            "apiVersion": "v1beta1",
+            "prioritizeVerb": "priorities/bnp",
+            "weight": 5,
+            "enableHttps": False,
+            "nodeCacheCapable": False,
+        },
+        {"urlPrefix": "http://x/", "prioritizeVerb": "score", "weight": 3},
+        {"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated", "weight": 3},
+    ],
+}
+
+
+def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
+    made = parse_policy(str(written(tmp_path, LEGACY, "policy.json")))
+    assert isinstance(made, Profile)
+    found = [(part.weight, str(part.policy), part.how) for part in made.parts]
+    assert found == [
+        (2.0, "least_requested[max_score=100]", "of_hundred"),
+        (1.0, "bnp[weight=5,builtin=none]", "as_is"),
+        (30.0, "most_allocated", "tenths"),
+    ]
+    assert made.lifts == {"selector", "taints", "apart", "together"}
+    text = "\n".join(made.notes)
+    assert "priorities and predicates not known, and left out: Odd, MyPredicate" in text
+    assert "http://127.0.0.1:8888/scheduler is not called: policy bnp stands for it" in text
+    assert "extender http://x/ is not called, and its score ('score', weight 3)" in text
+    load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
+    assert Engine(load, made, np.random.default_rng(0)).run().node.min() >= 0
+
+
+def test_an_extender_of_ten_counts_whole_tenths(tmp_path: Path) -> None:
+    document = copy.deepcopy(LEGACY)
+    document["priorities"] = []
+    document["extenders"] = [{"urlPrefix": "http://y/", "prioritizeVerb": "most_allocated"}]
+    made = parse_policy(str(written(tmp_path, document, "policy.json")))
+    # 17 % and 12 % are both 1 of 10: the first wins; 35 % is 3
+    load = workload(
+        [(1000, 1000), (1400, 1400), (500, 500)], [(0, 9000, 170, 170), (1, 9000, 1, 1)]
+    )
+    assert Engine(load, made, np.random.default_rng(0)).run().node.tolist() == [2, 2]
+
+
+@pytest.mark.parametrize(
+    ("document", "told"),
+    [
+        ("a: [", "is not YAML: line 1"),
+        ("a: 1\na: 2\n", "key 'a' is there twice"),
+        ("!!python/object/apply:os.system [ls]", "is not YAML"),
+        ("[1, 2]", "holds no mapping"),
+        ("a: 1\n---\nb: 1\n", "holds 2 documents"),
+        ({"kind": "Deployment", "apiVersion": "apps/v1"}, "is of kind 'Deployment'"),
+        ({"kind": "DeschedulerPolicy", "apiVersion": "descheduler/v1alpha2"}, "places nothing"),
+        ({**BASE, "apiVersion": "v1"}, "apiVersion is 'v1'"),
+        ({**BASE, "percentageOfNodesToScore": 101}, "percentageOfNodesToScore is 101"),
+        ({**BASE, "percentageOfNodesToScore": "much"}, "'much', expected a whole number"),
+        ({**BASE, "profiles": {"a": 1}}, "profiles is .* expected a list"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
+            "scoringStrategy": {"type": "Odd"}}}]}]}, "type is 'Odd', expected one of LeastAll"),
+        ({**BASE, "profiles": [{"pluginConfig": [{"name": FIT, "args": {
+            "scoringStrategy": {"resources": [{"name": "cpu", "weight": 101}]}}}]}]},
+         r"scoringStrategy.resources\[0\].weight"),
+        ({**BASE, "extenders": [{"urlPrefix": "u", "weight": 0}]}, "weight is '0', expected"),
+    ],
+)  # fmt: skip
+def test_a_wrong_document_is_told_in_one_line(document: Any, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path, document)
+    with pytest.raises(TracekitError, match=told) as found:
+        parse_entrant(str(path))
+    assert str(path) in found.value.what
+
+
+def test_a_missing_file_and_a_wrong_parameter_are_told(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="cannot be read"):
+        parse_policy(str(tmp_path / "none.yaml"))
+    path = written(tmp_path, BASE)
+    with pytest.raises(TracekitError, match="has no parameter 'weight'; it has: profile, tie"):
+        parse_policy(f"{path}[weight=2]")
+    with pytest.raises(TracekitError, match=r"tie of kube-scheduler\.yaml is 'last'"):
+        parse_policy(f"{path}[tie=last]")
+
+
+def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any) -> None:
+    recorded = {
+        "nodes": [{"name": "n", "allocatable": {"cpu_milli": 1000, "memory_bytes": 1000}}],
+        "pods": [{"requests": {"cpu_milli": 10, "memory_bytes": 10}}],
+    }
+    folder = as_workload(tmp_path / "cluster", recorded)
+    path, out = written(tmp_path, BASE), tmp_path / "run"
+    assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
+    assert "kube-scheduler.yaml: nobody is preempted" in " ".join(capsys.readouterr().out.split())
+    assert "nobody is preempted" in (out / "manifest.json").read_text()

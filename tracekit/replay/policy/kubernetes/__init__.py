@@ -1,0 +1,1 @@
+"""Configurations of Kubernetes' own scheduler as policies, plugin by plugin."""

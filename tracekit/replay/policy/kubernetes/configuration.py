@@ -1,0 +1,211 @@
+"""A ``KubeSchedulerConfiguration`` as a policy: its profile, plugins, weights and arguments.
+
+Source: kubernetes v1.34 pkg/scheduler/apis/config/v1 (default_plugins.go, defaults.go) and
+pkg/scheduler/framework/runtime (expandMultiPointPlugins).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracekit.errors import TracekitError, nearest
+from tracekit.replay.policy.kubernetes.extenders import extender_parts
+from tracekit.replay.policy.kubernetes.given import Given
+from tracekit.replay.policy.kubernetes.scorers import SCORERS, SILENT
+from tracekit.replay.policy.profile import Part
+
+KIND = "KubeSchedulerConfiguration"
+_DEFAULT = "default-scheduler"
+#: Plugins that are on unless they are disabled, with their weights where they score.
+_ENABLED = {
+    "SchedulingGates": 0,
+    "PrioritySort": 0,
+    "NodeUnschedulable": 0,
+    "NodeName": 0,
+    "TaintToleration": 3,
+    "NodeAffinity": 2,
+    "NodePorts": 0,
+    "NodeResourcesFit": 1,
+    "VolumeRestrictions": 0,
+    "NodeVolumeLimits": 0,
+    "VolumeBinding": 0,
+    "VolumeZone": 0,
+    "PodTopologySpread": 2,
+    "InterPodAffinity": 2,
+    "DynamicResources": 0,
+    "DefaultPreemption": 0,
+    "NodeResourcesBalancedAllocation": 1,
+    "ImageLocality": 1,
+    "DefaultBinder": 0,
+}
+#: Names of plugins of earlier versions and of scheduler-plugins that a replay knows, beside the
+#: ones that score: it does what they do, or leaves nothing of a replay out.
+_KNOWN = {
+    *("EBSLimits", "GCEPDLimits", "AzureDiskLimits", "CinderLimits"),
+    *("Coscheduling", "QOSSort"),
+}
+_KNOWN_PLUGINS = {*_ENABLED, *_KNOWN, *SCORERS, *SILENT}
+#: What closes nodes here, by the plugins that do it: a rule goes where all of its plugins are off.
+_RULES = {
+    "selector": ("NodeAffinity",),
+    "taints": ("TaintToleration", "NodeUnschedulable"),
+    "apart": ("InterPodAffinity",),
+    "together": ("InterPodAffinity",),
+}
+#: Fields about how the program runs, not what it decides.
+_RUNNING = (
+    *("leaderElection", "clientConnection", "healthzBindAddress", "metricsBindAddress"),
+    *("enableProfiling", "enableContentionProfiling", "parallelism", "delayCacheUntilActive"),
+    *("podInitialBackoffSeconds", "podMaxBackoffSeconds"),
+)
+_POINTS = (
+    *("preEnqueue", "queueSort", "preFilter", "filter", "postFilter", "preScore", "score"),
+    *("reserve", "permit", "preBind", "bind", "postBind", "placementGenerate"),
+)
+
+
+@dataclass
+class Translated:
+    """What a document says here.
+
+    Parameters
+    ----------
+    parts : sequence of Part
+    percentage : int
+        ``percentageOfNodesToScore``; 0 adapts.
+    scores : bool
+        Whether any plugin scores, be it one that tells no nodes apart.
+    lifted : set of str
+        Rules of the workload that do not hold.
+    notes : list of str
+        What is not as the real scheduler would do it, a line each.
+    """
+
+    parts: Sequence[Part] = ()
+    percentage: int = 0
+    scores: bool = True
+    lifted: set[str] = field(default_factory=set)
+    notes: list[str] = field(default_factory=list)
+
+
+def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
+    """The profile of a configuration; the one that pods without a ``schedulerName`` get if ''.
+
+    Raises
+    ------
+    TracekitError
+        For values that the scheduler would refuse, or a profile that is not there.
+    """
+    top = Given(document, "")
+    version = str(document.get("apiVersion"))
+    if not version.startswith("kubescheduler.config.k8s.io/v1"):
+        raise TracekitError(
+            f"'{path}': apiVersion is '{version}', expected kubescheduler.config.k8s.io/v1"
+        )
+    top.known(*_RUNNING)
+    chosen, others = _profile(list(top.rows("profiles")), path, profile)
+    percentage = top.whole("percentageOfNodesToScore", 0)
+    found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
+    extra, told = extender_parts(top.rows("extenders"))
+    found.parts = [*found.parts, *extra]
+    mine = {*_paths(top.unread(), chosen.where)}
+    if mine:
+        found.notes.append(f"fields not known, and left out: {', '.join(sorted(mine))}")
+    found.notes += chosen.notes()
+    if others:
+        found.notes.append(f"profiles that are not replayed: {', '.join(others)}")
+    found.notes += told
+    return found
+
+
+def _paths(unread: list[str], chosen: str) -> list[str]:
+    """Those of the document, and of the profile that is replayed, not of the others."""
+    return [one for one in unread if not one.startswith("profiles[") or one.startswith(chosen)]
+
+
+def _profile(profiles: list[Given], path: Path, wanted: str) -> tuple[Given, list[str]]:
+    """The profile asked for, and the names of the others."""
+    rows = profiles or [Given({}, "profiles[0]")]
+    names = [one.text("schedulerName", _DEFAULT) for one in rows]
+    name = wanted or (_DEFAULT if _DEFAULT in names or len(names) > 1 else names[0])
+    if name not in names:
+        close = nearest(name, names) or names[0]
+        raise TracekitError(
+            f"'{path}' has no profile '{name}'; it has: {', '.join(names)}",
+            hint=f"say which one: '{path}[profile={close}]'",
+        )
+    return rows[names.index(name)], [one for one in names if one != name]
+
+
+def _of_profile(profile: Given, percentage: int) -> Translated:
+    if percentage > 100:
+        raise TracekitError(f"percentageOfNodesToScore is {percentage}, expected 0 to 100")
+    plugins = profile.inside("plugins")
+    arguments = {}
+    for one in profile.rows("pluginConfig"):
+        arguments[one.text("name")] = one.inside("args")
+    everywhere = _merged(_ENABLED, plugins.inside("multiPoint"))
+    scoring = _at_point(everywhere, plugins.inside("score"), {*SCORERS, *SILENT})
+    filtering = _at_point(everywhere, plugins.inside("filter"), set(_ENABLED))
+    named = {*everywhere, *scoring, *filtering}
+    for point in _POINTS:
+        named |= set(_at_point({}, plugins.inside(point), set()))
+    found = Translated(percentage=percentage, scores=bool(scoring))
+    found.parts = [
+        Part(float(weight or 1), SCORERS[name](arguments.get(name) or Given({}, name)))
+        for name, weight in scoring.items()
+        if name in SCORERS
+    ]
+    found.lifted = {
+        rule for rule, names in _RULES.items() if not any(name in filtering for name in names)
+    }
+    for name, given in arguments.items():
+        if name not in _KNOWN_PLUGINS:
+            given.known(*given.fields())  # the plugin is told of, its arguments need not be
+    found.notes = _notes(scoring, filtering, named)
+    return found
+
+
+def _notes(
+    scoring: Mapping[str, int],
+    filtering: Mapping[str, int],
+    named: set[str],
+) -> list[str]:
+    """What is not as the real scheduler would do it."""
+    strange = sorted(named - _KNOWN_PLUGINS)
+    silent = [f"{name} ({SILENT[name]})" for name in scoring if name in SILENT]
+    notes = []
+    if strange:
+        notes.append(f"plugins not known, and left out: {', '.join(strange)}")
+    if silent:
+        notes.append(f"tell no nodes apart, for want of data: {', '.join(silent)}")
+    if "NodeResourcesFit" not in filtering:
+        notes.append("requests are respected, although the filter of NodeResourcesFit is disabled")
+    if "DefaultPreemption" in named:
+        notes.append("nobody is preempted")
+    return notes
+
+
+def _merged(defaults: Mapping[str, int], given: Given) -> dict[str, int]:
+    """Default plugins, less what is disabled; one enabled again has its new weight in its place."""
+    enabled, disabled = _listed(given)
+    kept = {} if "*" in disabled else {n: w for n, w in defaults.items() if n not in disabled}
+    return {**kept, **enabled}
+
+
+def _at_point(everywhere: Mapping[str, int], given: Given, having: set[str]) -> dict[str, int]:
+    """The plugins of one extension point: its own first, then those of multiPoint that have it."""
+    enabled, disabled = _listed(given)
+    rest = {
+        name: weight
+        for name, weight in everywhere.items()
+        if name in having and name not in enabled and not disabled & {name, "*"}
+    }
+    return {**enabled, **rest}
+
+
+def _listed(given: Given) -> tuple[dict[str, int], set[str]]:
+    enabled = {one.text("name"): one.whole("weight", 0) for one in given.rows("enabled")}
+    return enabled, {one.text("name") for one in given.rows("disabled")}

@@ -1,0 +1,50 @@
+"""Scheduler extenders of a configuration: weighted, and never called.
+
+An extender is a web service that scores nodes 0..10; its score counts ``weight * 10``. Where its
+``prioritizeVerb`` is the name of a policy, that policy stands for it; else there is nothing to ask.
+Source: kubernetes v1.34 pkg/scheduler/extender.go, and schedule_one.go (prioritizeNodes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from tracekit.replay.placement import all_policies
+from tracekit.replay.placement._extender import ExtenderPolicy
+from tracekit.replay.policy.kubernetes.given import Given
+from tracekit.replay.policy.profile import Part
+
+#: What an extender says of how it is called.
+_CALLED = (
+    *("filterVerb", "preemptVerb", "bindVerb", "enableHTTPS", "enableHttps", "tlsConfig"),
+    *("httpTimeout", "nodeCacheCapable", "managedResources", "ignorable", "apiVersion"),
+)
+
+
+def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str]]:
+    """The extenders that policies stand for, with their weights, and a note of every one."""
+    parts: list[Part] = []
+    notes: list[str] = []
+    for one in rows:
+        url, verb = one.text("urlPrefix"), one.text("prioritizeVerb")
+        weight = one.whole("weight", 1, least=1)
+        filters = one.text("filterVerb")
+        one.known(*_CALLED)
+        name = verb.strip("/").rpartition("/")[2].replace("-", "_")
+        kind = all_policies().get(name)
+        if kind is None or kind.batched or not kind.filtered:
+            notes.append(
+                f"extender {url} is not called, and its score ('{verb}', weight {weight}) is left"
+                " out: the verb is the name of no policy"
+            )
+        elif issubclass(kind, ExtenderPolicy):
+            parts.append(Part(1.0, kind(builtin="none", weight=weight), "as_is"))
+            notes.append(f"extender {url} is not called: policy {name} stands for it")
+        else:
+            parts.append(Part(10.0 * weight, kind(), "tenths"))
+            notes.append(f"extender {url} is not called: policy {name}, 0..10, stands for it")
+        if filters:
+            notes.append(f"the filter of extender {url} ('{filters}') is left out")
+        if one.unread():
+            notes.append(f"not known, and left out: {', '.join(one.unread())}")
+    return parts, notes
