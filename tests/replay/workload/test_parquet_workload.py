@@ -74,8 +74,8 @@ BROKEN: dict[str, tuple[dict[str, Any], str]] = {
         "node 'n0' is there twice",
     ),
     "text beside the resources": (
-        {"nodes": column("nodes", "zone", ["eu-1", "eu-2"])},
-        "nodes.parquet: column zone is text, 'eu-1' for example; a further column is an extended",
+        {"nodes": column("nodes", "shelf", ["eu-1", "eu-2"])},
+        "nodes.parquet: column shelf is text, 'eu-1' for example; a further column is an extended",
     ),
     "times since 1970 in one file alone": (
         {"usage": column("usage", "time_ms", [1_760_000_000_000 + at for at in (0, 1, 2, 3)])},

@@ -67,7 +67,7 @@ def check_resources(frame: pl.DataFrame, known: set[str], file: str) -> None:
                 f"{file}: column {name} is {'text' if kind == pl.String else kind}"
                 f"{f', {first[0]!r} for example' if first else ''}; a further column is an extended"
                 " resource, whole numbers of it",
-                hint="leave it out; zones, labels and taints: docs/sources/folder.md",
+                hint="leave it out; labels and taints: docs/sources/folder.md",
             )
 
 

@@ -23,12 +23,8 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
-<<<<<<< HEAD
-from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
-=======
 from tracekit.replay.workload.domains import KINDS, domains_of
-from tracekit.replay.workload.parquet_columns import check_known, read
->>>>>>> 1325f3f (A KubeSchedulerConfiguration, or a Policy document with extenders, is a policy; services spread over nodes, racks and zones; near calls count by rack and zone)
+from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
 from tracekit.replay.workload.workload import Workload, nonzero
@@ -68,7 +64,7 @@ def workload_from_parquet(folder: Path) -> Workload:
     nodes = read(folder / "nodes.parquet", _NODES)
     containers = read(folder / "containers.parquet", _CONTAINERS, nullable={"node", *_MAY_BE_NULL})
     usage = read(folder / "usage.parquet", _USAGE)
-    check_resources(nodes, set(_NODES), "nodes.parquet")
+    check_resources(nodes, {*_NODES, *KINDS}, "nodes.parquet")
     known = set(nodes["node"])
     check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
     check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
