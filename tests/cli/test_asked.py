@@ -92,7 +92,7 @@ CALLS: list[tuple[list[str], tuple[object, ...], dict[str, object]]] = [
      {"preset": "small", "seed": 0, "jobs": 0, "parts": (0, 1, 2)}),
     (["replay", "--workload", "openb:x", "--policy", "a", "--policy", "b", "--out", "r", "--gang"],
      (None,), {"workload": "openb:x", "policies": ["a", "b"], "out": Path("r"), "seed": 0,
-               "gangs": True, "repeats": 1, "jobs": 1, "start": "empty"}),
+               "gangs": True, "jobs": 1, "start": "empty"}),
 ]  # fmt: skip
 
 

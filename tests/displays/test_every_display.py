@@ -22,7 +22,7 @@ from tracekit.shown import Bar, Page, Shown
 #: What a verb may give besides: frames and plain values, which notebooks show well enough.
 PLAIN = {
     "pl.DataFrame", "dict[str, Any]", "list[Scored]", "explaining.Decision",
-    "duckdb.DuckDBPyConnection", 
+    "duckdb.DuckDBPyConnection",
 }  # fmt: skip
 
 
@@ -39,7 +39,8 @@ def shown_kinds() -> dict[str, type[Shown]]:
     """Every class that shows itself, by its name there."""
     for name in registry.module_names(displays):
         importlib.import_module(f"tracekit.displays.{name}")
-    for name in ("synth.summary", "query.plan", "fetch.run", "fetch.prometheus", "verbs._whole"):
+    others = "synth.summary query.plan fetch.run fetch.prometheus fetch.kubernetes verbs._whole"
+    for name in others.split():
         importlib.import_module(f"tracekit.{name}")
     return {
         kind.__name__: kind for kind in Shown.__subclasses__() if "tests" not in kind.__module__

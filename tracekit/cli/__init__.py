@@ -16,19 +16,20 @@ import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+import typer.main
 
 from tracekit import registry
 from tracekit._version import VERSION
-from tracekit.cli._asked import subcommand
+from tracekit.cli._asked import settings_of, subcommand
 from tracekit.cli._command import Command, Group
 from tracekit.cli._edge import answered
 from tracekit.cli._leaving import Leaving
 from tracekit.cli._progress import QUIET
 from tracekit.cli._signals import EndedBySignalError, ended_by_signals
-from tracekit.cli._streams import ReaderGoneError, open_standard_files
+from tracekit.cli._streams import ReaderGoneError, open_standard_files, visible
 from tracekit.errors import TracekitError
 
 _THIS = sys.modules[__name__]
@@ -39,7 +40,7 @@ def build_app(only: str | None = None) -> typer.Typer:
     app = typer.Typer(
         name="tracekit",
         cls=Group,
-        help="Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.",
+        help=inspect.getdoc(_global_options),
         rich_markup_mode=None,
         pretty_exceptions_enable=False,
         add_completion=True,
@@ -140,10 +141,18 @@ def _global_options(
     quiet: Annotated[
         bool, typer.Option("--quiet", "-q", help="Say nothing on the way (stderr).")
     ] = False,
+    config: Annotated[
+        Path | None,
+        typer.Option(help="Settings, instead of the nearest tracekit.toml.", metavar="FILE"),
+    ] = None,
 ) -> None:
     """Cluster-trace analytics and scheduling research: ingest, analyse, replay, report.
 
     Start without any data: tracekit run synth:small --out demo
+
+    What a project's calls share stands in tracekit.toml, in this folder or one above it: policies,
+    assumptions, thresholds, any option of a command. A flag goes before the file, the file before
+    the default.
     """
     _ = version
     if debug:
@@ -152,6 +161,29 @@ def _global_options(
         os.environ[QUIET] = "1"
     if context.invoked_subcommand is None:
         _say_what_is_next()
+    elif not context.resilient_parsing:
+        _take_settings(context, str(context.invoked_subcommand), config)
+
+
+def _take_settings(context: typer.Context, name: str, given: Path | None) -> None:
+    """Make the project's settings the defaults of the subcommand."""
+    from tracekit.cli import _settings
+
+    path = given or _settings.find(Path.cwd())
+    if path is None:
+        return
+    files = {module_name(file): file.rstrip("_") for file in registry.module_names(_THIS)}
+    shared = {command: settings_of(file) for command, file in files.items()}
+    known = sorted({setting for of in shared.values() for setting in of.values()})
+    settings = _settings.read(path, known, sorted(files))
+    made = {}
+    for command in {name, *settings.commands}:
+        group: Any = typer.main.get_command(build_app(command))
+        asked = group.commands[command]
+        made[command] = _settings.defaults(settings, command, asked, shared[command])
+    context.default_map = made
+    if made[name] and not os.environ.get(QUIET):
+        print(visible(f"settings: {path}"), file=sys.stderr)
 
 
 def _say_what_is_next() -> None:

@@ -17,7 +17,7 @@ from typing import Annotated, Any
 
 import typer
 
-from tracekit import verbs
+from tracekit import registry, verbs
 from tracekit.cli._completion import completer
 from tracekit.cli._progress import progress
 from tracekit.verbs._options import Argument, Option
@@ -81,6 +81,15 @@ def subcommand(command: Callable[..., None], verb: str) -> Callable[..., None]:
     )
     called.__annotations__ = {}
     return called
+
+
+def settings_of(verb: str) -> dict[str, str]:
+    """Parameters that a shared setting of ``tracekit.toml`` gives, with the name of that."""
+    if verb not in registry.module_names(verbs):
+        return {}
+    return {
+        name: option.setting for name, (_, _, option) in _declared(verb).items() if option.setting
+    }
 
 
 def _function(verb: str) -> Callable[..., Any]:

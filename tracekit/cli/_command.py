@@ -15,6 +15,7 @@ from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
 from tracekit.cli._panels import Panel
+from tracekit.cli._settings import merged
 from tracekit.errors import TracekitError, nearest
 
 #: What stands for a value in the help, by the name typer has for its type.
@@ -26,6 +27,7 @@ _METAVARS = {
     "path": "PATH",
     "str": "TEXT",
 }
+_PAIR = "NAME=VALUE"
 _NUMBERS = {"N": "a whole number", "X": "a number"}
 
 
@@ -46,7 +48,13 @@ class Command(TyperCommand):
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """As typer's; what it refuses is one line."""
         with _told(self, ctx):
-            return super().parse_args(ctx, args)
+            rest = super().parse_args(ctx, args)
+        stated = ctx.default_map or {}
+        for one in self.params:
+            # of pairs, those of the settings hold beside those that are typed
+            if one.metavar == _PAIR and one.name in stated and ctx.params.get(one.name):
+                ctx.params[one.name] = merged(ctx.params[one.name], stated[one.name])
+        return rest
 
 
 class Group(TyperGroup):

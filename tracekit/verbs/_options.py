@@ -42,6 +42,8 @@ class Option(About):
     completes : str
         What the shell completes it with: ``policies``, ``stores``, ... of
         ``tracekit.cli._completion``.
+    setting : str
+        What ``tracekit.toml`` calls it where several commands take it from there: ``policies``.
     """
 
     names: str = ""
@@ -52,6 +54,7 @@ class Option(About):
     shown: str | None = None
     off: bool = False
     completes: str = ""
+    setting: str = ""
 
 
 @dataclass(frozen=True)
@@ -114,7 +117,8 @@ Frames = Annotated[Path | str | None, Option("Write all there, as Parquet.")]
 StudyFolder = Annotated[Path | str | None, Option("Write a study folder there.")]
 RunFolder = Annotated[Path | str, Option("The run folder to write.", metavar="RUN")]
 Assumed = Annotated[
-    Sequence[str], Option("Set an assumption; may be repeated.", metavar="NAME=VALUE")
+    Sequence[str],
+    Option("Set an assumption; may be repeated.", metavar="NAME=VALUE", setting="assume"),
 ]
 Start = Annotated[
     Literal["empty", "observed"],

@@ -24,6 +24,7 @@ def compare(
             "Exit with 1 if this holds for a policy, or for one: 'POLICY: ...'; repeatable.",
             metavar="'MEASURE > 1.05 * base'",
             completes="measures",
+            setting="thresholds",
         ),
     ] = (),
     out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,

@@ -29,6 +29,7 @@ def replay(
             "A policy, or POLICY+REBALANCER; may be repeated.",
             names="--policy",
             completes="entrants",
+            setting="policies",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = ("all",),

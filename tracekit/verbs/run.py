@@ -28,6 +28,7 @@ def run(
             "A policy; may be repeated.",
             names="--policy",
             completes="entrants",
+            setting="policies",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = ("all",),

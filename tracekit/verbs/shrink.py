@@ -31,6 +31,7 @@ def shrink(
             "A policy, or POLICY+REBALANCER; repeatable. Without it, two.",
             names="--policy",
             completes="entrants",
+            setting="policies",
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = (),

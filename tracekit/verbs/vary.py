@@ -19,7 +19,12 @@ def vary(
     *,
     policies: Annotated[
         Sequence[str],
-        Option("A policy; repeatable. Without it, six.", names="--policy", completes="entrants"),
+        Option(
+            "A policy; repeatable. Without it, six.",
+            names="--policy",
+            completes="entrants",
+            setting="policies",
+        ),
     ] = (),
     changes: Annotated[
         Sequence[str],

@@ -1,0 +1,134 @@
+"""A project's settings: ``tracekit.toml`` in the current folder or one above it.
+
+What is typed goes before what the file says, and that before the default. The file has what a
+project's calls share, ``policies``, ``thresholds`` and the table ``assume``, and a table for each
+subcommand with its options by their names: ``[replay]``, ``repeat = 20``.
+"""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from tracekit.errors import TracekitError, nearest
+
+FILE = "tracekit.toml"
+#: Values that a file may give an option.
+_PLAIN = (str, int, float, bool)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """What a file says.
+
+    Parameters
+    ----------
+    shared : mapping
+        By the name of a setting: ``policies``, ``assume``, ``thresholds``.
+    commands : mapping
+        Of each subcommand its options, by their names without dashes.
+    """
+
+    path: Path
+    shared: Mapping[str, Any] = field(default_factory=dict)
+    commands: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+
+
+def find(folder: Path) -> Path | None:
+    """The file of the nearest folder that has one, from here upwards."""
+    return next((path for one in [folder, *folder.parents] if (path := one / FILE).is_file()), None)
+
+
+def read(path: Path, known_shared: Sequence[str], known_commands: Sequence[str]) -> Settings:
+    """The settings of a file; raises TracekitError for what it cannot mean."""
+    try:
+        found = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise TracekitError(f"cannot read {path}: {error.strerror}") from None
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TracekitError(
+            f"{path} is not TOML: {error}", hint="see docs/how-to/settings.md"
+        ) from None
+    shared, commands = {}, {}
+    for name, value in found.items():
+        if name in known_shared:
+            shared[name] = value
+        elif name in known_commands and isinstance(value, dict):
+            commands[name] = value
+        else:
+            raise _unknown(path, name, [*known_shared, *known_commands])
+    return Settings(path=path, shared=shared, commands=commands)
+
+
+def _unknown(path: Path, name: str, known: Sequence[str]) -> TracekitError:
+    close = nearest(name, known)
+    near = f"did you mean '{close}'? " if close else ""
+    return TracekitError(
+        f"{path.name} has no setting '{name}'", hint=f"{near}it may have: {', '.join(known)}"
+    )
+
+
+def defaults(
+    settings: Settings, name: str, command: Any, shared: Mapping[str, str]
+) -> dict[str, Any]:
+    """The defaults of a subcommand's parameters that the settings change.
+
+    Parameters
+    ----------
+    command : the subcommand as typer has it
+    shared : its parameters that take a shared setting, with the name of that
+    """
+    options = {flag.lstrip("-"): one for one in command.params for flag in one.opts
+               if flag.startswith("--") and one.name not in {"help", None}}  # fmt: skip
+    made: dict[str, Any] = {}
+    for parameter, setting in shared.items():
+        if setting in settings.shared:
+            made[parameter] = _listed(settings.path, setting, settings.shared[setting])
+    for key, value in settings.commands.get(name, {}).items():
+        if key not in options:
+            raise _unknown(settings.path, key, sorted(options))
+        made[options[key].name] = _value(settings.path, key, value, options[key])
+    for value in made.values():
+        _check_no_code(settings.path, value)
+    return made
+
+
+def _value(path: Path, key: str, value: Any, option: Any) -> Any:
+    if option.multiple:
+        return _listed(path, key, value)
+    if not isinstance(value, _PLAIN):
+        raise TracekitError(f"{path.name}: {key} must be one value, got {value}")
+    return value if isinstance(value, bool) else str(value)
+
+
+def _listed(path: Path, key: str, value: Any) -> list[str]:
+    """A list, or a table of ``name = value``, as it would be typed one by one."""
+    if isinstance(value, dict):
+        value = [f"{name}={_spelled(one)}" for name, one in value.items()]
+    values = [value] if isinstance(value, str) else value
+    if not isinstance(values, list) or not all(isinstance(one, _PLAIN) for one in values):
+        raise TracekitError(f"{path.name}: {key} must be a list of values, got {value}")
+    return [_spelled(one) for one in values]
+
+
+def _spelled(value: object) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _check_no_code(path: Path, value: Any) -> None:
+    """Code is run only when who types the command says so, not whoever wrote a file here."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, str) and ".py" in one.partition("[")[0]:
+            raise TracekitError(
+                f"{path.name} names code to run: {one}",
+                hint="a policy of your own is given on the command line: --policy ./mine.py",
+            )
+
+
+def merged(typed: Sequence[str], stated: Sequence[str]) -> list[str]:
+    """``name=value`` texts: those of the file first, without names that were typed too."""
+    names = {text.partition("=")[0] for text in typed}
+    return [*(text for text in stated if text.partition("=")[0] not in names), *typed]
