@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.given import Given
 from tracekit.replay.policy.kubernetes.extenders import extender_parts
-from tracekit.replay.policy.kubernetes.given import Given
 from tracekit.replay.policy.kubernetes.scorers import SCORERS, SILENT
 from tracekit.replay.policy.profile import Part
 

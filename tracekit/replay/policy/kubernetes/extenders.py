@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from tracekit.given import Given
 from tracekit.replay.placement import all_policies
 from tracekit.replay.placement._extender import ExtenderPolicy
-from tracekit.replay.policy.kubernetes.given import Given
 from tracekit.replay.policy.profile import Part
 
 #: What an extender says of how it is called.

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tracekit.given import Given
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.kubernetes.configuration import Translated
 from tracekit.replay.policy.kubernetes.extenders import extender_parts
-from tracekit.replay.policy.kubernetes.given import Given
 from tracekit.replay.policy.kubernetes.scorers import made
 from tracekit.replay.policy.profile import Part
 

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.given import Given, milli
 from tracekit.replay.placement import PlacementPolicy, all_policies
-from tracekit.replay.policy.kubernetes.given import Given, milli
 
 Pairs = tuple[tuple[str, int], ...]
 

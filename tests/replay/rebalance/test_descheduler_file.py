@@ -1,0 +1,198 @@
+"""A DeschedulerPolicy as a rebalancer, and the plugins that it names."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import yaml
+from replay_support import snapshot, workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.policy.entrant import halves, parse_entrant
+from tracekit.replay.rebalance import parse_rebalancer
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.domains import domains_of
+
+LOW = {
+    "thresholds": {"cpu": 20, "memory": 20},
+    "targetThresholds": {"cpu": 50, "memory": 50},
+    "evictionLimits": {"node": 3},
+}
+PERCENT = "thresholds=cpu:20.0+memory:20.0,target_thresholds=cpu:50.0+memory:50.0"
+
+
+def document(enabled: dict[str, list[str]], config: dict[str, Any], **top: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "descheduler/v1alpha2",
+        "kind": "DeschedulerPolicy",
+        "profiles": [
+            {
+                "name": "p",
+                "pluginConfig": [{"name": name, "args": args} for name, args in config.items()],
+                "plugins": {point: {"enabled": names} for point, names in enabled.items()},
+            }
+        ],
+        **top,
+    }
+
+
+def written(folder: Path, content: Any) -> Path:
+    path = folder / "descheduler.yaml"
+    path.write_text(yaml.safe_dump(content), encoding="utf-8")
+    return path
+
+
+def parts(path: Path) -> list[str]:
+    made: Any = parse_rebalancer(str(path))
+    return [str(part) for part in made.parts]
+
+
+def test_plugins_and_arguments(tmp_path: Path) -> None:
+    path = written(tmp_path, document(
+        {"balance": ["LowNodeUtilization", "RemoveDuplicates", "Odd"],
+         "deschedule": ["PodLifeTime"]},
+        {"LowNodeUtilization": {**LOW, "strange": 1}, "PodLifeTime": {"maxPodLifeTimeSeconds": 60},
+         "DefaultEvictor": {"nodeFit": True}},
+        maxNoOfPodsToEvictPerNode=5,
+    ))  # fmt: skip
+    assert parts(path) == [
+        "pod_life_time[longest_ms=60000,node_fit=true]",
+        f"low_node_utilization[{PERCENT},eviction_limit_node=3]",
+        "remove_duplicates[node_fit=true]",
+    ]
+    made = parse_rebalancer(f"{path}[interval_ms=1000]")
+    assert str(made) == "descheduler.yaml[interval_ms=1000]"
+    assert parse_rebalancer(made.address()) == made
+    text = "\n".join(made.notes)
+    assert "plugins that are not replayed, and left out: Odd" in text
+    assert "profiles[0].pluginConfig[0].args.strange" in text
+
+
+def test_strategies_of_v1alpha1(tmp_path: Path) -> None:
+    inner = {"thresholds": LOW["thresholds"], "targetThresholds": LOW["targetThresholds"]}
+    path = written(tmp_path, {
+        "apiVersion": "descheduler/v1alpha1",
+        "kind": "DeschedulerPolicy",
+        "strategies": {
+            "LowNodeUtilization": {"enabled": True, "params": {
+                "nodeResourceUtilizationThresholds": inner, "nodeFit": True}},
+            "HighNodeUtilization": {"enabled": False},
+            "PodLifeTime": {"enabled": True, "params": {
+                "podLifeTime": {"maxPodLifeTimeSeconds": 7}}},
+            "RemovePodsHavingTooManyRestarts": {"enabled": True},
+        },
+    })  # fmt: skip
+    assert parts(path) == [
+        "pod_life_time[longest_ms=7000]",
+        f"low_node_utilization[{PERCENT}]",
+    ]
+    assert "RemovePodsHavingTooManyRestarts" in parse_rebalancer(str(path)).notes[0]
+
+
+def crowded(priority: list[int] | None = None) -> Snapshot:
+    """Three nodes; five containers of s on the first, one on the second; of t two on the third."""
+    seen = snapshot([(100, 100)] * 3, [(0, 0)] * 3)
+    node = np.array([0, 0, 0, 0, 0, 1, 2, 2])
+    request = np.full((8, 2), 10)
+    placed = dataclasses.replace(
+        seen.placed,
+        node=node,
+        time_ms=-1000 * np.arange(8),
+        request=request,
+        limit=request,
+        service=("s",) * 6 + ("t", "?"),
+        index=np.arange(8),
+        priority=None if priority is None else np.array(priority),
+    )
+    requested = np.zeros((3, 2), dtype=np.int64)
+    np.add.at(requested, node, request)
+    return dataclasses.replace(
+        seen,
+        requested=requested,
+        containers=np.bincount(node, minlength=3),
+        known_placed=placed,
+        domains=domains_of({"zone": ["a", "b", "b"]}),
+    )
+
+
+@pytest.mark.parametrize(
+    ("text", "evicted"),
+    [
+        ("remove_duplicates", [2, 3, 4]),  # six on three nodes: two each
+        ("pod_life_time[longest_ms=4500]", [7, 6, 5]),
+        ("remove_pods_violating_topology_spread_constraint", [3, 4]),  # 5 and 1: 3 and 3
+        ("remove_pods_violating_topology_spread_constraint[max_skew=3]", [4]),
+        ("remove_pods_violating_topology_spread_constraint[by=node]", [4, 3, 2]),
+        ("remove_pods_violating_topology_spread_constraint[by=rack]", []),
+    ],
+)
+def test_what_a_plugin_evicts(text: str, evicted: list[int]) -> None:
+    assert sorted(parse_rebalancer(text).evict(crowded()).tolist()) == sorted(evicted)
+
+
+def test_the_less_important_go_and_the_critical_never() -> None:
+    seen = crowded([5, 1, 2, 9, 3, 0, 0, 0])
+    assert sorted(parse_rebalancer("remove_duplicates").evict(seen).tolist()) == [1, 2, 4]
+
+
+def test_a_plugin_sees_what_those_before_it_leave(tmp_path: Path) -> None:
+    both = document(
+        {"deschedule": ["PodLifeTime"], "balance": ["RemoveDuplicates"]},
+        {"PodLifeTime": {"maxPodLifeTimeSeconds": 3}},
+    )
+    made = parse_rebalancer(str(written(tmp_path, both)))
+    # 4 to 7 are too old; of the four of s that are left each node keeps two
+    assert made.evict(crowded()).tolist() == [7, 6, 5, 4, 2, 3]
+    capped = parse_rebalancer(str(written(tmp_path, {**both, "maxNoOfPodsToEvictPerNode": 1})))
+    assert capped.evict(crowded()).tolist() == [7, 5, 4]
+    capped = parse_rebalancer(str(written(tmp_path, {**both, "maxNoOfPodsToEvictTotal": 2})))
+    assert capped.evict(crowded()).tolist() == [7, 6]
+    both["profiles"][0]["pluginConfig"].append(
+        {"name": "DefaultEvictor", "args": {"priorityThreshold": {"value": 10}}}
+    )
+    made = parse_rebalancer(str(written(tmp_path, both)))
+    assert made.evict(crowded([0, 0, 99, 0, 99, 0, 0, 99])).tolist() == [6, 5, 0, 1, 3]
+
+
+def test_a_replay_with_both_files(tmp_path: Path) -> None:
+    path = written(tmp_path, document({"balance": ["RemoveDuplicates"]}, {}))
+    scheduler = tmp_path / "kube-scheduler.yaml"
+    scheduler.write_text(
+        "apiVersion: kubescheduler.config.k8s.io/v1\nkind: KubeSchedulerConfiguration\n"
+    )
+    text = f"{scheduler}[tie=first]+{path}[interval_ms=1000]"
+    entrant = parse_entrant(text)
+    assert str(entrant) == "kube-scheduler.yaml[tie=first]+descheduler.yaml[interval_ms=1000]"
+    assert [Path(one).name for one in entrant.written_in()] == [scheduler.name, path.name]
+    load = workload([(1000, 1000)] * 3, [(0, 9000, 10, 10) for _ in range(9)])
+    load = dataclasses.replace(load, services=("s",) * 9, pinned=np.zeros(9, dtype=np.int64))
+    policy, rebalance = halves(entrant)
+    outcome = Engine(load, policy, np.random.default_rng(0), rebalance=rebalance).run()
+    assert np.bincount(outcome.node).tolist() == [3, 3, 3]
+    assert outcome.steps["moves"].sum() == 6
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ({"kind": "KubeSchedulerConfiguration"}, "which moves nothing"),
+        ({"kind": "DeschedulerPolicy", "apiVersion": "v1"}, "apiVersion is 'v1', expected desch"),
+        (document({"balance": ["Odd"]}, {}), "enables nothing that could be replayed"),
+        (document({"balance": ["LowNodeUtilization"]}, {}), "thresholds must name a resource"),
+        (
+            document({"balance": ["LowNodeUtilization"]}, {"LowNodeUtilization": {
+                "thresholds": {"cpu": 120}, "targetThresholds": {"cpu": 130}}}),
+            "must be 0..100 percent, got 120",
+        ),
+    ],
+)  # fmt: skip
+def test_a_wrong_document_is_told(content: Any, told: str, tmp_path: Path) -> None:
+    path = written(tmp_path, content)
+    with pytest.raises(TracekitError, match=told) as found:
+        parse_rebalancer(str(path))
+    assert str(path) in found.value.what

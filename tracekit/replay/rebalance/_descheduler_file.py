@@ -1,0 +1,354 @@
+"""A ``DeschedulerPolicy`` as a rebalancer: its plugins, one after the other.
+
+Source: descheduler @7d2b28bf pkg/api/v1alpha2, and v1alpha1 of 0.26 (strategies). Those that
+deschedule come first, then those that balance, each in the order of the document; a plugin sees
+what those before it leave. What tracekit does not do is told in lines of their own.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import numpy as np
+
+from tracekit import parameters
+from tracekit.arrays import IntArray
+from tracekit.errors import TracekitError
+from tracekit.given import Given
+from tracekit.parameters import ParameterError
+from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
+from tracekit.replay.view.snapshot import Snapshot
+from tracekit.yaml_file import read_document
+
+KIND = "DeschedulerPolicy"
+#: From this priority on a pod is critical to the system, and never evicted.
+_CRITICAL = 2_000_000_000
+#: What the replay has nothing of: who owns a pod, its volumes, where the program runs.
+_EVICTOR = (
+    *("evictLocalStoragePods", "evictSystemCriticalPods", "ignorePvcPods", "evictFailedBarePods"),
+    *("evictDaemonSetPods", "minReplicas", "minPodAge", "ignorePodsWithoutPDB"),
+)
+
+
+@dataclass(frozen=True)
+class Evictor:
+    """What holds for every plugin: ``nodeFit``, and up to which priority a pod may go."""
+
+    node_fit: bool = False
+    below: int = _CRITICAL
+
+
+class Descheduler(RebalancePolicy):
+    """Base of what a document makes."""
+
+    parts: ClassVar[tuple[RebalancePolicy, ...]]
+    text: ClassVar[str]
+    where: ClassVar[str]
+    document: ClassVar[str]
+    below: ClassVar[int] = _CRITICAL
+    per_node: ClassVar[int | None] = None
+    in_all: ClassVar[int | None] = None
+
+    def evict(self, snapshot: Snapshot) -> IntArray:
+        """What each plugin evicts, in turn."""
+        seen = _guarded(snapshot, self.below)
+        left, found = np.arange(len(snapshot.placed.node)), np.empty(0, dtype=np.int64)
+        for part in self.parts:
+            chosen = part.evict(seen)
+            found = np.concatenate([found, left[chosen]])
+            left = np.delete(left, chosen)
+            seen = _without(seen, chosen)
+        return self._capped(snapshot.placed.node, found)
+
+    def _capped(self, node: IntArray, found: IntArray) -> IntArray:
+        if self.per_node is not None:
+            seen: dict[int, int] = {}
+            kept = []
+            for at in found.tolist():
+                seen[int(node[at])] = seen.get(int(node[at]), 0) + 1
+                if seen[int(node[at])] <= self.per_node:
+                    kept.append(at)
+            found = np.array(kept, dtype=np.int64)
+        return found[: self.in_all]
+
+    def metric_samples(self) -> int:
+        """As many as any of them looks back on."""
+        return max((part.metric_samples() for part in self.parts), default=1)
+
+    def spelled(self) -> Mapping[str, str]:
+        """Parameters of each, under its name."""
+        own = dict(super().spelled())
+        for part in self.parts:
+            own |= {f"{part.name()}.{name}": value for name, value in part.spelled().items()}
+        return own
+
+    def spelled_out(self) -> str:
+        """All of it in one text."""
+        return "+".join(part.spelled_out() for part in self.parts)
+
+    def written_in(self) -> tuple[str, ...]:
+        """The document."""
+        return (self.document,)
+
+    @classmethod
+    def name(cls) -> str:
+        """The file's name."""
+        return cls.text
+
+    def address(self) -> str:
+        """As any process reads it."""
+        return f"{self.where}{self._ending()}"
+
+    def _ending(self) -> str:
+        given = parameters.spell_all(self, defaults=False)
+        return f"[{given}]" if given else ""
+
+    def __str__(self) -> str:
+        return f"{self.text}{self._ending()}"
+
+
+def descheduler(path: Path, given: Mapping[str, str]) -> RebalancePolicy:
+    """The rebalancer of a file.
+
+    Parameters
+    ----------
+    given : mapping
+        ``interval_ms`` and ``move_downtime_ms``, which the document does not say.
+
+    Raises
+    ------
+    TracekitError
+        For a file that is none, of another kind, or with values that the descheduler would refuse.
+    """
+    document = read_document(path)
+    if document.get("kind") != KIND:
+        raise TracekitError(
+            f"'{path}' is of kind '{document.get('kind')}', which moves nothing",
+            hint=f"to rebalance: kind {KIND}; to place: --policy {path}",
+        )
+    try:
+        attributes = _attributes(document, path)
+    except ParameterError as error:
+        raise TracekitError(f"'{path}': {error.what}", hint=error.hint) from error
+    except TracekitError as error:
+        told = error.what if str(path) in error.what else f"'{path}': {error.what}"
+        raise TracekitError(told, hint=error.hint) from error
+    kind = _kind(tuple(attributes.items()))
+    made: RebalancePolicy = parameters.build(kind, path.name, given)
+    return made
+
+
+@functools.cache
+def _kind(attributes: tuple[tuple[str, Any], ...]) -> Any:
+    made: Any = type("Descheduler", (Descheduler,), dict(attributes))
+    return dataclass(frozen=True, kw_only=True)(made)
+
+
+def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
+    top = Given(document, "")
+    version = str(document.get("apiVersion"))
+    readers = {"descheduler/v1alpha1": _strategies, "descheduler/v1alpha2": _profiles}
+    if version not in readers:
+        raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
+    notes: list[str] = []
+    evictor, parts = readers[version](top, notes)
+    if not parts:
+        raise TracekitError(
+            f"'{path}' enables nothing that could be replayed",
+            hint=f"known: {', '.join(_PLUGINS)}",
+        )
+    per_node = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
+    in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
+    top.known(*_EVICTOR)
+    unread = top.unread()
+    if unread:
+        notes.append(f"fields not known, and left out: {', '.join(unread)}")
+    return {
+        "__module__": RebalancePolicy.__module__,
+        "__doc__": "Plugins of the descheduler, one after the other.",
+        "parts": tuple(parts),
+        "text": path.name,
+        "where": str(path.resolve()),
+        "document": str(path.resolve()),
+        "below": evictor.below,
+        "per_node": per_node if per_node >= 0 else None,
+        "in_all": in_all if in_all >= 0 else None,
+        "reads": frozenset().union(*(part.reads for part in parts)),
+        "source": f"{path.name}, {version}",
+        "notes": tuple(f"{path.name}: {note}" for note in notes),
+    }
+
+
+def _profiles(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePolicy]]:
+    """Plugins of all profiles, by v1alpha2."""
+    evictor, parts, strange = Evictor(), [], []
+    for profile in top.rows("profiles"):
+        profile.known("name")
+        arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
+        given = arguments.get("DefaultEvictor")
+        if given is not None:
+            evictor = _evictor(given)
+        plugins = profile.inside("plugins")
+        for point in ("deschedule", "balance"):
+            names = plugins.inside(point).names("enabled")
+            strange += [name for name in names if name not in _PLUGINS]
+            parts += [
+                _PLUGINS[name](arguments.get(name) or Given({}, name), evictor)
+                for name in names
+                if name in _PLUGINS
+            ]
+        for point in ("filter", "preevictionfilter", "sort", "presort"):
+            names = plugins.inside(point).names("enabled")
+            strange += [name for name in names if name != "DefaultEvictor"]
+        for name, one in arguments.items():
+            if name not in _PLUGINS:
+                one.known(*one.fields())
+    _tell(strange, notes)
+    return evictor, parts
+
+
+def _strategies(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePolicy]]:
+    """Strategies that are enabled, by v1alpha1; those that deschedule first."""
+    strategies = top.inside("strategies")
+    found: list[tuple[bool, RebalancePolicy]] = []
+    strange = []
+    below = _CRITICAL
+    for name in strategies.fields():
+        one = strategies.inside(name)
+        if not one.flag("enabled"):
+            one.known(*one.fields())
+            continue
+        params = one.inside("params")
+        one.known("weight")
+        evictor = _evictor(params)
+        below = min(below, evictor.below)
+        inner = params.inside(_INNER[name]) if name in _INNER else params
+        if name in _PLUGINS:
+            found.append((name in _BALANCING, _PLUGINS[name](inner, evictor)))
+        else:
+            strange.append(name)
+            params.known(*params.fields())
+    _tell(strange, notes)
+    return Evictor(below=below), [part for _, part in sorted(found, key=lambda one: one[0])]
+
+
+#: Where v1alpha1 keeps the arguments of a strategy.
+_INNER = {
+    "LowNodeUtilization": "nodeResourceUtilizationThresholds",
+    "HighNodeUtilization": "nodeResourceUtilizationThresholds",
+    "PodLifeTime": "podLifeTime",
+    "RemoveDuplicates": "removeDuplicates",
+}
+
+
+def _tell(strange: list[str], notes: list[str]) -> None:
+    if strange:
+        names = ", ".join(dict.fromkeys(strange))
+        notes.append(f"plugins that are not replayed, and left out: {names}")
+
+
+def _evictor(given: Given) -> Evictor:
+    """Of ``DefaultEvictor``, or of the params of a strategy."""
+    given.known(*_EVICTOR)
+    threshold = given.inside("priorityThreshold")
+    below = threshold.whole("value", given.whole("thresholdPriority", _CRITICAL))
+    return Evictor(node_fit=given.flag("nodeFit"), below=below)
+
+
+def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
+    metrics = given.inside("metricsUtilization")
+    measured = metrics.flag("metricsServer") or metrics.text("source") == "KubernetesMetrics"
+    limits = given.inside("evictionLimits")
+    return _made(
+        "low_node_utilization",
+        thresholds=_percent(given, "thresholds"),
+        target_thresholds=_percent(given, "targetThresholds"),
+        use_deviation_thresholds=given.flag("useDeviationThresholds"),
+        number_of_nodes=given.whole("numberOfNodes", 0),
+        usage_source="metrics_server" if measured else "requests",
+        eviction_limit_node=limits.whole("node", 0) if "node" in limits else None,
+        node_fit=evictor.node_fit,
+    )
+
+
+def _high(given: Given, evictor: Evictor) -> RebalancePolicy:
+    modes = given.names("evictionModes")
+    return _made(
+        "high_node_utilization",
+        thresholds=_percent(given, "thresholds"),
+        number_of_nodes=given.whole("numberOfNodes", 0),
+        only_thresholding_resources="OnlyThresholdingResources" in modes,
+        node_fit=evictor.node_fit,
+    )
+
+
+def _duplicates(given: Given, evictor: Evictor) -> RebalancePolicy:
+    given.known("excludeOwnerKinds")
+    return _made("remove_duplicates", node_fit=evictor.node_fit)
+
+
+def _life(given: Given, evictor: Evictor) -> RebalancePolicy:
+    seconds = given.whole("maxPodLifeTimeSeconds", 86_400)
+    return _made("pod_life_time", longest_ms=1000 * seconds, node_fit=evictor.node_fit)
+
+
+def _spread(given: Given, evictor: Evictor) -> RebalancePolicy:
+    given.known("constraints", "includeSoftConstraints")
+    fit = given.flag("topologyBalanceNodeFit", default=True)
+    return _made(
+        "remove_pods_violating_topology_spread_constraint", node_fit=fit or evictor.node_fit
+    )
+
+
+_PLUGINS: dict[str, Callable[[Given, Evictor], RebalancePolicy]] = {
+    "LowNodeUtilization": _low,
+    "HighNodeUtilization": _high,
+    "RemoveDuplicates": _duplicates,
+    "PodLifeTime": _life,
+    "RemovePodsViolatingTopologySpreadConstraint": _spread,
+}
+_BALANCING = {name for name in _PLUGINS if name != "PodLifeTime"}
+
+
+def _percent(given: Given, key: str) -> tuple[tuple[str, float], ...]:
+    return tuple(given.amounts(key).items())
+
+
+def _made(name: str, **values: Any) -> RebalancePolicy:
+    return get_rebalancer(name)(**values)
+
+
+def _guarded(snapshot: Snapshot, below: int) -> Snapshot:
+    """The snapshot with containers that are too important marked as those that never go."""
+    placed = snapshot.placed
+    if placed.priority is None:
+        return snapshot
+    kept = placed.priority >= below
+    stays = kept if placed.daemon is None else kept | placed.daemon
+    return replace(snapshot, known_placed=replace(placed, daemon=stays))
+
+
+def _without(snapshot: Snapshot, chosen: IntArray) -> Snapshot:
+    """The snapshot as if some of its containers had left already."""
+    if not len(chosen):
+        return snapshot
+    placed = snapshot.placed
+    stays = np.delete(np.arange(len(placed.node)), chosen)
+    at, gone = placed.node[chosen], placed.request[chosen]
+    requested, containers = snapshot.requested.copy(), snapshot.containers.copy()
+    np.subtract.at(requested, at, gone)
+    np.subtract.at(containers, at, 1)
+    rows = ("node", "time_ms", "request", "limit", "usage", "index", "daemon", "priority")
+    given = {name: getattr(placed, name) for name in rows}
+    left: dict[str, Any] = {name: v[stays] for name, v in given.items() if v is not None and len(v)}
+    service = tuple(placed.service[int(one)] for one in stays)
+    return replace(
+        snapshot,
+        requested=requested,
+        containers=containers,
+        known_placed=replace(placed, service=service, **left),
+    )
