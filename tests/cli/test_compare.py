@@ -23,8 +23,8 @@ def two(tmp_path_factory: pytest.TempPathFactory) -> tuple[str, str]:
 
 def test_exit_codes(two: tuple[str, str], capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["compare", *two]) == 0
-    assert run(["compare", *two, "--fail-if", "debris_mean_fraction > base"]) == 0
-    assert run(["compare", *two, "--fail-if", "debris_mean_fraction < 0.9 * base"]) == 1
+    assert run(["compare", *two, "--fail-if", "cpu_mean_fraction < base"]) == 0
+    assert run(["compare", *two, "--fail-if", "cpu_mean_fraction > 1.05 * base"]) == 1
     told = capsys.readouterr()
     assert "FAILED" in told.out
     assert "is exceeded by lra" in told.err
@@ -51,7 +51,7 @@ def test_a_pipeline_gets_junit_and_markdown(
 ) -> None:
     junit, markdown = tmp_path / "junit.xml", tmp_path / "page.md"
     files = ["--junit", str(junit), "--markdown", str(markdown)]
-    thresholds = ["--fail-if", "debris_mean_fraction < 0.9 * base", "--fail-if", "pending > 5"]
+    thresholds = ["--fail-if", "cpu_mean_fraction > 1.05 * base", "--fail-if", "pending > 5"]
     assert run(["compare", *two, *thresholds, *files]) == 1
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
     # production and the policy, by two thresholds
@@ -59,14 +59,14 @@ def test_a_pipeline_gets_junit_and_markdown(
     cases = {(one.get("classname"), one.get("name")): one for one in suite}
     assert int(suite.get("tests", 0)) == len(cases)
     failed = {key for key, one in cases.items() if one.find("failure") is not None}
-    assert ("lra", "debris_mean_fraction < 0.9 * base") in failed
+    assert ("lra", "cpu_mean_fraction > 1.05 * base") in failed
     assert int(suite.get("failures", 0)) == len(failed)
     assert ("lra", "pending > 5") in cases.keys() - failed
     page = markdown.read_text()
     assert page.startswith("## new compared with base\n")
-    assert "| `debris_mean_fraction < 0.9 * base` | lra |" in page
+    assert "| `cpu_mean_fraction > 1.05 * base` | lra |" in page
     assert "**FAILED**" in page
-    assert "| lra | debris_mean_fraction |" in page
+    assert "| lra | cpu_mean_fraction |" in page
     rows = [line for line in page.splitlines() if line.startswith("| ")]
     assert {line.count(" |") for line in rows} <= {5, 6}
     capsys.readouterr()

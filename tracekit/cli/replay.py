@@ -36,6 +36,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     print_paragraph(decision(found).answer)
+    for sentence in _movable(run):
+        print_sentence(sentence)
     seen = overview(found)
     print_table(
         f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
@@ -47,6 +49,20 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     told = [*notes, *_told(load), *_left_out(run), *_moved(run), *_compared(run, found)]
     for sentence in told:
         print_sentence(sentence)
+
+
+def _movable(run: Any) -> list[str]:
+    """How much of the load any policy could move: what all else is to be read by."""
+    from tracekit.replay.measures import words_of
+    from tracekit.units import percent
+
+    if not run.movable:
+        return []
+    if min(run.movable.values()) == 1:
+        return ["movable share: 100 %, all that is in use is of containers that a policy places"]
+    shares = ", ".join(f"{words_of(r)} {percent(share)}" for r, share in run.movable.items())
+    said = "of what is in use is of containers that a policy places; the rest stays where it is"
+    return [f"movable share: {shares} {said}"]
 
 
 #: What a reader must know before the numbers, by the name of the fact.

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 PANEL = Panel.replay
 
 
-def command(asked: Asked, measure: str, json: JsonOption = False) -> None:
+def command(asked: Asked, json: JsonOption = False) -> None:
     """Replay policies under changed assumptions, and see whether their order holds.
 
     Example: tracekit vary mystore --policy cwt --policy first_fit --change node_cpu_cores=52
@@ -31,7 +31,7 @@ def command(asked: Asked, measure: str, json: JsonOption = False) -> None:
             }
         )
         return
-    _show(changes, len(found.about["policies"]), measure)
+    _show(changes, len(found.about["policies"]), found.about["measure"])
 
 
 def _show(changes: pl.DataFrame, policies: int, measure: str) -> None:

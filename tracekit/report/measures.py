@@ -19,4 +19,4 @@ def text(measure: Measure, value: float | None) -> str:
 
 def present(summary: pl.DataFrame) -> list[Measure]:
     """The measures that a summary has, in the order of the page."""
-    return [one for name, one in compared().items() if name in summary.columns]
+    return list(compared(summary.columns).values())

@@ -31,8 +31,12 @@ def vary(
         Option("An assumption to change; repeatable.", names="--change", metavar="NAME=VALUE"),
     ] = (),
     measure: Annotated[
-        str, Option("What policies are ranked by.", completes="measures")
-    ] = "imbalance_mean",
+        str | None,
+        Option(
+            "What policies are ranked by. Without it, the first measure that separates them.",
+            completes="measures",
+        ),
+    ] = None,
     out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,

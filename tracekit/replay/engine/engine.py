@@ -80,14 +80,15 @@ class Engine:
         self._departed = 0
         self._pending: list[int] = []
         self._rebalanced_ms = int(workload.times_ms[0])
-        self._evicted = 0
+        self._evicted, self._again = 0, 0
+        self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
-            moves = self._place_evicted(now)
-            self.state.pass_step(step, len(self._pending), moves)
+            moves, again = self._place_evicted(now)
+            self.state.pass_step(step, len(self._pending), moves, again)
             self._rebalance(now)
             each_step()
         steps = self.state.finish()
@@ -209,11 +210,13 @@ class Engine:
         evicted = self.state.evict(now)
         self._stop(evicted)
         self._pending.extend(evicted.tolist())
-        self._evicted = len(evicted)
+        self._evicted, self._again = len(evicted), int(self._moved[evicted].sum())
+        self._moved[evicted] = True
 
-    def _place_evicted(self, now: int) -> int:
-        """Offer what eviction freed to all that wait; how many were evicted."""
-        evicted, self._evicted = self._evicted, 0
+    def _place_evicted(self, now: int) -> tuple[int, int]:
+        """Offer what eviction freed to all that wait; how many were evicted, and how many again."""
+        evicted, again = self._evicted, self._again
+        self._evicted, self._again = 0, 0
         if evicted:
             self._retry(now)
-        return evicted
+        return evicted, again

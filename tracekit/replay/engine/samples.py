@@ -33,12 +33,26 @@ class Samples:
         self._noted = range(0)
         self._pending: list[int] = []
         self._moves: list[int] = []
+        self._again: list[int] = []
+        self._requested: IntArray | None = None
 
-    def note(self, step: int, pending: int, moves: int, requested: IntArray) -> None:
-        """A step has passed; what runs stays as it is until ``take`` is called."""
+    def note(
+        self, step: int, pending: int, moves: int, requested: IntArray, again: int = 0
+    ) -> None:
+        """A step has passed; what runs stays as it is until ``take`` is called.
+
+        Parameters
+        ----------
+        moves, again : int
+            Containers that were moved, and how many of them had been before.
+        requested : int64, shape (nodes, resources)
+        """
+        if not self._noted:
+            self._requested = requested.T.copy().T
         self._noted = range(self._noted.start if self._noted else step, step + 1)
         self._pending.append(pending)
         self._moves.append(moves)
+        self._again.append(again)
         self.history.note(step, requested)
 
     def take(self, running: BoolArray, node: IntArray) -> None:
@@ -46,7 +60,7 @@ class Samples:
         if not self._noted:
             return
         at = self._noted.start
-        for fractions in self.sampler.sample(running, node, self._noted):
+        for fractions in self.sampler.sample(running, node, self._noted, self._requested):
             steps = range(at, at + len(fractions))
             self.history.add(steps, fractions)
             at = steps.stop
@@ -64,7 +78,8 @@ class Samples:
             "settled": times >= self._load.settled_ms,
             "pending": np.array(self._pending, dtype=np.int64),
             "moves": np.array(self._moves, dtype=np.int64),
+            "moved_again": np.array(self._again, dtype=np.int64),
         }
         columns.update(self.sampler.measures())
-        schema = step_schema()
+        schema = step_schema(self._load)
         return pl.DataFrame({name: columns[name] for name in schema}, schema, nan_to_null=True)

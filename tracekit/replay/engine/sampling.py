@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.view.sampled import Positions, Sampled, Stretch
+from tracekit.replay.view.room import Room
+from tracekit.replay.view.sampled import Held, Positions, Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
@@ -72,10 +73,17 @@ class Counted(NamedTuple):
 class Sampler(Protocol):
     """Adds up over the containers that run, in the order of arrival."""
 
-    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+    def sample(
+        self,
+        running: BoolArray,
+        node: IntArray,
+        steps: range,
+        requested: IntArray | None = None,
+    ) -> Iterator[FloatArray]:
         """Use over capacity at the next steps, all on these nodes; shapes (some steps, nodes, 2).
 
-        Background counts too.
+        Background counts too. ``requested``, shape (nodes, resources), is what the containers that
+        run request, where somebody has kept it; else it is added up.
         """
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
@@ -92,10 +100,17 @@ class PlainSampler:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
         self._request = np.ascontiguousarray(load.request.T)
+        self._room = Room(load)
         self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
         self._measured: list[dict[str, NDArray[Any]]] = []
 
-    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+    def sample(
+        self,
+        running: BoolArray,
+        node: IntArray,
+        steps: range,
+        requested: IntArray | None = None,  # noqa: ARG002 - it adds up from scratch
+    ) -> Iterator[FloatArray]:
         """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
         load, at = self._load, np.flatnonzero(running)
         where = node[at]
@@ -120,6 +135,7 @@ class PlainSampler:
                 stretches=stretches,
                 fractions=np.concatenate(fractions),
                 add_up=lambda: np.concatenate(used),
+                known=Held(load=self._load, stretches=stretches, room=self._room),
             )
             self._measured.append(measure_steps(sampled))
             self._waiting = []

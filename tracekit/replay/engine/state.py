@@ -174,12 +174,15 @@ class ReplayState:
         daemon = self.workload.daemon
         return found if daemon is None else found[~daemon[found]]
 
-    def pass_step(self, step: int, pending: int, moves: int = 0) -> None:
-        """A sampling step has come; what moved since the one before is recounted."""
+    def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
+        """A sampling step has come; what moved since the one before is recounted.
+
+        ``again`` of the ``moves`` are of containers that were moved before.
+        """
         if self._moved:
             self.check_conservation()
             self._moved = False
-        self.samples.note(step, pending, moves, self.cluster.requested)
+        self.samples.note(step, pending, moves, self.cluster.requested, again)
 
     def finish(self) -> pl.DataFrame:
         """Take the last samples: a row of measures for each step."""

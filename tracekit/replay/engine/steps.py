@@ -6,11 +6,13 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from tracekit.replay.measures import RESOURCES, each_resource, measure_files
+from tracekit.replay.measures import Step, all_measures, measure_files, of_workload, resources_in
 from tracekit.replay.view.sampled import Sampled
+from tracekit.replay.workload.workload import Workload
 
 _COUNTED: dict[str, type[pl.DataType]] = {
     "time_ms": pl.Int64,
@@ -20,14 +22,14 @@ _COUNTED: dict[str, type[pl.DataType]] = {
 }
 
 
-def step_schema() -> dict[str, type[pl.DataType]]:
-    """Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say."""
-    steps = [
-        one.step
-        for name, found in measure_files()
-        for one in each_resource(name, found)
-        if one.step is not None
-    ]
+def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
+    """Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say.
+
+    Those of a workload, or those that every workload has.
+    """
+    every = {name: one for name, one in all_measures().items() if not one.needs}
+    found = every if load is None else of_workload(load)
+    steps = [one.step for one in found.values() if one.step is not None]
     return {**_COUNTED, **{s.column: pl.Int64 if s.whole else pl.Float64 for s in steps}}
 
 
@@ -35,7 +37,8 @@ def measure(
     sampled: Sampled, *, time_ms: int, settled: bool, pending: int, moves: int = 0
 ) -> dict[str, Any]:
     """One row of steps.parquet, of the one step that was sampled."""
-    about = {"time_ms": time_ms, "settled": settled, "pending": pending, "moves": moves}
+    counted = {"pending": pending, "moves": moves, "moved_again": 0}
+    about = {"time_ms": time_ms, "settled": settled, **counted}
     values = {name: column[0].item() for name, column in measure_steps(sampled).items()}
     row = {**values, **about}
     return {name: None if math.isnan(row[name]) else row[name] for name in step_schema()}
@@ -50,29 +53,50 @@ def measure_steps(
     ----------
     known : mapping
         What somebody has computed faster, by the column as the file of the measure names it;
-        of each resource, shape (steps, 2).
+        of cpu and memory, shape (steps, 2).
     """
     known = known or {}
     columns = {"placed": known["placed"] if "placed" in known else sampled.containers.sum(axis=-1)}
+    further = sampled.further()
     for _, one in measure_files():
         step = one.step
-        if step is None or step.at is None:
+        if step is None or (one.needs and getattr(sampled.load, one.needs) is None):
             continue
-        values = known[step.column] if step.column in known else step.at(sampled)
         if one.per_resource:
-            columns |= {f"{r}_{step.column}": values[:, at] for at, r in enumerate(RESOURCES)}
-        else:
-            columns[step.column] = values
+            values = _of_resources(step, sampled, further, known)
+            names = sampled.held.room.names
+            columns |= {f"{r}_{step.column}": values[:, at] for at, r in enumerate(names)}
+        elif step.column in known:
+            columns[step.column] = known[step.column]
+        elif step.held is not None:
+            columns[step.column] = sampled.at_steps(step.held(sampled.held))
+        elif step.at is not None:
+            columns[step.column] = step.at(sampled)
     return columns
 
 
-def summed() -> dict[str, pl.Expr]:
-    """The measures that are taken over the steps, in the order of summary.parquet."""
+def _of_resources(
+    step: Step,
+    sampled: Sampled,
+    further: list[Sampled],
+    known: Mapping[str, NDArray[Any]],
+) -> NDArray[Any]:
+    """A measure of each measured resource, shape (steps, measured)."""
+    if step.held is not None:
+        return sampled.at_steps(step.held(sampled.held))
+    assert step.at is not None  # noqa: S101 - the engine counts nothing of a resource
+    used = known[step.column] if step.column in known else step.at(sampled)
+    rest = [sampled.at_steps(step.at(view)) for view in further]
+    return np.hstack([used, *rest]) if rest else used
+
+
+def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
+    """The measures that are taken over steps with these columns, in order."""
+    resources = tuple(resources_in(schema))
     return {
         one.name: getattr(pl.col(one.step.column), one.over_steps)()
-        for name, found in measure_files()
-        for one in each_resource(name, found)
-        if one.step is not None
+        for one in all_measures(resources).values()
+        if one.step is not None and one.step.column in schema
     }
 
 
@@ -80,5 +104,5 @@ def summarize(steps: pl.DataFrame) -> dict[str, Any]:
     """The measures over the settled steps; over all of them when none is settled."""
     settled = steps.filter(pl.col("settled"))
     counted = settled if settled.height else steps
-    row = counted.select(taken.alias(name) for name, taken in summed().items())
+    row = counted.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)

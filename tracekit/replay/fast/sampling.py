@@ -19,7 +19,8 @@ from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.measures.qos_share import served_share
-from tracekit.replay.view.sampled import Sampled, Stretch
+from tracekit.replay.view.room import Room
+from tracekit.replay.view.sampled import Held, Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
 
 ShortArray = Int32Array
@@ -39,17 +40,32 @@ class CompiledSampler:
     def __init__(self, load: Workload) -> None:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
-        self._room = self._capacity.sum(axis=0)
+        self._total = self._capacity.sum(axis=0)
+        self._room = Room(load)
         straight = np.arange(load.containers)
         self._column = straight if load.usage_column is None else load.usage_column
         self._usage, self._background = np.asarray(load.usage), np.asarray(load.background)
         self._measured: list[dict[str, NDArray[Any]]] = []
 
-    def sample(self, running: BoolArray, node: IntArray, steps: range) -> Iterator[FloatArray]:
+    def sample(
+        self,
+        running: BoolArray,
+        node: IntArray,
+        steps: range,
+        requested: IntArray | None = None,
+    ) -> Iterator[FloatArray]:
         """Use over capacity at the next steps, all on these nodes: (some steps, nodes, 2)."""
+        if requested is None:
+            requested = self.count(running, node).requested
         at = np.flatnonzero(running)
         where, column = node[at].astype(np.int32), self._column[at].astype(np.int32)
         containers = np.bincount(where, minlength=self._load.nodes)
+        held = Held(
+            load=self._load,
+            stretches=[Stretch(1, at, where)],
+            room=self._room,
+            counted=requested[None],
+        )
         for some in chunks(steps, self._load.nodes):
             made = _empty(len(some), self._load.nodes)
             _sample(
@@ -67,6 +83,7 @@ class CompiledSampler:
                 stretches=[Stretch(len(some), at, where)],
                 fractions=made.fractions,
                 add_up=functools.partial(add_up, self._load, at, where, some),
+                known=held,
             )
             self._measured.append(measure_steps(sampled, self._known(made, containers)))
             yield made.fractions
@@ -84,7 +101,7 @@ class CompiledSampler:
 
     def _known(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
         """Columns that the compiled pass gives; any other is left to its measure's own file."""
-        imbalance, debris, difference = made.of_node.mean(axis=-1)
+        imbalance, difference = made.of_node.mean(axis=-1)
         overloaded, served = made.full
         placed = np.full(len(imbalance), containers.sum())
         # who belongs to a node does not count as using it, which the measure's own file works out
@@ -96,10 +113,9 @@ class CompiledSampler:
             "imbalance": imbalance,
             "spread_fraction": made.ends[0] - made.ends[1],
             "max_fraction": made.ends[0],
-            "debris_fraction": debris,
             "utilization_difference_fraction": difference,
             "overloaded_nodes": overloaded,
-            "overload_fraction": made.ends[2] / self._room,
+            "overload_fraction": made.ends[2] / self._total,
             "qos_share": served_share(served, placed),
         }
 
@@ -110,8 +126,8 @@ class _Made(NamedTuple):
     Parameters
     ----------
     fractions : float64, shape (steps, nodes, 2)
-    of_node : float64, shape (3, steps, nodes)
-        Imbalance, debris rate, and distance of CPU and memory.
+    of_node : float64, shape (2, steps, nodes)
+        Imbalance, and distance of CPU and memory.
     ends : float64, shape (3, steps, 2)
         Largest and smallest fraction, and use beyond capacity.
     full : int64, shape (2, steps)
@@ -127,7 +143,7 @@ class _Made(NamedTuple):
 def _empty(steps: int, nodes: int) -> _Made:
     return _Made(
         np.empty((steps, nodes, 2)),
-        np.empty((3, steps, nodes)),
+        np.empty((2, steps, nodes)),
         np.zeros((3, steps, 2)),
         np.zeros((2, steps), dtype=np.int64),
     )
@@ -164,7 +180,6 @@ def _sample(
         high[:], low[:] = -np.inf, np.inf
         for node in range(nodes):
             crowded = False
-            idle = 0.0
             for resource in range(2):
                 amount = background[resource, first + step, node] + used[node, resource]
                 there = capacity[node, resource]
@@ -174,14 +189,12 @@ def _sample(
                     max(high[resource], share),
                     min(low[resource], share),
                 )
-                idle += 1.0 - min(share, 1.0)
                 crowded |= share > 1.0
                 used[node, resource] = share
             mean = (used[node, 0] + used[node, 1]) / 2.0
             off, other = used[node, 0] - mean, used[node, 1] - mean
             of_node[0, step, node] = np.sqrt(off * off + other * other)
-            of_node[1, step, node] = idle / 2.0
-            of_node[2, step, node] = abs(used[node, 0] - used[node, 1])
+            of_node[1, step, node] = abs(used[node, 0] - used[node, 1])
             if crowded:
                 full[0, step] += 1
             else:

@@ -3,7 +3,10 @@
 A file says all that is known of its measure: how it is taken at a sampling step and over all of
 them, its unit, its words, which end is better and why. The replay, its intervals, comparisons,
 thresholds, the report and the reference read it here. A measure of each resource is one file too:
-``max_fraction.py`` gives ``cpu_max_fraction`` and ``memory_max_fraction``.
+``max_fraction.py`` gives ``cpu_max_fraction``, ``memory_max_fraction`` and one of every further
+resource that the workload has: ``network_max_fraction``. So what measures there are is asked of a
+workload (``of_workload``) or of the columns of a frame (``measures_in``); ``all_measures`` names
+those that every workload may have.
 """
 
 from __future__ import annotations
@@ -11,7 +14,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -19,13 +22,18 @@ from numpy.typing import NDArray
 
 from tracekit import registry
 from tracekit.arrays import IntArray
-from tracekit.replay.view.sampled import Sampled
+from tracekit.replay.view.room import measured_names
+from tracekit.replay.view.sampled import Held, Sampled
 from tracekit.replay.workload.workload import Workload
 
 #: Resources whose use is known, in the order of arrays, and what they are called in a sentence.
 RESOURCES = {"cpu": "CPU", "memory": "memory"}
+#: What sentences call further resources whose name is not a word.
+_WORDS = {**RESOURCES, "gpu": "GPU", "nvidia_com_gpu": "GPU (nvidia.com)", "net": "network"}
 #: What the heads of narrow columns call those with long names.
-_HEADS = {"memory": "mem"}
+_HEADS = {"memory": "mem", "network": "net"}
+#: The measure of each resource that every frame with a resource has.
+_ALWAYS = "max_fraction"
 
 #: Endings of names that hold a share 0..1, shown in percent.
 _SHARES = ("_fraction", "_share")
@@ -59,9 +67,12 @@ class Step:
     ----------
     column : str
         Of a measure of each resource without the resource: ``max_fraction``.
-    at : function(Sampled) -> array, shape (steps,) or (steps, 2), optional
-        Its values, of each resource in the second case; NaN for what is not defined. None for
-        what the engine counts itself.
+    at : function(Sampled) -> array, shape (steps,) or (steps, resources), optional
+        Its values, of each resource of the view in the second case; NaN for what is not defined.
+        A measure of each resource is asked again for each view of ``Sampled.further``.
+    held : function(Held) -> array, shape (stretches,) or (stretches, measured), optional
+        The same of what changes only where a container moves, as requests do; of all measured
+        resources at once. Neither ``at`` nor ``held`` for what the engine counts itself.
     whole : bool
         Whether it counts.
     drawn : str
@@ -70,8 +81,14 @@ class Step:
 
     column: str
     at: Callable[[Sampled], NDArray[Any]] | None = None
+    held: Callable[[Held], NDArray[Any]] | None = None
     whole: bool = False
     drawn: str = ""
+
+    @property
+    def sampled(self) -> bool:
+        """Whether a sampler takes it; else the engine counts it."""
+        return self.at is not None or self.held is not None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +109,7 @@ class Measure:
     better : {'low', 'high', None}
         Which end is better; None where neither is. ``because`` is the reason.
     order : int
-        Measures stand in this order; ``file_order`` is that of the columns of files, if another.
+        Measures stand in this order.
     per_resource : bool
         Whether it is one of each resource, whose name then stands before the file's.
     step : Step, optional
@@ -101,7 +118,7 @@ class Measure:
     of_run : function(Finished) -> number or None, optional
         How it is taken where it is no measure of steps.
     needs : str
-        What the workload must know, or there is no such column: ``calls``.
+        What the workload must know, or there is no such column: ``calls``, ``price_per_hour``.
     bound : {'any', 'requests', None}
         For which placements ``tracekit.replay.runs.bounds`` proves a bound to which the gap is
         told: of all containers anyhow, or where requests are respected. None: no gap is told.
@@ -123,7 +140,6 @@ class Measure:
     order: int
     formula: str = ""
     group: Literal["answer", "resource", "detail"] = "detail"
-    file_order: int | None = None
     per_resource: bool = False
     step: Step | None = None
     over_steps: Literal["mean", "max", "min", "sum"] = "mean"
@@ -148,39 +164,86 @@ class Measure:
 
 @functools.cache
 def measure_files() -> tuple[tuple[str, Measure], ...]:
-    """Every file's name and measure, in the order of columns of files."""
+    """Every file's name and measure, in order."""
     found = registry.instances(sys.modules[__name__], Measure).items()
-    return tuple(sorted(found, key=lambda one: one[1].file_order or one[1].order))
+    return tuple(sorted(found, key=lambda one: one[1].order))
 
 
 @functools.cache
-def all_measures() -> dict[str, Measure]:
-    """Every measure by its name, of each resource one, in order."""
-    files = sorted(measure_files(), key=lambda one: one[1].order)
-    return {one.name: one for name, found in files for one in each_resource(name, found)}
+def all_measures(resources: tuple[str, ...] = tuple(RESOURCES)) -> dict[str, Measure]:
+    """Every measure by its name, of each of the resources one, in order."""
+    return {
+        one.name: one for name, found in measure_files() for one in _each(name, found, resources)
+    }
 
 
-def compared() -> dict[str, Measure]:
-    """The measures that policies and runs are compared by."""
-    return {name: one for name, one in all_measures().items() if one.compared}
+def of_workload(load: Workload) -> dict[str, Measure]:
+    """The measures that a workload has: of its resources, and as far as it knows what they need."""
+    every = all_measures(measured_names(load))
+    return {
+        name: one
+        for name, one in every.items()
+        if not one.needs or getattr(load, one.needs) is not None
+    }
 
 
-def each_resource(name: str, measure: Measure) -> list[Measure]:
+def measures_in(columns: Iterable[str]) -> dict[str, Measure]:
+    """The measures that a frame has, as ``summary.parquet``; in order."""
+    there = set(columns)
+    every = all_measures(tuple(dict.fromkeys([*RESOURCES, *resources_in(columns)])))
+    return {name: one for name, one in every.items() if name in there}
+
+
+def resources_in(columns: Iterable[str]) -> list[str]:
+    """The resources of which a frame has measures, in its order: cpu, memory, network."""
+    end = f"_{_ALWAYS}"
+    return [name.removesuffix(end) for name in columns if name.endswith(end)]
+
+
+def find_measure(name: str) -> Measure | None:
+    """The measure of a name, of whatever resource; None where no workload can have it."""
+    known = all_measures().get(name)
+    if known is not None:
+        return known
+    ends = [(end, one) for end, one in measure_files() if one.per_resource]
+    for end, one in sorted(ends, key=lambda it: -len(it[0])):
+        if name.endswith(f"_{end}"):
+            return _of_resource(end, one, name.removesuffix(f"_{end}"))
+    return None
+
+
+def compared(columns: Iterable[str] | None = None) -> dict[str, Measure]:
+    """The measures that policies and runs are compared by; those of a frame if it is given."""
+    every = all_measures() if columns is None else measures_in(columns)
+    return {name: one for name, one in every.items() if one.compared}
+
+
+def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure]:
     """A file's measure with its name; one of each resource where it is such."""
     if not measure.per_resource:
         return [dataclasses.replace(measure, name=name)]
-    return [_of_resource(name, measure, *resource) for resource in RESOURCES.items()]
+    return [_of_resource(name, measure, resource) for resource in resources]
 
 
-def _of_resource(name: str, measure: Measure, resource: str, words: str) -> Measure:
+def words_of(resource: str) -> str:
+    """What sentences call a resource."""
+    return _WORDS.get(resource, resource.replace("_", " "))
+
+
+def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
+    words = words_of(resource)
+
     def said(text: str) -> str:
         text = text.format(resource=words)
         return text[:1].upper() + text[1:]
 
     step = measure.step
+    # whoever does not respect requests may put a further resource where there is none of it
+    bound = measure.bound if resource in RESOURCES else measure.bound and "requests"
     return dataclasses.replace(
         measure,
         name=f"{resource}_{name}",
+        bound=bound,
         title=said(measure.title),
         meaning=measure.meaning.format(resource=words),
         formula=measure.formula.format(resource=words),

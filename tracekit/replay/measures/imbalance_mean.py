@@ -12,7 +12,7 @@ MEASURE = Measure(
     unit="0..1",
     better="low",
     because="on a node used evenly no resource is stranded behind another that is used up",
-    order=10,
+    order=70,
     step=Step(
         column="imbalance",
         at=lambda sampled: imbalance(sampled.fractions).mean(axis=-1),

@@ -7,7 +7,6 @@ def _kept(run: Finished) -> float | None:
     return None if run.load.calls is None else run.load.calls.kept_share(run.node)
 
 
-# Not compared: the frames of repeats have had no column for it.
 MEASURE = Measure(
     title="Calls kept on a node",
     meaning="share of calls between services whose two ends share a node",
@@ -16,8 +15,7 @@ MEASURE = Measure(
     unit="0..1",
     better="high",
     because="a call that stays on its node crosses no network",
-    order=130,
+    order=38,
     of_run=_kept,
     needs="calls",
-    compared=False,
 )

@@ -11,7 +11,6 @@ MEASURE = Measure(
     better="low",
     because="the fullest node is the first to slow down what it holds",
     order=20,
-    file_order=35,  # columns of files have stood behind the spread from the first run on
     per_resource=True,
     step=Step(
         column="max_fraction",

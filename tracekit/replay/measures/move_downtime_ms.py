@@ -11,7 +11,7 @@ MEASURE = Measure(
     unit="ms",
     better="low",
     because="it is time in which a container does no work",
-    order=120,
+    order=46,
     of_run=lambda run: run.measured["moves"] * run.move_downtime_ms,
     compared=False,
 )

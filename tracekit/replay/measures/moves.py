@@ -10,7 +10,7 @@ MEASURE = Measure(
     unit="moves",
     better="low",
     because="each costs a pause in its service; what it buys is in the other measures",
-    order=110,
+    order=42,
     step=Step(column="moves", whole=True),
     over_steps="sum",
 )

@@ -12,7 +12,7 @@ MEASURE = Measure(
     better=None,
     because="no policy is better for merely using fewer nodes: they save only where nodes can be"
     " switched off, and the load they hold is denser",
-    order=90,
+    order=14,
     step=Step(
         column="nodes_used",
         at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),

@@ -3,7 +3,6 @@
 from tracekit.metrics.overload import overload
 from tracekit.replay.measures import Measure, Step
 
-# Its bound is 0 but on a cluster that is too small as a whole: a gap would say the same twice.
 MEASURE = Measure(
     title="{resource} overload",
     meaning="use beyond what its node has, as a share of the {resource} of all nodes, mean over"
@@ -14,7 +13,7 @@ MEASURE = Measure(
     unit="0..1",
     better="low",
     because="it is load that was not served",
-    order=70,
+    order=58,
     per_resource=True,
     step=Step(
         column="overload_fraction", at=lambda sampled: overload(sampled.used, sampled.capacity)

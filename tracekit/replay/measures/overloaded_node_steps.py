@@ -10,7 +10,7 @@ MEASURE = Measure(
     unit="node-steps",
     better="low",
     because="an overloaded node slows down or evicts what it holds",
-    order=60,
+    order=10,
     step=Step(
         column="overloaded_nodes",
         at=lambda sampled: sampled.overloaded.sum(axis=-1),
@@ -18,5 +18,6 @@ MEASURE = Measure(
         drawn="Overloaded nodes [nodes]",
     ),
     over_steps="sum",
+    bound="any",
     short="over",
 )

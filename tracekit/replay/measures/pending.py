@@ -10,7 +10,7 @@ MEASURE = Measure(
     unit="containers",
     better="low",
     because="a container that is never placed does no work",
-    order=100,
+    order=12,
     short="pending",
     of_run=lambda run: int((run.node < 0).sum()),
 )

@@ -11,7 +11,7 @@ MEASURE = Measure(
     unit="container-steps",
     better="low",
     because="a container that waits does no work",
-    order=95,
+    order=13,
     step=Step(column="pending", whole=True, drawn="Containers waiting [containers]"),
     over_steps="sum",
     compared=False,

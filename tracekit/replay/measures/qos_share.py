@@ -30,6 +30,6 @@ MEASURE = Measure(
     unit="0..1",
     better="high",
     because="a container counts that gets what it needs",
-    order=80,
+    order=40,
     step=Step(column="qos_share", at=_at),
 )

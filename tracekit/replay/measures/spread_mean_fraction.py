@@ -5,14 +5,14 @@ from tracekit.replay.measures import Measure, Step
 
 MEASURE = Measure(
     title="Spread of {resource} use",
-    meaning="distance between the most and the least used node, mean over time",
+    meaning="use of the most used node less that of the least used, mean over time",
     formula="largest less smallest {resource} use over capacity of all nodes at a step; mean over"
     " steps",
     group="resource",
     unit="0..1",
     better="low",
     because="load that is spread leaves every node the same room for a peak",
-    order=30,
+    order=54,
     per_resource=True,
     step=Step(column="spread_fraction", at=lambda sampled: spread(sampled.fractions)),
     bound="any",

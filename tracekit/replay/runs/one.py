@@ -16,7 +16,7 @@ from tracekit.crew.crew import OnProgress
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
-from tracekit.replay.measures import Finished, all_measures
+from tracekit.replay.measures import Finished, of_workload
 from tracekit.replay.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
 from tracekit.replay.workload.arrivals import rearranged
@@ -140,11 +140,7 @@ def digest_of(parts: Iterable[bytes]) -> str:
 
 def _of_run(run: Finished) -> dict[str, Any]:
     """The measures that are not of steps, as far as the workload knows what they need."""
-    return {
-        name: one.of_run(run)
-        for name, one in all_measures().items()
-        if one.of_run and (not one.needs or getattr(run.load, one.needs) is not None)
-    }
+    return {name: one.of_run(run) for name, one in of_workload(run.load).items() if one.of_run}
 
 
 def layout() -> dict[str, Any]:
@@ -157,7 +153,7 @@ def layout() -> dict[str, Any]:
     return {
         "steps": [[name, str(dtype)] for name, dtype in steps.schema.items()],
         "placements": [[name, str(dtype)] for name, dtype in placements.schema.items()],
-        "measures": list(summed()),
+        "measures": list(summed(step_schema())),
         "fields": [one.name for one in dataclasses.fields(Replayed)],
     }
 

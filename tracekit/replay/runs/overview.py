@@ -9,6 +9,7 @@ from pathlib import Path
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
+from tracekit.replay.runs.separation import separates
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import Standings, standings
 
@@ -70,7 +71,7 @@ def _short(found: Results) -> list[Measure]:
 def _weight(found: Results, stand: Standings) -> tuple[bool, bool, bool]:
     """What comes first: what tells, of that what may answer; last what is the same for all."""
     measure = found.measures[stand.measure]
-    return (not stand.tells, _same(stand), measure.group != "answer")
+    return (not stand.tells, not separates(found.summary, measure), measure.group != "answer")
 
 
 def _same(stand: Standings) -> bool:

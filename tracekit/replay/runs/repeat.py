@@ -84,7 +84,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
 def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:
     """One row per repeat and policy, with the columns of a summary that are compared."""
     rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
-    columns = [name for name in compared() if name in rows.columns]
+    columns = list(compared(rows.columns))
     return rows.select(
         pl.Series("repeat", [plan.repeat for plan, _ in done], dtype=pl.Int64),
         pl.Series("seed", [plan.seed for plan, _ in done], dtype=pl.Int64),

@@ -40,7 +40,7 @@ class Results:
     @functools.cached_property
     def measures(self) -> dict[str, Measure]:
         """The measures that it has and that policies are compared by, in order."""
-        return {name: one for name, one in compared().items() if name in self.summary.columns}
+        return compared(self.summary.columns)
 
     @functools.cached_property
     def policies(self) -> tuple[str, ...]:

@@ -11,11 +11,11 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.measures import all_measures
+from tracekit.replay.measures import all_measures, resources_in
 from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.runs.bounds import bound_frame, bound_steps, gaps
+from tracekit.replay.runs.bounds import bound_frame, bounds_of, gaps
 from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name
@@ -38,6 +38,9 @@ class Run(Shown):
         In the order of the rows; ``observed`` first where the workload knows it.
     nodes : DataFrame, optional
         How full each node is: see ``tracekit.replay.runs.node_use``.
+    movable : mapping
+        The share 0..1 of what is used of each resource that a policy can move: see
+        ``tracekit.replay.runs.movable``.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
         ``tracekit.replay.runs.repeat``.
@@ -57,6 +60,7 @@ class Run(Shown):
     repeats: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
     digests: Mapping[str, str] = field(default_factory=dict)
+    movable: Mapping[str, float] = field(default_factory=dict)
 
 
 def choose_policies(
@@ -115,7 +119,8 @@ def assembled(
     workload: Workload, policies: Sequence[Entrant], done: Sequence[Replayed], *, seed: int
 ) -> Run:
     """The run that replays of its policies, in their order, make beside the lower bound."""
-    bound = bound_frame(bound_steps(workload), step_schema())
+    proven = bounds_of(workload, rebalanced=any(isinstance(one, Rebalanced) for one in policies))
+    bound = bound_frame(proven.rows, step_schema(workload))
     bound_row = {**summarize(bound), **_unproven(bound), "pending_container_steps": 0}
     respected = requests_respected(workload)
     rows = [
@@ -134,6 +139,7 @@ def assembled(
         nodes=node_use(workload, placed),
         timing=pl.DataFrame([one.timing for one in done]),
         digests={str(one): found.digest for one, found in zip(policies, done, strict=True)},
+        movable=proven.movable,
     )
 
 
@@ -141,8 +147,11 @@ def _unproven(bound: pl.DataFrame) -> dict[str, None]:
     """The measures of use for which no step has a bound; the sum of nothing would be 0."""
     return {
         name: None
-        for name, one in all_measures().items()
-        if one.step and one.step.at and bound[one.step.column].is_null().all()
+        for name, one in all_measures(tuple(resources_in(bound.columns))).items()
+        if one.step
+        and one.step.sampled
+        and one.step.column in bound.columns
+        and bound[one.step.column].is_null().all()
     }
 
 

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
-from tracekit.replay.measures import compared
+from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
@@ -56,7 +56,7 @@ class _Kept:
         """Rows of the summary by policy, without the bound; means over orders of arrival."""
         rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
         if self.repeats is not None:
-            names = [name for name in compared() if name in self.repeats.columns]
+            names = list(compared(self.repeats.columns))
             means = self.repeats.group_by("policy").agg(pl.col(names).mean())
             for mean in means.iter_rows(named=True):
                 rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
@@ -173,7 +173,7 @@ def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame
 
 def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     return [
-        name for name in compared() if one.get(name) is not None and other.get(name) is not None
+        name for name in compared(one) if one.get(name) is not None and other.get(name) is not None
     ]
 
 
@@ -237,7 +237,8 @@ def _verdict(measure: str, change: float, apart: bool | None) -> str:
         return "same"
     if apart is False:
         return "within chance"
-    better = compared()[measure].better
+    one = find_measure(measure)
+    better = one and one.better
     if better is None:
         return "changed"
     return "better" if (change < 0) == (better == "low") else "worse"

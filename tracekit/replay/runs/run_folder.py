@@ -43,6 +43,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "time_max_ms": int(load.times_ms[-1]),
             "settled_ms": load.settled_ms,
             "resources": list(load.resources),
+            "movable": dict(run.movable),
             "recorded": load.recorded,
             "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),

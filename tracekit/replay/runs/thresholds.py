@@ -89,6 +89,14 @@ class Threshold:
         return [name for name in dict.fromkeys(names) if name != "base"]
 
     @property
+    def names(self) -> list[str]:
+        """The measures it names, of the new run and of the base, each once."""
+        of_base = [
+            node.attr for node in ast.walk(self.condition) if isinstance(node, ast.Attribute)
+        ]
+        return list(dict.fromkeys([*self.measures, *of_base]))
+
+    @property
     def ceiling(self) -> float | None:
         """The number that its one measure may not exceed: 0.8 of ``x <= 0.8``; None of others."""
         left, right = self.condition.left, self.condition.comparators[0]

@@ -250,7 +250,7 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     found = [1]
     free = stays.pinned is None or not (stays.pinned >= 0).any()
     if policy.filtered and free and requests_respected(load):
-        bound = summarize(bound_frame(bound_steps(stays), step_schema()))["nodes_used_max"]
+        bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
         found.append(int(bound or 0))
     most = limits.most_use(str(policy))
     if np.isfinite(most).any():

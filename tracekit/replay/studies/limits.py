@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit.errors import TracekitError
-from tracekit.replay.measures import RESOURCES, all_measures
+from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 
 _OPTION = "--limit"
@@ -113,10 +113,11 @@ def parse_limits(texts: Sequence[str], policies: Sequence[str]) -> Limits:
         For what is no limit, a measure there is not, or a policy that is not replayed.
     """
     given = [parse_threshold(text, _OPTION) for text in texts or DEFAULT]
-    known = dict.fromkeys(["placed", *all_measures()])
+    usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
-        # the names are looked up as they will be in the rows
-        one.sides(known, known)
+        # the names are looked up as they will be in the rows, which may have further resources
+        further = {name: None for name in one.names if find_measure(name) is not None}
+        one.sides({**usual, **further}, {**usual, **further})
         if one.policy is not None and one.policy not in policies:
             raise TracekitError(
                 f"{_OPTION} '{one.text}': policy '{one.policy}' is not replayed",

@@ -208,7 +208,8 @@ def _policy_row(name: str, one: Fewest, limits: Limits) -> dict[str, Any]:
 
 
 def _sizes_frame(found: dict[str, Fewest]) -> pl.DataFrame:
-    measures = ["placed", *compared()]
+    seen = {name for one in found.values() for trial in one.trials for name in trial.row}
+    measures = ["placed", *compared(seen)]
     rows = [
         {
             "policy": name,

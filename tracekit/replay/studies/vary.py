@@ -17,9 +17,10 @@ from scipy import stats
 from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.measures import compared
+from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.one import ReplayTask
+from tracekit.replay.runs.separation import separating
 from tracekit.replay.workload.sized.tables import is_sized
 from tracekit.replay.workload.source import WorkloadSource, source_of
 from tracekit.store import open_store
@@ -27,6 +28,8 @@ from tracekit.study import Study
 
 NAME = "assumptions"
 BASE = "as assumed"
+#: What policies are ranked by where nothing tells them apart.
+USUAL = "cpu_max_fraction"
 
 #: Changes that are tried when none are given: half and double sizes, and the other readings.
 CHANGES = (
@@ -86,7 +89,7 @@ def vary_assumptions(
     *,
     policies: Sequence[str] = (),
     changes: Sequence[str] = (),
-    measure: str = "imbalance_mean",
+    measure: str | None = None,
     seed: int = 0,
     crew: Crew | None = None,
     progress: Progress = SILENT,
@@ -98,8 +101,9 @@ def vary_assumptions(
     changes : sequence of str
         ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, or ``SIZED_CHANGES`` where the
         store records sizes.
-    measure : str
-        What policies are ranked by; the lowest is first where neither end is better.
+    measure : str, optional
+        What policies are ranked by; the lowest is first where neither end is better. If not given,
+        the first that has a better end and tells the policies apart under the defaults.
 
     Returns
     -------
@@ -114,13 +118,8 @@ def vary_assumptions(
     TracekitError
         For unknown names or values, and fewer than two policies.
     """
-    known = compared()
-    if measure not in known:
-        close = nearest(measure, known)
-        raise TracekitError(
-            f"no measure '{measure}'; measures: {', '.join(known)}",
-            hint=f"did you mean '{close}'?" if close else None,
-        )
+    if measure is not None:
+        _check(measure)
     names = [str(parse_entrant(text)) for text in policies or POLICIES]
     if len(set(names)) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
@@ -129,11 +128,11 @@ def vary_assumptions(
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
         for text in ("", *(changes or usual))
     ]
-    values, problems = _replayed(
-        cases, names, measure, seed=seed, crew=crew or Alone(), progress=progress
-    )
+    rows, problems = _replayed(cases, names, seed=seed, crew=crew or Alone(), progress=progress)
     if BASE in problems:
         raise TracekitError(problems[BASE])
+    measure = measure or _that_separates([row for change, row in rows if change == BASE])
+    values = _values(rows, measure, problems)
     ranks = _ranked(values, measure)
     return Study(
         name=NAME,
@@ -145,14 +144,13 @@ def vary_assumptions(
 def _replayed(
     cases: Sequence[_Case],
     names: Sequence[str],
-    measure: str,
     *,
     seed: int,
     crew: Crew,
     progress: Progress,
-) -> tuple[list[dict[str, Any]], dict[str, str]]:
-    """Values by change and policy, and what went wrong with a change."""
-    rows: list[dict[str, Any]] = []
+) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]]:
+    """Each change with the rows of its policies, and what went wrong with a change."""
+    rows: list[tuple[str, dict[str, Any]]] = []
     problems: dict[str, str] = {}
     with progress.task("assumptions", len(cases) * len(names), "replays") as task:
         running = [
@@ -166,21 +164,52 @@ def _replayed(
             except TracekitError as error:
                 problems.setdefault(case.change, error.what)
             else:
-                rows.append(
-                    {
-                        "change": case.change,
-                        "policy": name,
-                        "value": float(row[measure]),
-                        "pending": row["pending"],
-                    }
-                )
+                rows.append((case.change, {**row, "policy": name}))
             task.advance(1, case.change)
-    return [row for row in rows if row["change"] not in problems], problems
+    return [(change, row) for change, row in rows if change not in problems], problems
+
+
+def _check(measure: str) -> None:
+    """Raise TracekitError for a measure that no workload has."""
+    if find_measure(measure) is not None:
+        return
+    known = compared()
+    close = nearest(measure, known)
+    raise TracekitError(
+        f"no measure '{measure}'; measures: {', '.join(known)}",
+        hint=f"did you mean '{close}'?" if close else None,
+    )
+
+
+def _that_separates(rows: Sequence[dict[str, Any]]) -> str:
+    """The first measure with a better end that tells these policies apart; else ``USUAL``."""
+    apart = separating(pl.DataFrame(list(rows), infer_schema_length=None))
+    return next((one.name for one in apart if one.better and one.compared), USUAL)
+
+
+def _values(
+    rows: Sequence[tuple[str, dict[str, Any]]], measure: str, problems: dict[str, str]
+) -> list[dict[str, Any]]:
+    """What each policy comes to under each change; a change without the measure is a problem."""
+    found = []
+    for change, row in rows:
+        if row.get(measure) is None:
+            problems.setdefault(change, f"the workload has no measure '{measure}'")
+            continue
+        pending = row["pending"]
+        value = float(row[measure])
+        found.append(
+            {"change": change, "policy": row["policy"], "value": value, "pending": pending}
+        )
+    if BASE in problems:
+        raise TracekitError(problems[BASE])
+    return [one for one in found if one["change"] not in problems]
 
 
 def _ranked(rows: list[dict[str, Any]], measure: str) -> pl.DataFrame:
     """Ranks within each change; values that agree to nine digits are equal."""
-    down = compared()[measure].first == "high"
+    one = find_measure(measure)
+    down = one is not None and one.first == "high"
     rank = pl.col("value").round_sig_figs(9).rank("average", descending=down).over("change")
     values = {name: kind for name, kind in _RANKS.items() if name != "rank"}
     return pl.DataFrame(rows, schema=values).with_columns(rank.alias("rank")).select(list(_RANKS))

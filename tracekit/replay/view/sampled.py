@@ -11,9 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.view.room import Room
 from tracekit.replay.workload.workload import Workload
 
 Positions = NDArray[np.integer[Any]]
+
+#: The columns of resources whose use is known; of all others what is requested counts as used.
+USED = (0, 1)
 
 
 class Stretch(NamedTuple):
@@ -32,33 +36,121 @@ class Stretch(NamedTuple):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Held:
+    """What the nodes hold from one move to the next: a row for each stretch, however long it is.
+
+    Parameters
+    ----------
+    room : Room
+        Of one workload for all of its samples: it remembers.
+    counted : int64, shape (stretches, nodes, resources), optional
+        What is requested, where somebody has added it up.
+    """
+
+    load: Workload
+    stretches: Sequence[Stretch]
+    room: Room
+    counted: IntArray | None = None
+
+    @cached_property
+    def requested(self) -> IntArray:
+        """Requests of the containers that run, shape (stretches, nodes, resources)."""
+        if self.counted is not None:
+            return self.counted
+        return np.stack([self._requested(one) for one in self.stretches])
+
+    def _requested(self, one: Stretch) -> IntArray:
+        counted = np.zeros(self.load.capacity.shape, dtype=np.int64)
+        np.add.at(counted, one.nodes, self.load.request[one.containers])
+        return counted
+
+    @cached_property
+    def taken(self) -> FloatArray:
+        """Requests on nodes that have the resource, shape (stretches, measured, nodes)."""
+        columns = self.requested.transpose(0, 2, 1)[:, list(self.room.columns)]
+        return np.where(self.room.capacity > 0, columns, 0).astype(np.float64)
+
+    @cached_property
+    def free(self) -> FloatArray:
+        """What nodes have beyond requests, shape (stretches, measured, nodes)."""
+        return np.maximum(self.room.capacity - self.taken, 0.0)
+
+    @cached_property
+    def closed(self) -> FloatArray:
+        """Share of typical containers that a node no longer takes; as ``Room.closed``."""
+        return np.stack([self.room.closed(one) for one in self.requested])
+
+    @cached_property
+    def full(self) -> BoolArray:
+        """Nodes that could hold containers, and now take none, shape (stretches, nodes)."""
+        return np.stack([self.room.full(one) for one in self.requested])
+
+    @cached_property
+    def containers(self) -> IntArray:
+        """Containers that run, shape (stretches, nodes)."""
+        count = [np.bincount(one.nodes, minlength=self.load.nodes) for one in self.stretches]
+        return np.stack(count)
+
+    @cached_property
+    def containers_but_daemons(self) -> IntArray:
+        """Containers that run and belong to no node, shape (stretches, nodes)."""
+        daemon = self.load.daemon
+        if daemon is None:
+            return self.containers
+        count = [
+            np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes)
+            for one in self.stretches
+        ]
+        return np.stack(count)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Sampled:
     """The cluster at some sampling steps: what a measure may look at.
+
+    Of cpu and memory use is known. Of every further resource ``further`` gives another view, of
+    the nodes that have it, in which what is requested counts as used.
 
     Parameters
     ----------
     stretches : sequence of Stretch
         Who ran where; their steps add up to those sampled.
-    fractions : float64, shape (steps, nodes, 2)
-        Use over capacity; background counts too.
-    add_up : function() -> float64, shape (steps, nodes, 2)
+    fractions : float64, shape (steps, nodes, resources)
+        Use over capacity; background counts too. Of the load's cpu and memory: two resources.
+    add_up : function() -> float64, shape (steps, nodes, resources)
         The use itself, in millicores and bytes.
+    known : Held, optional
+        What nodes held in these stretches, where somebody has it already.
+    column : int, optional
+        The resource of a further view; None in one of cpu and memory.
     """
 
     load: Workload
     stretches: Sequence[Stretch]
     fractions: FloatArray
     add_up: Callable[[], FloatArray]
+    known: Held | None = None
+    column: int | None = None
 
     @cached_property
     def used(self) -> FloatArray:
-        """Millicores and bytes, shape (steps, nodes, 2)."""
+        """Millicores and bytes, shape (steps, nodes, resources)."""
         return self.add_up()
 
     @cached_property
     def capacity(self) -> FloatArray:
-        """Millicores and bytes, shape (nodes, 2)."""
-        return self.load.capacity[:, :2].astype(np.float64)
+        """Millicores and bytes, shape (nodes, resources)."""
+        if self.column is None:
+            return self.load.capacity[:, list(USED)].astype(np.float64)
+        return self.held.room.capacity_of(self.column)[:, None]
+
+    @cached_property
+    def by_resource(self) -> FloatArray:
+        """``fractions`` with the nodes side by side, shape (resources, steps, nodes).
+
+        Sums along its last axis are the same to the last bit however many steps there are.
+        """
+        return np.ascontiguousarray(self.fractions.transpose(2, 0, 1))
 
     @cached_property
     def overloaded(self) -> BoolArray:
@@ -66,30 +158,43 @@ class Sampled:
         return np.asarray((self.fractions > 1.0).any(axis=-1))
 
     @cached_property
+    def held(self) -> Held:
+        """What nodes held in each of the stretches."""
+        if self.known is not None:
+            return self.known
+        return Held(load=self.load, stretches=self.stretches, room=Room(self.load))
+
+    @cached_property
     def containers(self) -> IntArray:
         """Containers that run, shape (steps, nodes)."""
-        return self._each(lambda one: np.bincount(one.nodes, minlength=self.load.nodes))
+        return self.at_steps(self.held.containers)
 
     @cached_property
     def containers_but_daemons(self) -> IntArray:
         """Containers that run and belong to no node, shape (steps, nodes)."""
-        daemon = self.load.daemon
-        if daemon is None:
-            return self.containers
-        return self._each(
-            lambda one: np.bincount(one.nodes[~daemon[one.containers]], minlength=self.load.nodes)
-        )
+        return self.at_steps(self.held.containers_but_daemons)
 
     @cached_property
     def requested(self) -> IntArray:
         """Requests of the containers that run, shape (steps, nodes, resources)."""
-        return self._each(self._requested)
+        return self.at_steps(self.held.requested)
 
-    def _requested(self, one: Stretch) -> IntArray:
-        counted = np.zeros(self.load.capacity.shape, dtype=np.int64)
-        np.add.at(counted, one.nodes, self.load.request[one.containers])
-        return counted
+    def at_steps(self, values: NDArray[Any]) -> NDArray[Any]:
+        """Values of the stretches, shape (stretches, ...), as values of the steps."""
+        return np.repeat(values, [one.steps for one in self.stretches], axis=0)
 
-    def _each(self, count: Callable[[Stretch], IntArray]) -> IntArray:
-        counted = [(one.steps, count(one)) for one in self.stretches]
-        return np.concatenate([np.broadcast_to(all_, (n, *all_.shape)) for n, all_ in counted])
+    def further(self) -> list[Sampled]:
+        """A view for each further resource, with one step for each stretch."""
+        return [self._of(column) for column in self.held.room.columns if column not in USED]
+
+    def _of(self, column: int) -> Sampled:
+        there = self.held.room.nodes_with(column)
+        used = self.held.requested[:, there, column, None].astype(np.float64)
+        return Sampled(
+            load=self.load,
+            stretches=[one._replace(steps=1) for one in self.stretches],
+            fractions=used / self.held.room.capacity_of(column)[:, None],
+            add_up=lambda: used,
+            known=self.held,
+            column=column,
+        )

@@ -1,7 +1,8 @@
 """A workload from a folder of Parquet files.
 
 nodes.parquet       node VARCHAR, cpu_milli BIGINT, memory_bytes BIGINT; optional pods BIGINT and
-                    any further BIGINT column, an extended resource; rack, domain, zone VARCHAR
+                    any further BIGINT column, an extended resource; rack, domain, zone VARCHAR;
+                    price_per_hour DOUBLE (NULL: not known)
 containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it was recorded, may
                     be NULL), arrival_ms BIGINT, departure_ms BIGINT (NULL: stays to the end),
                     cpu_milli, memory_bytes BIGINT (requests; NULL: not stated); optional
@@ -21,7 +22,7 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
 from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
@@ -48,6 +49,7 @@ _USAGE = {
 _BACKGROUND = {"node": pl.String, **{k: v for k, v in _USAGE.items() if k != "container"}}
 _CALLS = {"upstream": pl.String, "downstream": pl.String, "calls": pl.Float64}
 _LIMITS = {"cpu_milli": "cpu_limit_milli", "memory_bytes": "memory_limit_bytes"}
+_PRICE = "price_per_hour"
 _MAY_BE_NULL = {"service", "departure_ms", "cpu_milli", "memory_bytes"}
 
 
@@ -80,7 +82,7 @@ def _assemble(
 ) -> Workload:
     step_ms, times = _axis(containers, usage)
     end = int(times[-1]) + step_ms
-    resources = column_order(set(nodes.columns) - {"node", *KINDS})
+    resources = column_order(set(nodes.columns) - {"node", _PRICE, *KINDS})
     stated = np.stack([_stated(containers, name) for name in resources], axis=1)
     request = _amounts(containers, resources)
     if PODS in resources:
@@ -124,9 +126,16 @@ def _assemble(
         domains=domains_of(
             {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
         ),
+        price_per_hour=_prices(nodes),
         calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
         facts={"containers_without_usage": int(silent.sum())},
     )
+
+
+def _prices(nodes: pl.DataFrame) -> FloatArray | None:
+    if _PRICE not in nodes.columns or nodes[_PRICE].null_count() == nodes.height:
+        return None
+    return np.asarray(nodes[_PRICE].cast(pl.Float64).fill_null(np.nan).to_numpy())
 
 
 def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:

@@ -6,6 +6,7 @@ counted. Kubernetes spells weights with ``cpu`` and ``memory``; arrays carry the
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
@@ -31,6 +32,29 @@ _SHORT = {"cpu": CPU, "memory": MEMORY}
 def full_name(short: str) -> str:
     """The array column of a name as Kubernetes writes it: ``cpu`` is ``cpu_milli``."""
     return _SHORT.get(short, short)
+
+
+#: What measures of a resource are called after, where its column says it in other words.
+_IN_MEASURES = {
+    CPU: "cpu",
+    MEMORY: "memory",
+    "net_kbit": "network",
+    "net": "network",
+    "disk_bytes": "disk",
+}
+
+
+def short_names(columns: Sequence[str]) -> list[str]:
+    """Names that measures begin with, as ``cpu`` of cpu_milli; letters, digits and _ alone.
+
+    A name that is taken already is made of the column's own letters instead.
+    """
+    found: list[str] = []
+    for column in columns:
+        letters = re.sub(r"[^0-9a-z]+", "_", column.lower()).strip("_")
+        name = _IN_MEASURES.get(column, letters)
+        found.append(letters if name in found else name)
+    return found
 
 
 def is_scalar(name: str) -> bool:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
     check_amounts,
@@ -76,6 +76,8 @@ class Workload:
         for it. None: all have the same.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
+    price_per_hour : float64, shape (nodes,), optional
+        What each node costs, in the currency of the source; NaN where not known. None: of none.
     calls : CallWeights, optional
         Who calls whom. None: not known, or no policy asks.
     settled_ms : int
@@ -112,6 +114,7 @@ class Workload:
     daemon: BoolArray | None = None
     priority: IntArray | None = None
     domains: NodeDomains | None = None
+    price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)

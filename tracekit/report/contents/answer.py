@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tracekit.replay.measures import Measure, all_measures
+from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import ORDER
@@ -116,8 +116,8 @@ def _sentence(data: Data, told: Decision) -> str:
         return told.answer
     first = told.chosen[0]
     row = data.standings(told.criterion).row(first)
-    measure = all_measures()[told.criterion]
-    if row is None:
+    measure = find_measure(told.criterion)
+    if row is None or measure is None:
         return told.answer
     production = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None

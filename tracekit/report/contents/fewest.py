@@ -6,7 +6,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.measures import all_measures
+from tracekit.replay.measures import find_measure
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.measures import text
@@ -70,7 +70,7 @@ def policies(data: Data) -> Table:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    measure = all_measures().get(row["fails_measure"] or "")
+    measure = find_measure(row["fails_measure"] or "")
     value = text(measure, row["fails_value"]) if measure else row["fails_value"]
     fails = f"{row['fails']} does not hold ({value})" if row["fails"] else ""
     known = row["nodes"] is not None

@@ -9,7 +9,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.parameters import about
-from tracekit.replay.measures import Measure, all_measures, part_column
+from tracekit.replay.measures import Measure, measures_in, part_column
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
 from tracekit.replay.workload.assumptions import Assumptions
@@ -184,7 +184,7 @@ def _moved(summary: pl.DataFrame) -> list[str]:
 def gap_table(data: Data) -> Table | None:
     """How far each policy stays above the lower bound; None when the run has no bound."""
     summary = data.replay("summary")
-    measured = {part_column(name, "gap"): one for name, one in all_measures().items()}
+    measured = {part_column(name, "gap"): one for name, one in measures_in(summary.columns).items()}
     gaps = [name for name in measured if name in summary.columns]
     names = [name for name in in_order(summary) if name != BOUND]
     if not gaps or BOUND not in summary["policy"].to_list():

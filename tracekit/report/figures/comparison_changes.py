@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.measures import all_measures
+from tracekit.replay.measures import find_measure
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -85,8 +85,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 
 def _words(measure: str) -> str:
-    known = all_measures()
-    return known[measure].title if measure in known else measure
+    one = find_measure(measure)
+    return one.title if one is not None else measure
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

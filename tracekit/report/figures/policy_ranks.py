@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.measures import Measure, all_measures
+from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Standing, Standings
 from tracekit.replay.runs.student import FEWEST
@@ -93,7 +93,8 @@ def _stands(found: Standings, row: Standing) -> str:
 def _measure(frame: pl.DataFrame) -> Measure:
     names = frame["measure"]
     known = all_measures()
-    return known[names[0]] if frame.height else next(iter(known.values()))
+    found = find_measure(names[0]) if frame.height else None
+    return found or next(iter(known.values()))
 
 
 def _name(policy: str, same: int) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit import parameters
-from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import constraints_of, not_held
@@ -100,6 +100,7 @@ def workload_from_sizes(
         pinned=np.where(daemon | stays, where, -1) if (daemon | stays).any() else None,
         daemon=daemon if daemon.any() else None,
         priority=_priority(rows["priority"]),
+        price_per_hour=_prices(found.nodes),
         constraints=_constraints(found, rows, amounts, request, assumptions),
         domains=_domains(found.nodes),
         gang=gang,
@@ -166,6 +167,14 @@ def _priority(recorded: pl.Series) -> IntArray | None:
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
+
+
+def _prices(nodes: pl.DataFrame) -> FloatArray | None:
+    """What each node costs, NaN where it is not recorded; None where it is of none."""
+    prices = nodes["price_per_hour"].cast(pl.Float64)
+    if prices.null_count() == len(prices):
+        return None
+    return np.asarray(prices.fill_null(np.nan).to_numpy())
 
 
 def _constraints(

@@ -1,0 +1,119 @@
+"""Measures of one sampling step in plain loops: slow, obvious, and in no code with the product."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.replay.workload.workload import Workload
+
+#: Columns of the workloads here, and what their measures are called after.
+NAMES = {
+    "cpu_milli": "cpu",
+    "memory_bytes": "memory",
+    "disk_bytes": "disk",
+    "net_kbit": "network",
+    "gpu": "gpu",
+}
+
+
+def plain_step(
+    load: Workload, running: Sequence[bool], node: Sequence[int], step: int
+) -> dict[str, float | None]:
+    """The columns of steps.parquet that tell of use and requests; None for what is not defined."""
+    here = [
+        [c for c in range(load.containers) if running[c] and node[c] == n]
+        for n in range(load.nodes)
+    ]
+    found: dict[str, float | None] = {}
+    for column, resource in enumerate(load.resources):
+        nodes = [n for n in range(load.nodes) if 0 < load.capacity[n, column] < UNLIMITED]
+        asked = any(load.request[c, column] for c in range(load.containers))
+        if not nodes or (column > 1 and not asked):
+            continue
+        found |= _of_resource(load, here, step, column, NAMES[resource], nodes)
+    full = [n for n in range(load.nodes) if _is_full(load, here, n)]
+    idle = [1 - _mean(_allocated(load, here, n)) for n in full]
+    found["debris_full_fraction"] = _mean(idle) if idle else None
+    if load.price_per_hour is not None:
+        used = [n for n in range(load.nodes) if any(not _daemon(load, c) for c in here[n])]
+        prices = [float(load.price_per_hour[n]) for n in used]
+        found["cost_per_hour"] = math.fsum(price for price in prices if not math.isnan(price))
+    return found
+
+
+def _of_resource(
+    load: Workload,
+    here: Sequence[Sequence[int]],
+    step: int,
+    column: int,
+    name: str,
+    nodes: Sequence[int],
+) -> dict[str, float | None]:
+    size = {n: float(load.capacity[n, column]) for n in nodes}
+    requested = {n: sum(int(load.request[c, column]) for c in here[n]) for n in nodes}
+    if column < 2:
+        use = {
+            n: float(load.background[column, step, n])
+            + math.fsum(float(load.use_at(step)[column, c]) for c in here[n])
+            for n in nodes
+        }
+    else:
+        use = {n: float(amount) for n, amount in requested.items()}
+    shares = sorted(use[n] / size[n] for n in nodes)
+    mean, whole = _mean(shares), math.fsum(size.values())
+    free = {n: max(size[n] - requested[n], 0.0) for n in nodes}
+    stranded = math.fsum(free[n] * _closed(load, here, n, column) for n in nodes)
+    # the smallest that at least 99 of 100 do not exceed
+    percentile = next(s for at, s in enumerate(shares) if 100 * (at + 1) >= 99 * len(shares))
+    return {
+        f"{name}_mean_fraction": mean,
+        f"{name}_max_fraction": shares[-1],
+        f"{name}_p99_fraction": percentile,
+        f"{name}_spread_fraction": shares[-1] - shares[0],
+        f"{name}_std_fraction": math.sqrt(_mean([(share - mean) ** 2 for share in shares])),
+        f"{name}_allocated_share": sum(requested.values()) / whole,
+        f"{name}_overload_fraction": math.fsum(max(use[n] - size[n], 0) for n in nodes) / whole,
+        f"{name}_overload_nodes": sum(share > 1 for share in shares),
+        f"{name}_stranded_share": stranded / whole,
+    }
+
+
+def _closed(load: Workload, here: Sequence[Sequence[int]], n: int, column: int) -> float:
+    """Of the containers that ask for this and that the empty node takes, who do not fit now."""
+    would = [c for c in _typical(load) if load.request[c, column] and _fits(load, [], n, c)]
+    return _mean([not _fits(load, here[n], n, c) for c in would]) if would else 0.0
+
+
+def _is_full(load: Workload, here: Sequence[Sequence[int]], n: int) -> bool:
+    would = [c for c in _typical(load) if _fits(load, [], n, c)]
+    return bool(would) and not any(_fits(load, here[n], n, c) for c in would)
+
+
+def _fits(load: Workload, there: Sequence[int], n: int, c: int) -> bool:
+    return all(
+        asked == 0 or sum(int(load.request[o, r]) for o in there) + asked <= load.capacity[n, r]
+        for r, asked in enumerate(load.request[c].tolist())
+    )
+
+
+def _typical(load: Workload) -> list[int]:
+    return [c for c in range(load.containers) if not _daemon(load, c)]
+
+
+def _daemon(load: Workload, c: int) -> bool:
+    return load.daemon is not None and bool(load.daemon[c])
+
+
+def _allocated(load: Workload, here: Sequence[Sequence[int]], n: int) -> list[float]:
+    """The share of each resource the node has, and somebody asks for, that is requested."""
+    return [
+        min(sum(int(load.request[c, r]) for c in here[n]) / float(load.capacity[n, r]), 1.0)
+        for r in range(len(load.resources))
+        if 0 < load.capacity[n, r] < UNLIMITED and (r < 2 or load.request[:, r].any())
+    ]
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values)

@@ -1,0 +1,17 @@
+"""Standard deviation of use over the nodes, its mean over the steps."""
+
+from tracekit.replay.measures import Measure, Step
+
+MEASURE = Measure(
+    title="Standard deviation of {resource} use",
+    meaning="how far the use of {resource} differs from node to node, mean over time",
+    formula="root of the mean over nodes of ({resource} use over capacity - its mean over nodes)"
+    " squared; mean over steps",
+    group="resource",
+    unit="0..1",
+    better="low",
+    because="load that is spread leaves every node the same room for a peak",
+    order=52,
+    per_resource=True,
+    step=Step(column="std_fraction", at=lambda sampled: sampled.by_resource.std(axis=-1).T),
+)

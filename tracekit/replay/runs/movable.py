@@ -1,0 +1,77 @@
+"""The movable share: how much of what nodes use a policy can move at all.
+
+Of each resource, over the settled steps, what containers use that a policy places, over all that
+nodes use. The rest stays where it is whatever the policy: use of nodes that no container explains,
+daemons, and containers that are put back where they were observed. Of a further resource requests
+stand for use.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray
+from tracekit.replay.view.room import measured_columns, measured_names
+from tracekit.replay.view.sampled import USED
+from tracekit.replay.workload.workload import Workload
+
+
+class MovableShare:
+    """Adds up over the steps.
+
+    Parameters
+    ----------
+    rebalanced : bool
+        Whether something evicts, which moves what was observed too.
+    """
+
+    def __init__(self, load: Workload, *, rebalanced: bool = False) -> None:
+        self._load = load
+        self._fixed = _fixed(load, rebalanced=rebalanced)
+        self._columns, self._names = measured_columns(load), measured_names(load)
+        self._sums = np.zeros((len(self._columns), 2))
+        settled = load.times_ms >= load.settled_ms
+        self._counted = settled if settled.any() else np.ones_like(settled)
+
+    def add(
+        self, step: int, present: BoolArray, use: Sequence[FloatArray], own: Sequence[float]
+    ) -> None:
+        """A step: who is there, what each of them uses of cpu and memory, and what else is used.
+
+        Parameters
+        ----------
+        present : bool, shape (containers,)
+        use : two of float64, shape (present,)
+        """
+        if not self._counted[step]:
+            return
+        moves = None if self._fixed is None else ~self._fixed[present]
+        for at, column in enumerate(self._columns):
+            amounts: FloatArray = (
+                use[column]
+                if column in USED
+                else self._load.request[present, column].astype(np.float64)
+            )
+            movable = amounts if moves is None else amounts[moves]
+            rest = own[column] if column in USED else 0.0
+            self._sums[at] += float(movable.sum()), float(amounts.sum()) + rest
+
+    def shares(self) -> dict[str, float]:
+        """The share 0..1 of each resource that is used at all."""
+        return {
+            name: float(movable / whole)
+            for name, (movable, whole) in zip(self._names, self._sums, strict=True)
+            if whole > 0
+        }
+
+
+def _fixed(load: Workload, *, rebalanced: bool) -> BoolArray | None:
+    """Containers that no policy moves; None where there are none."""
+    fixed = np.zeros(load.containers, dtype=np.bool_)
+    if load.daemon is not None:
+        fixed |= load.daemon
+    if load.pinned is not None and not rebalanced:
+        fixed |= load.pinned >= 0
+    return fixed if fixed.any() else None

@@ -1,0 +1,71 @@
+"""Lower bounds by what is requested: of further resources, and of what nodes in use cost.
+
+They hold for placements of all containers that respect requests.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.view.room import measured_columns, measured_names
+from tracekit.replay.view.sampled import USED
+from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.replay.workload.workload import Workload
+
+
+def requested_at(workload: Workload, *, but_daemons: bool = False) -> IntArray:
+    """Requests of all containers present, added up at every step, shape (steps, resources)."""
+    times, request = workload.times_ms, workload.request
+    if but_daemons and workload.daemon is not None:
+        request = request * ~workload.daemon[:, None]
+    changes = np.zeros((len(times) + 1, len(workload.resources)), dtype=np.int64)
+    np.add.at(changes, np.searchsorted(times, workload.arrival_ms), request)
+    np.subtract.at(changes, np.searchsorted(times, workload.departure_ms), request)
+    return np.asarray(changes[:-1].cumsum(axis=0))
+
+
+def further_bounds(workload: Workload) -> dict[str, FloatArray]:
+    """Bounds on the largest allocated share of further resources, by column, shape (steps,) each.
+
+    The mean over the nodes that have the resource; a resource that some node has without limit
+    bounds nothing.
+    """
+    found: dict[str, FloatArray] = {}
+    requested = None
+    for column, name in zip(measured_columns(workload), measured_names(workload), strict=True):
+        capacity = workload.capacity[:, column]
+        if column in USED or (capacity >= UNLIMITED).any():
+            continue
+        requested = requested_at(workload) if requested is None else requested
+        mean = requested[:, column] / float(capacity.sum(dtype=np.float64))
+        there = int((capacity > 0).sum())
+        found[f"{name}_max_fraction"] = mean
+        found[f"{name}_p99_fraction"] = mean if rank_of(there) == there - 1 else np.zeros(len(mean))
+        found[f"{name}_spread_fraction"] = np.zeros(len(mean))
+        found[f"{name}_overload_fraction"] = mean - 1.0
+    return found
+
+
+def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
+    """The least that nodes with this much room cost, shape (steps,); None without prices.
+
+    Parameters
+    ----------
+    requested : int64, shape (steps, resources)
+    """
+    if workload.price_per_hour is None:
+        return None
+    price = np.nan_to_num(workload.price_per_hour)
+    least = np.zeros(len(requested))
+    for column in range(requested.shape[1]):
+        room = workload.capacity[:, column].astype(np.float64)
+        if (room >= UNLIMITED).any() or not room.any():
+            continue
+        there = np.flatnonzero(room)
+        order = there[np.argsort(price[there] / room[there], kind="stable")]
+        filled = np.concatenate([[0.0], np.cumsum(room[order])])
+        paid = np.concatenate([[0.0], np.cumsum(price[order])])
+        least = np.maximum(least, np.interp(requested[:, column], filled, paid))
+    return least

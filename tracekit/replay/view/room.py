@@ -1,0 +1,138 @@
+"""What nodes have room for: capacities by resource, and which containers still fit.
+
+What is free on a node is of use to a container only where all that it asks for is free there. How
+much that is lost to shows over the shapes of the workload's own containers, after the fragmentation
+of Weng et al., "Beware of Fragmentation", USENIX ATC 2023: for a node and a resource, the share of
+those containers that ask for it, and would fit on the node if it were empty, that do not fit now.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.workload.resources import UNLIMITED, short_names
+from tracekit.replay.workload.workload import Workload
+
+#: Of more shapes than this so many containers stand for all.
+MOST_SHAPES = 256
+#: Pairs of a node and a shape that are looked at at once.
+_AT_ONCE = 2**20
+
+
+class Room:
+    """Room on the nodes of a workload; what it has found out of a node is kept while that is so.
+
+    Attributes
+    ----------
+    columns : tuple of int
+    names : tuple of str
+        As ``measured_columns`` and ``measured_names`` give them.
+    capacity : float64, shape (measured, nodes)
+        0 where a node does not have the resource, or has no limit.
+    """
+
+    def __init__(self, load: Workload) -> None:
+        self.columns = measured_columns(load)
+        self.names = measured_names(load)
+        limited = np.where(load.capacity < UNLIMITED, load.capacity, 0)
+        self.capacity = limited.T[list(self.columns)].astype(np.float64)
+        self._whole = load.capacity
+        shapes, count = typical_shapes(_placed_by_policies(load))
+        self._shapes = shapes
+        # who asks for a resource, by shape: what is free of it is of use to nobody else
+        self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
+        self._fit_empty, self._any_empty = self._fitting(load.capacity)
+        self._seen = np.full_like(load.capacity, -1)
+        self._closed = np.zeros((len(self.columns), load.nodes))
+        self._full = np.zeros(load.nodes, dtype=np.bool_)
+
+    def nodes_with(self, column: int) -> IntArray:
+        """Positions of the nodes that have a measured resource."""
+        return np.flatnonzero(self.capacity[self.columns.index(column)])
+
+    def capacity_of(self, column: int) -> FloatArray:
+        """Capacity of the nodes that have it, in their order."""
+        return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
+
+    def closed(self, requested: IntArray) -> FloatArray:
+        """Share 0..1 of typical containers that no longer fit, shape (measured, nodes).
+
+        Of those that ask for the resource and would fit on the empty node; 0 where there are none.
+
+        Parameters
+        ----------
+        requested : int64, shape (nodes, resources)
+        """
+        self._look(requested)
+        return self._closed.copy()
+
+    def full(self, requested: IntArray) -> BoolArray:
+        """Nodes that no typical container fits on any more, though one would if it were empty."""
+        self._look(requested)
+        return self._full.copy()
+
+    def _look(self, requested: IntArray) -> None:
+        """Look again at the nodes that hold other than the last time."""
+        changed = np.flatnonzero((requested != self._seen).any(axis=1))
+        if not len(changed):
+            return
+        self._seen[changed] = requested[changed]
+        fit, some = self._fitting(self._whole[changed] - requested[changed])
+        before = self._fit_empty[changed]
+        share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
+        self._closed[:, changed] = 1.0 - share.T
+        self._full[changed] = self._any_empty[changed] & ~some
+
+    def _fitting(self, free: IntArray) -> tuple[FloatArray, BoolArray]:
+        """How many typical containers fit that ask for each resource, and whether any does."""
+        counts = np.zeros((len(free), len(self.columns)))
+        some = np.zeros(len(free), dtype=np.bool_)
+        each = max(_AT_ONCE // max(len(self._shapes), 1), 1)
+        for start in range(0, len(free), each):
+            part = slice(start, start + each)
+            fits = np.ones((len(free[part]), len(self._shapes)), dtype=np.bool_)
+            for room, asked in zip(free[part].T, self._shapes.T, strict=True):
+                fits &= (room[:, None] >= asked) | (asked == 0)
+            counts[part] = fits @ self._asking
+            some[part] = fits.any(axis=1)
+        return counts, some
+
+
+def measured_columns(load: Workload) -> tuple[int, ...]:
+    """The columns of cpu, memory, and every further resource that is limited and asked for."""
+    limited = ((load.capacity > 0) & (load.capacity < UNLIMITED)).any(axis=0)
+    asked = limited & (load.request > 0).any(axis=0)
+    return (0, 1, *(at for at in np.flatnonzero(asked).tolist() if at > 1))
+
+
+def measured_names(load: Workload) -> tuple[str, ...]:
+    """What measures of each are called after: ``cpu``, ``memory``, ``network``."""
+    return tuple(short_names([load.resources[at] for at in measured_columns(load)]))
+
+
+def typical_shapes(request: IntArray) -> tuple[IntArray, IntArray]:
+    """The shapes of containers and how many have each; of very many shapes evenly spaced ones.
+
+    Then containers are put in order of size, their mean share of the largest request by resource,
+    and ``MOST_SHAPES`` are taken at even distances, the smallest and the largest among them.
+
+    Returns
+    -------
+    int64, shape (shapes, resources), and int64, shape (shapes,)
+    """
+    shapes, count = np.unique(request, axis=0, return_counts=True)
+    if len(shapes) <= MOST_SHAPES:
+        return shapes, count
+    size = (shapes / np.maximum(shapes.max(axis=0), 1)).mean(axis=1)
+    order = np.argsort(size, kind="stable")
+    last = np.cumsum(count[order])
+    at = np.round(np.linspace(0, last[-1] - 1, MOST_SHAPES)).astype(np.int64)
+    return np.unique(
+        shapes[order[np.searchsorted(last, at, side="right")]], axis=0, return_counts=True
+    )
+
+
+def _placed_by_policies(load: Workload) -> IntArray:
+    """Requests of the containers that belong to no node."""
+    return load.request if load.daemon is None else load.request[~load.daemon]
