@@ -29,6 +29,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
                 "schema": "tracekit/optimize-bench/1",
                 **found.about,
                 "summary": found.frames["summary"].to_dicts(),
+                "equal_evaluations": found.frames["equal_evaluations"].to_dicts(),
             }
         )
         return
@@ -62,4 +63,32 @@ def _show(found: Study) -> None:
         f" candidates, {about['iterations']} iterations. iterations: mean of the runs that came to"
         f" {about['tolerance']:g}. TBESK is: by a rank test at 5 %, Holm's correction."
     )
+    print_table(
+        "TBESK against each rival: functions on which it is better, even, worse",
+        ["copy", "rival", "evaluations", "at equal iterations", "at equal evaluations"],
+        [
+            [variant, search, f"{evaluations:,.0f}", *said]
+            for variant, search, evaluations, *said in tallied(found)
+        ],
+        note="at equal evaluations every search has as many as the costliest; evaluations are"
+        " those at equal iterations",
+    )
     print_paragraph(str(about["warning"]))
+
+
+def tallied(found: Study) -> list[tuple[str, str, float, str, str]]:
+    """Copy, rival, its evaluations, and what TBESK is at equal iterations and evaluations."""
+    equal = found.frames["equal_evaluations"].partition_by("variant", "search", as_dict=True)
+    rows = []
+    for (variant, search), part in found.frames["summary"].group_by(
+        "variant", "search", maintain_order=True
+    ):
+        said = [
+            ", ".join(f"{frame['tbesk_is'].to_list().count(word)}"
+                      for word in ("better", "even", "worse"))
+            for frame in (part, equal[variant, search])
+        ]  # fmt: skip
+        if part["tbesk_is"].null_count() < part.height:
+            mean = float(part["evaluations_mean"].to_numpy().mean())
+            rows.append((str(variant), str(search), mean, said[0], said[1]))
+    return rows

@@ -12,16 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.replay.optimize.functions import all_functions
+from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.mutation import t_mutation
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._eagles import (
+    Mutated,
     searched,
     selected,
     spiral,
     swooped,
     wide_spiral,
 )
+from tracekit.replay.optimize.searches.tbesk import TbeskSearch
 from tracekit.replay.optimize.searches.tpso import steered
 from tracekit.replay.optimize.searches.tsbo import attraction, built
 from tracekit.replay.optimize.searches.tssa import (
@@ -30,6 +32,7 @@ from tracekit.replay.optimize.searches.tssa import (
     safe_producer,
 )
 from tracekit.replay.optimize.start import SLOPE, start, tent, tent_rows
+from tracekit.replay.optimize.variants import problem as problem_of
 
 ROW = np.array([1.0, -2.0])
 BEST = np.array([0.5, 0.5])
@@ -169,3 +172,58 @@ def test_a_mutation_narrows_with_the_iterations() -> None:
     rng = np.random.default_rng(0)
     wide, narrow = (np.abs(t_mutation(at, n, box(1), rng) - 1) for n in (1, 100))
     assert np.quantile(wide, 0.99) > 5 * np.quantile(narrow, 0.99)
+
+
+def sphere(positions: np.ndarray) -> np.ndarray:
+    return np.asarray((positions**2).sum(axis=1))
+
+
+@pytest.mark.parametrize("rule", ["population", "proposed"])
+def test_what_is_mutated_is_what_the_rule_says(rule: Mutated) -> None:
+    """Eq 15: P_new^t = P_new + P_new t(n); or the flock, once who is better has moved."""
+    problem = Problem(lower=np.full(3, -5.0), upper=np.full(3, 5.0), cost=sphere)
+    search = TbeskSearch(population=4, iterations=1, patience=0, mutated=rule)
+    flock = search.begin(problem, np.random.default_rng(1))
+    positions, best = flock.positions.copy(), flock.best.copy()
+    rng = np.random.default_rng(2)
+    proposed = selected(positions, best, rng.random((4, 3)), alpha=search.alpha)
+    if rule == "population":
+        better = sphere(problem.clipped(proposed)) < sphere(positions)
+        positions = np.where(better[:, None], problem.clipped(proposed), positions)
+        proposed = positions.copy()
+    mutant = problem.clipped(proposed + proposed * rng.standard_t(1, (4, 3)))
+    better = sphere(mutant) < sphere(positions)
+    expected = np.where(better[:, None], mutant, positions)
+    share = np.random.default_rng(2)
+    search._stage(
+        "select",
+        selected(flock.positions, flock.best, share.random((4, 3)), alpha=search.alpha),
+        flock,
+        1,
+        share,
+    )
+    assert flock.positions == pytest.approx(expected)
+
+
+@pytest.mark.parametrize(("rule", "stages"), [("population", 4), ("proposed", 3)])
+def test_the_printed_rule_needs_no_further_evaluation(rule: Mutated, stages: int) -> None:
+    problem = Problem(lower=np.full(3, -5.0), upper=np.full(3, 5.0), cost=sphere)
+    search = TbeskSearch(population=10, iterations=7, patience=0, mutated=rule)
+    found = search.minimize(problem, np.random.default_rng(0))
+    assert found.evaluations == 10 + 7 * stages * 10
+
+
+def test_the_printed_rule_does_worse_where_the_optimum_is_not_the_origin() -> None:
+    """The audit's figures on the shifted sphere: 200 by the product's rule, 9,360 as printed."""
+    costs = {}
+    task = shifted("sphere", 30)
+    for rule in ("population", "proposed"):
+        search = TbeskSearch(population=30, iterations=200, patience=0, mutated=rule)
+        costs[rule] = np.median(
+            [search.minimize(task, np.random.default_rng(seed)).cost for seed in range(5)]
+        )
+    assert costs["proposed"] > 5 * costs["population"]
+
+
+def shifted(name: str, dimensions: int) -> Problem:
+    return problem_of(get_function(name), "shifted", dimensions, np.random.default_rng(0))

@@ -7,7 +7,7 @@ the functions, their dimension and the tolerance are not printed there and are t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -17,7 +17,7 @@ from tracekit import parameters
 from tracekit.arrays import FloatArray
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.parameters import About
-from tracekit.progress import SILENT, Progress
+from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.ranking import against, mean_ranks
 from tracekit.replay.optimize.searches import all_searches, get_search
@@ -61,6 +61,7 @@ class _Series:
     search: str
     function: str
     variant: Variant
+    iterations: int
 
     def run(self, on_progress: OnProgress) -> tuple[FloatArray, list[int]]:
         """Best cost after each iteration, shape (runs, iterations + 1), and evaluations."""
@@ -73,7 +74,7 @@ class _Series:
             stream(study.seed, place),
         )
         search = get_search(self.search)(
-            population=study.population, iterations=study.iterations, patience=0
+            population=study.population, iterations=self.iterations, patience=0
         )
         found = [
             search.minimize(task, stream(study.seed, f"{self.search}/{place}/{run}"))
@@ -102,7 +103,9 @@ def study_functions(
     -------
     Study
         Frames ``runs`` (each run), ``summary`` (best, worst, mean, iterations, rank, and what the
-        rank test says of TBESK against it) and ``curves`` (quartiles of cost by iteration).
+        rank test says of TBESK against it) and ``curves`` (quartiles of cost by iteration), all at
+        equal iterations; and ``equal_evaluations``, the summary where every search has as many
+        iterations as it can pay by the evaluations of the one that needs most of them.
 
     Raises
     ------
@@ -117,20 +120,50 @@ def study_functions(
         if get_function(function)
         for variant in VARIANTS
     ]
-    series = [_Series(study, name, *place) for place in places for name in names]
+    series = [_Series(study, name, *place, study.iterations) for place in places for name in names]
     crew = crew or Alone()
-    with progress.task("searches", len(series), "runs") as task:
-        done = [crew.submit(one, lambda *_: task.advance(1)) for one in series]
-        results = {one: future.result() for one, future in zip(series, done, strict=True)}
+    with progress.task("searches", 2 * len(series), "runs") as task:
+        results = _done(series, {}, crew, task)
+        longer = [_paid(one, results) for one in series]
+        equal = _done(longer, results, crew, task)
     runs = _runs(results, study.tolerance)
     return Study(
         name=NAME,
         about={**asdict(study), "searches": names, "warning": WARNING},
-        frames={"runs": runs, "summary": _summary(runs), "curves": _curves(results)},
+        frames={
+            "runs": runs,
+            "summary": _summary(runs),
+            "curves": _curves(results),
+            "equal_evaluations": _summary(_runs(equal, study.tolerance)),
+        },
     )
 
 
 _Results = dict[_Series, tuple[FloatArray, list[int]]]
+
+
+def _done(series: Sequence[_Series], known: _Results, crew: Crew, task: Task) -> _Results:
+    """What comes of each series; what is known already is not done again."""
+    waiting = {
+        one: crew.submit(one, lambda *_: task.advance(1)) for one in series if one not in known
+    }
+    task.advance(len(series) - len(waiting))
+    return {one: known[one] if one in known else waiting[one].result() for one in series}
+
+
+def _paid(one: _Series, results: _Results) -> _Series:
+    """The series with as many iterations as the costliest search's evaluations pay for.
+
+    Evaluations of a search may hang on chance; its mean over the runs counts.
+    """
+    first = one.study.population
+    spent = {
+        other.search: float(np.mean(evaluations))
+        for other, (_, evaluations) in results.items()
+        if (other.function, other.variant) == (one.function, one.variant)
+    }
+    each = (spent[one.search] - first) / one.iterations
+    return replace(one, iterations=round((max(spent.values()) - first) / each))
 
 
 def _place(one: _Series) -> dict[str, Any]:
@@ -176,6 +209,7 @@ def _summary(runs: pl.DataFrame) -> pl.DataFrame:
         pl.col("cost").max().alias("worst"),
         pl.col("iterations").is_not_null().mean().alias("arrived_share"),
         pl.col("iterations").mean().alias("iterations_mean"),
+        pl.col("evaluations").mean().alias("evaluations_mean"),
     )
     ranks = [
         row

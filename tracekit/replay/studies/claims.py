@@ -16,8 +16,9 @@ class Claim:
     Parameters
     ----------
     change : float, optional
-        Reported relative change of mean imbalance, below 0 for less; None where the paper has a
-        figure only, which shows TBESK below.
+        Reported relative change of mean imbalance on the whole (section 5.3.1), over all numbers
+        of containers; below 0 for less. None where the paper has a figure only, which shows TBESK
+        below where there are many containers.
     """
 
     against: str
@@ -56,6 +57,9 @@ IMBALANCE = (
     Claim(against="cwt", change=None),
     Claim(against="bes", change=None),
 )
+
+#: "In the initial phase" TBESK's imbalance falls: what share of the numbers of containers that is.
+INITIAL_SHARE = 0.25
 
 RANGES = (
     RangeClaim(policy="tbesk", resource="net", low=0.55, high=0.95),

@@ -11,7 +11,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.studies.claims import IMBALANCE, RANGES
+from tracekit.replay.studies.claims import RANGES
 
 #: Whose claims are checked.
 OWN = "tbesk"
@@ -127,42 +127,6 @@ def summary_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
             ],
         }
     ).sort("imbalance", "policy")
-
-
-def claims_frame(results: Results, rng: np.random.Generator) -> pl.DataFrame:
-    """Relative change from the other policy to TBESK when all have come, paired by set."""
-    schema = {
-        "against": pl.String,
-        "reported_change": pl.Float64,
-        "change": pl.Float64,
-        "change_low": pl.Float64,
-        "change_high": pl.Float64,
-        "verdict": pl.String,
-    }
-    claims = [claim for claim in IMBALANCE if {OWN, claim.against} <= set(results)]
-    if not claims:
-        return pl.DataFrame(schema=schema)
-    last = {name: _imbalance(placed)[:, -1:] for name, placed in results.items()}
-    changes = [last[OWN] / last[claim.against] - 1.0 for claim in claims]
-    found = mean_interval(_side_by_side(changes), rng)
-    return pl.DataFrame(
-        {
-            "against": [claim.against for claim in claims],
-            "reported_change": [claim.change for claim in claims],
-            "change": found.mean,
-            "change_low": found.low,
-            "change_high": found.high,
-            "verdict": [verdict(*limits) for limits in zip(found.low, found.high, strict=True)],
-        },
-        schema=schema,
-    )
-
-
-def verdict(low: float, high: float) -> str:
-    """What an interval says of a claim that TBESK is less imbalanced."""
-    if high < 0:
-        return "direction agrees"
-    return "direction is the opposite" if low > 0 else "no difference seen"
 
 
 def ranges_frame(results: Results) -> pl.DataFrame:

@@ -25,9 +25,9 @@ from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.placement._fitness import FOUR
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.studies.placement_claims import claims_frame, statements_frame
 from tracekit.replay.studies.placement_frames import (
     Placed,
-    claims_frame,
     counts,
     imbalance_frame,
     nodes_frame,
@@ -146,7 +146,8 @@ def study_placement(
         Frames ``imbalance`` (by policy and number of containers, with 95 % intervals over sets),
         ``use`` (least and most used node by resource, mean over sets), ``nodes`` (every node, from
         the least used on, mean over sets), ``summary`` (by policy),
-        ``claims`` (TBESK against others, paired by set, beside what the paper reports) and
+        ``claims`` (TBESK against others, paired by set, beside what the paper reports: over all
+        numbers of containers, and when all have come), ``statements`` (what it says in words) and
         ``ranges`` (the same for how far nodes lie apart). ``timing`` differs from run to run.
 
     Raises
@@ -174,6 +175,7 @@ def study_placement(
             "nodes": nodes_frame(by_policy),
             "summary": summary_frame(by_policy, rng),
             "claims": claims_frame(by_policy, rng),
+            "statements": statements_frame(by_policy, rng),
             "ranges": ranges_frame(by_policy),
             "timing": timing_frame(by_policy, study.containers),
         },

@@ -55,14 +55,17 @@ def claimed(data: Data) -> list[str]:
     """Each claim of the paper beside what came out, in a sentence."""
     said = []
     for row in data.result(f"{_PLACEMENT}/claims").iter_rows(named=True):
-        paper = row["reported_change"]
+        paper, whole = row["reported_change"], row["over"] == "all counts"
+        if paper is None and (whole or row["against"] in {"lra", "bra"}):
+            continue
         reported = "less" if paper is None else f"{percent(-paper)} less"
+        when = "over all numbers of containers" if whole else "with all containers placed"
         change = row["change"]
         here = f"{percent(abs(change), 1)} {'less' if change < 0 else 'more'}"
         span = f"{percent(row['change_low'], 1)} to {percent(row['change_high'], 1)}"
         said.append(
-            f"Against {row['against']} the paper reports {reported} imbalance for TBESK; here it is"
-            f" {here} (95 % interval of the change {span}): {row['verdict']}."
+            f"Against {row['against']} the paper reports {reported} imbalance for TBESK"
+            f" {when}; here it is {here} (95 % interval of the change {span}): {row['verdict']}."
         )
     return said
 

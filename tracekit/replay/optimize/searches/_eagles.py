@@ -20,6 +20,7 @@ from tracekit.replay.optimize.search import Search
 from tracekit.replay.optimize.start import Start, start
 
 Swoop = Literal["alsattar", "source"]
+Mutated = Literal["population", "proposed"]
 
 
 def selected(
@@ -104,6 +105,13 @@ class EagleSearch(Search[Flock]):
     mutation: Annotated[
         Literal["none", "select", "search"], About("After which stage all mutate by Student's t.")
     ] = "none"
+    mutated: Annotated[
+        Mutated,
+        About(
+            "population: all as they are once who is better has moved, proposed once more;"
+            " proposed: what the stage proposes, in its place, as eqs 15 and 29 print it."
+        ),
+    ] = "population"
     t_anchor: Annotated[Anchor, About("What a mutation is proportional to the distance from.")] = (
         "origin"
     )
@@ -115,18 +123,30 @@ class EagleSearch(Search[Flock]):
     def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
         """Three stages; the mean is taken anew at each."""
         share = rng.random(flock.positions.shape)
-        flock.propose(selected(flock.positions, flock.best, share, alpha=self.alpha))
-        self._mutate("select", flock, iteration, rng)
+        proposed = selected(flock.positions, flock.best, share, alpha=self.alpha)
+        self._stage("select", proposed, flock, iteration, rng)
         flock.arrange(rng.permutation(self.population))
-        flock.propose(searched(flock.positions, *self._spiral(rng)))
-        self._mutate("search", flock, iteration, rng)
+        proposed = searched(flock.positions, *self._spiral(rng))
+        self._stage("search", proposed, flock, iteration, rng)
         flock.propose(self._swooped(flock, rng))
 
-    def _mutate(self, stage: str, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
-        if self.mutation == stage:
-            flock.propose(
-                t_mutation(flock.positions, iteration, flock.problem, rng, anchor=self.t_anchor)
-            )
+    def _stage(
+        self,
+        stage: str,
+        proposed: FloatArray,
+        flock: Flock,
+        iteration: int,
+        rng: np.random.Generator,
+    ) -> None:
+        """What a stage proposes, mutated or followed by a mutation if it is that stage's turn."""
+
+        def mutated(positions: FloatArray) -> FloatArray:
+            return t_mutation(positions, iteration, flock.problem, rng, anchor=self.t_anchor)
+
+        turn = self.mutation == stage
+        flock.propose(mutated(proposed) if turn and self.mutated == "proposed" else proposed)
+        if turn and self.mutated == "population":
+            flock.propose(mutated(flock.positions))
 
     def _spiral(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         theta = self.angle * np.pi * rng.random((self.population, 1))
