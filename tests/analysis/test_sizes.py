@@ -107,7 +107,7 @@ def test_noisy_nodes_weigh_less() -> None:
 def test_an_unlucky_estimate_is_not_called_sure() -> None:
     """An estimate far below 0 is cut off there, but its interval is judged before."""
     rng = generator(10)
-    nodes = cluster(10, nodes=20, steps=100)
+    nodes = cluster(10, nodes=30, steps=100)
     for node in nodes:
         shift = 0.1 * node.containers["cpu"][3] - 0.06 * node.containers["cpu"][1]
         node.node["cpu"][:] += shift + 0.014 * rng.standard_normal(100)
