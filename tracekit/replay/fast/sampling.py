@@ -18,6 +18,8 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int
 from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
+from tracekit.replay.fast.ranked import ranked
+from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.measures.qos_share import served_share
 from tracekit.replay.view.room import Room
 from tracekit.replay.view.sampled import Held, Sampled, Stretch
@@ -76,6 +78,7 @@ class CompiledSampler:
                 column,
                 containers,
                 some.start,
+                rank_of(self._load.nodes),
                 *made,
             )
             sampled = Sampled(
@@ -84,6 +87,7 @@ class CompiledSampler:
                 fractions=made.fractions,
                 add_up=functools.partial(add_up, self._load, at, where, some),
                 known=held,
+                beside=made.beside,
             )
             self._measured.append(measure_steps(sampled, self._known(made, containers)))
             yield made.fractions
@@ -102,7 +106,7 @@ class CompiledSampler:
     def _known(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
         """Columns that the compiled pass gives; any other is left to its measure's own file."""
         imbalance, difference = made.of_node.mean(axis=-1)
-        overloaded, served = made.full
+        overloaded, served = made.full[:2]
         placed = np.full(len(imbalance), containers.sum())
         # who belongs to a node does not count as using it, which the measure's own file works out
         plain = self._load.daemon is None
@@ -117,6 +121,8 @@ class CompiledSampler:
             "overloaded_nodes": overloaded,
             "overload_fraction": made.ends[2] / self._total,
             "qos_share": served_share(served, placed),
+            "p99_fraction": made.percentile,
+            "overload_nodes": made.full[2:].T,
         }
 
 
@@ -130,14 +136,20 @@ class _Made(NamedTuple):
         Imbalance, and distance of CPU and memory.
     ends : float64, shape (3, steps, 2)
         Largest and smallest fraction, and use beyond capacity.
-    full : int64, shape (2, steps)
-        Overloaded nodes, and containers on the others.
+    full : int64, shape (4, steps)
+        Overloaded nodes, and containers on the others; nodes that lack CPU, and memory.
+    beside : float64, shape (2, steps, nodes)
+        The fractions by resource.
+    percentile : float64, shape (steps, 2)
+        What 99 of 100 nodes do not exceed.
     """
 
     fractions: FloatArray
     of_node: FloatArray
     ends: FloatArray
     full: IntArray
+    beside: FloatArray
+    percentile: FloatArray
 
 
 def _empty(steps: int, nodes: int) -> _Made:
@@ -145,13 +157,15 @@ def _empty(steps: int, nodes: int) -> _Made:
         np.empty((steps, nodes, 2)),
         np.empty((2, steps, nodes)),
         np.zeros((3, steps, 2)),
-        np.zeros((2, steps), dtype=np.int64),
+        np.zeros((4, steps), dtype=np.int64),
+        np.empty((2, steps, nodes)),
+        np.empty((steps, 2)),
     )
 
 
 @compiled_for(
     _SERIES, _SERIES, _FLOATS, _SHORTS, _SHORTS, _INTS, types.int64,
-    _BLOCK, _BLOCK, _BLOCK, types.Array(types.int64, 2, "C"),
+    types.int64, _BLOCK, _BLOCK, _BLOCK, types.Array(types.int64, 2, "C"), _BLOCK, _FLOATS,
 )  # fmt: skip
 def _sample(
     usage: Series,
@@ -161,10 +175,13 @@ def _sample(
     column: ShortArray,
     containers: IntArray,
     first: int,
+    rank: int,
     fractions: FloatArray,
     of_node: FloatArray,
     ends: FloatArray,
     full: IntArray,
+    beside: FloatArray,
+    percentile: FloatArray,
 ) -> None:
     """Containers in order of arrival, with the node and the column of usage of each."""
     steps, nodes = fractions.shape[0], fractions.shape[1]
@@ -190,7 +207,9 @@ def _sample(
                     min(low[resource], share),
                 )
                 crowded |= share > 1.0
+                full[2 + resource, step] += share > 1.0
                 used[node, resource] = share
+                beside[resource, step, node] = share
             mean = (used[node, 0] + used[node, 1]) / 2.0
             off, other = used[node, 0] - mean, used[node, 1] - mean
             of_node[0, step, node] = np.sqrt(off * off + other * other)
@@ -199,6 +218,10 @@ def _sample(
                 full[0, step] += 1
             else:
                 full[1, step] += containers[node]
+        for resource in range(2):
+            percentile[step, resource] = ranked(
+                beside[resource, step], rank, low[resource], high[resource]
+            )
 
 
 @compiled

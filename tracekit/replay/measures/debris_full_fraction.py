@@ -10,10 +10,11 @@ from tracekit.replay.view.sampled import Held
 
 def _held(held: Held) -> FloatArray:
     """NaN where no node is full."""
-    idle = debris_rate(held.taken.transpose(0, 2, 1), held.room.capacity.T)
-    count = held.full.sum(axis=-1)
-    whole = np.where(held.full, idle, 0.0).sum(axis=-1)
-    return np.asarray(np.divide(whole, count, out=np.full(len(count), np.nan), where=count > 0))
+    found = np.full(len(held.full), np.nan)
+    for at in np.flatnonzero(held.full.any(axis=-1)):
+        full = np.flatnonzero(held.full[at])
+        found[at] = debris_rate(held.taken[at][:, full].T, held.room.capacity[:, full].T).mean()
+    return found
 
 
 # 002 defines D for a host that takes no further task because one of its resources is used up; over

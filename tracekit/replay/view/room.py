@@ -30,6 +30,8 @@ class Room:
         As ``measured_columns`` and ``measured_names`` give them.
     capacity : float64, shape (measured, nodes)
         0 where a node does not have the resource, or has no limit.
+    there : bool, shape (measured, nodes)
+        Where it is above 0.
     """
 
     def __init__(self, load: Workload) -> None:
@@ -37,13 +39,15 @@ class Room:
         self.names = measured_names(load)
         limited = np.where(load.capacity < UNLIMITED, load.capacity, 0)
         self.capacity = limited.T[list(self.columns)].astype(np.float64)
+        self.there = self.capacity > 0
         self._whole = load.capacity
         shapes, count = typical_shapes(_placed_by_policies(load))
         self._shapes = shapes
         # who asks for a resource, by shape: what is free of it is of use to nobody else
         self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
         self._fit_empty, self._any_empty = self._fitting(load.capacity)
-        self._seen = np.full_like(load.capacity, -1)
+        # node beside node, as the engine keeps what is requested
+        self._seen = np.full(load.capacity.T.shape, -1, dtype=np.int64)
         self._closed = np.zeros((len(self.columns), load.nodes))
         self._full = np.zeros(load.nodes, dtype=np.bool_)
 
@@ -55,30 +59,35 @@ class Room:
         """Capacity of the nodes that have it, in their order."""
         return np.asarray(self.capacity[self.columns.index(column), self.nodes_with(column)])
 
-    def closed(self, requested: IntArray) -> FloatArray:
-        """Share 0..1 of typical containers that no longer fit, shape (measured, nodes).
-
-        Of those that ask for the resource and would fit on the empty node; 0 where there are none.
+    def closed(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+        """How far nodes are closed to the workload's containers.
 
         Parameters
         ----------
         requested : int64, shape (nodes, resources)
+
+        Returns
+        -------
+        float64, shape (measured, nodes)
+            The share of typical containers that no longer fit, of those that ask for the resource
+            and would fit on the empty node; 0 where there are none.
+        bool, shape (nodes,)
+            Nodes that no typical container fits on any more, though one would if it were empty.
         """
         self._look(requested)
-        return self._closed.copy()
-
-    def full(self, requested: IntArray) -> BoolArray:
-        """Nodes that no typical container fits on any more, though one would if it were empty."""
-        self._look(requested)
-        return self._full.copy()
+        return self._closed.copy(), self._full.copy()
 
     def _look(self, requested: IntArray) -> None:
         """Look again at the nodes that hold other than the last time."""
-        changed = np.flatnonzero((requested != self._seen).any(axis=1))
+        differs = requested[:, 0] != self._seen[0]
+        for asked, seen in zip(requested.T[1:], self._seen[1:], strict=True):
+            differs |= asked != seen
+        changed = np.flatnonzero(differs)
         if not len(changed):
             return
-        self._seen[changed] = requested[changed]
-        fit, some = self._fitting(self._whole[changed] - requested[changed])
+        held = requested[changed]
+        self._seen[:, changed] = held.T
+        fit, some = self._fitting(self._whole[changed] - held)
         before = self._fit_empty[changed]
         share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
         self._closed[:, changed] = 1.0 - share.T

@@ -68,7 +68,7 @@ class Held:
     def taken(self) -> FloatArray:
         """Requests on nodes that have the resource, shape (stretches, measured, nodes)."""
         columns = self.requested.transpose(0, 2, 1)[:, list(self.room.columns)]
-        return np.where(self.room.capacity > 0, columns, 0).astype(np.float64)
+        return columns.astype(np.float64, order="C") * self.room.there
 
     @cached_property
     def free(self) -> FloatArray:
@@ -76,14 +76,21 @@ class Held:
         return np.maximum(self.room.capacity - self.taken, 0.0)
 
     @cached_property
+    def _closed(self) -> list[tuple[FloatArray, BoolArray]]:
+        return [self.room.closed(one) for one in self.requested]
+
+    @cached_property
     def closed(self) -> FloatArray:
-        """Share of typical containers that a node no longer takes; as ``Room.closed``."""
-        return np.stack([self.room.closed(one) for one in self.requested])
+        """Share of typical containers that a node no longer takes; as ``Room.closed`` says.
+
+        Shape (stretches, measured, nodes).
+        """
+        return np.stack([closed for closed, _ in self._closed])
 
     @cached_property
     def full(self) -> BoolArray:
         """Nodes that could hold containers, and now take none, shape (stretches, nodes)."""
-        return np.stack([self.room.full(one) for one in self.requested])
+        return np.stack([full for _, full in self._closed])
 
     @cached_property
     def containers(self) -> IntArray:
@@ -121,6 +128,8 @@ class Sampled:
         The use itself, in millicores and bytes.
     known : Held, optional
         What nodes held in these stretches, where somebody has it already.
+    beside : float64, shape (resources, steps, nodes), optional
+        ``fractions`` as ``by_resource`` has them, where somebody has it already.
     column : int, optional
         The resource of a further view; None in one of cpu and memory.
     """
@@ -130,6 +139,7 @@ class Sampled:
     fractions: FloatArray
     add_up: Callable[[], FloatArray]
     known: Held | None = None
+    beside: FloatArray | None = None
     column: int | None = None
 
     @cached_property
@@ -150,6 +160,8 @@ class Sampled:
 
         Sums along its last axis are the same to the last bit however many steps there are.
         """
+        if self.beside is not None:
+            return self.beside
         return np.ascontiguousarray(self.fractions.transpose(2, 0, 1))
 
     @cached_property

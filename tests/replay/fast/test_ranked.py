@@ -1,0 +1,24 @@
+"""The value at a rank is the one that sorting puts there."""
+
+from __future__ import annotations
+
+import numpy as np
+from hypothesis import given
+from hypothesis import strategies as some
+from hypothesis.extra.numpy import arrays
+
+from tracekit.replay.fast.ranked import PARTS, ranked
+
+VALUES = some.floats(-1e300, 1e300) | some.floats(0, 2) | some.sampled_from([0.0, 0.5, 5e-324])
+
+
+@given(arrays(np.float64, some.integers(1, 60), elements=VALUES), some.data())
+def test_it_is_what_sorting_gives(values: np.ndarray, data: some.DataObject) -> None:
+    rank = data.draw(some.integers(0, len(values) - 1))
+    assert ranked(values, rank, values.min(), values.max()) == np.sort(values)[rank]
+
+
+def test_values_of_one_part_are_told_apart() -> None:
+    values = np.concatenate([[0.0, 1.0], 0.5 + np.arange(3 * PARTS) / 1e9])
+    for rank in (0, 1, 700, len(values) - 1):
+        assert ranked(values, rank, 0.0, 1.0) == np.sort(values)[rank]

@@ -1,0 +1,46 @@
+"""The value at a place in order, without putting all of them in order."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import FloatArray
+from tracekit.jit import compiled
+
+#: Values are counted in so many parts of their range; one part alone is put in order.
+PARTS = 512
+
+
+@compiled
+def ranked(values: FloatArray, rank: int, low: float, high: float) -> float:
+    """The value of which ``rank`` others are smaller or equal; as ``np.sort(values)[rank]``.
+
+    A value lies in a part no lower than that of a smaller one, so that the part in which the rank
+    falls holds it.
+
+    Parameters
+    ----------
+    values : float64, shape (some,)
+        Finite.
+    low, high : float
+        Their smallest and largest.
+    """
+    if not high > low:
+        return high
+    scale = (PARTS - 1) / (high - low)
+    if not np.isfinite(scale):
+        return float(np.sort(values)[rank])
+    counts = np.zeros(PARTS, dtype=np.int64)
+    for value in values:
+        counts[int((value - low) * scale)] += 1
+    part, before = 0, 0
+    while before + counts[part] <= rank:
+        before += counts[part]
+        part += 1
+    some = np.empty(counts[part])
+    at = 0
+    for value in values:
+        if int((value - low) * scale) == part:
+            some[at] = value
+            at += 1
+    return float(np.sort(some)[rank - before])
