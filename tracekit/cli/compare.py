@@ -31,8 +31,8 @@ def command(
 ) -> None:
     """Compare two runs, policy by policy; exit with 1 where a threshold is passed.
 
-    With several orders of arrival in both runs (replay --repeat) every change has a
-    95 % interval, paired where the orders are the same.
+    With several orders of arrival in both runs, as by default, every change has an interval,
+    paired where the orders are the same, and is judged as one of many (Holm).
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """

@@ -10,14 +10,15 @@ from typing import Any
 import numpy as np
 import polars as pl
 
+from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import compared, find_measure
-from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.runs.run import BOUND
+from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.student import Compared, Sample, judge, unpaired
+from tracekit.replay.runs.student import paired as pairwise
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
-from tracekit.seeds import stream
 from tracekit.study import Study
 
 NAME = "comparison"
@@ -62,6 +63,15 @@ class _Kept:
                 rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
         return {name: row for name, row in rows.items() if name != BOUND}
 
+    def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
+        """Seeds and measures of the orders a policy met, shape (orders, measures); none of one."""
+        if self.repeats is None:
+            return [], np.zeros((0, len(names)))
+        absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
+        found = self.repeats.with_columns(absent).filter(policy=policy).sort("repeat")
+        table = found.select(pl.col(names).cast(pl.Float64).fill_null(float("nan")))
+        return found["seed"].to_list(), np.asarray(table.to_numpy(), np.float64)
+
 
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
     """What changed from one run to another.
@@ -74,14 +84,16 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     Returns
     -------
     Study
-        Frames ``changes`` (policy, measure, base, new, change with its 95 % interval where both
-        runs have several orders of arrival; paired where these are the same) and ``thresholds``.
+        Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
+        have several orders of arrival, at the level that the family of all changes leaves it
+        (Holm); paired where the orders are the same) and ``thresholds``.
         ``about`` names what differs between the runs beyond their measures.
 
     Raises
     ------
     TracekitError
-        For a folder that is no run, no policy in common, or a threshold that makes no sense.
+        For a folder that is no run, no policy in common, or a threshold that makes no sense or
+        would be held to nothing: production alone is what nobody changed.
     """
     thresholds = [parse_threshold(text) for text in fail_if]
     before, after = _read(base), _read(new)
@@ -94,6 +106,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         )
     for one in thresholds:
         _check_policy(one, common)
+        _check_compared(one, before, after, common)
     return Study(
         name=NAME,
         about={
@@ -133,6 +146,33 @@ def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
         )
 
 
+def _check_compared(
+    threshold: Threshold, before: _Kept, after: _Kept, common: Sequence[str]
+) -> None:
+    """A threshold that passes because nothing is compared would be a gate that is always open."""
+    names = [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
+    if not names:
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
+            f" ({OBSERVED}) alone; others are {_few(before, common)} against"
+            f" {_few(after, common)}",
+            hint="replay the same policies, with the same parameters",
+        )
+    one, other = before.rows(), after.rows()
+    if all(None in threshold.sides(one[name], other[name]) for name in names):
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': its measures are known of no policy in both runs",
+            hint=f"policies of both: {', '.join(names)}",
+        )
+
+
+def _few(kept: _Kept, common: Sequence[str]) -> str:
+    names = [name for name in kept.rows() if name not in common]
+    return (
+        ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
+    )
+
+
 def _what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Settings of the runs that are not the same, as 'name: before to after'."""
     one, other = _settings(before), _settings(after)
@@ -156,19 +196,24 @@ def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
 
 
 def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame:
+    """Every policy by every measure; those with several orders in both runs are one family."""
     one, other = before.rows(), after.rows()
-    rows = [
-        {
-            "policy": policy,
-            "measure": measure,
-            "base": one[policy][measure],
-            "new": other[policy][measure],
-            **_change(before, after, policy, measure),
-        }
-        for policy in common
-        for measure in _measures(one[policy], other[policy])
+    rows: list[dict[str, Any]] = []
+    samples, several = [], []
+    for policy in common:
+        names = _measures(one[policy], other[policy])
+        sample, orders, paired = _sample(before, after, policy, names)
+        samples.append(sample)
+        several += [orders > 1] * len(names)
+        for name in names:
+            values = {"base": one[policy][name], "new": other[policy][name]}
+            rows.append({"policy": policy, "measure": name, **values, "paired": paired})
+    found = judge(*samples)
+    changes = [
+        {**row, **_change(row["measure"], found, at, known=several[at])}
+        for at, row in enumerate(rows)
     ]
-    return pl.DataFrame(rows, schema=CHANGES_SCHEMA)
+    return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
 
 
 def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
@@ -177,55 +222,29 @@ def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
     ]
 
 
-def _change(before: _Kept, after: _Kept, policy: str, measure: str) -> dict[str, Any]:
-    """The change with its interval; without repeats in both runs there is no interval."""
-    one, other = (_samples(kept, policy, measure) for kept in (before, after))
-    if one is None or other is None:
-        base, new = before.rows()[policy][measure], after.rows()[policy][measure]
-        return {
-            "change": float(new) - float(base),
-            "change_low": None,
-            "change_high": None,
-            "paired": False,
-            "verdict": _verdict(measure, new - base, None),
-        }
-    paired = one["seed"].to_list() == other["seed"].to_list()
-    low, middle, high, apart = _interval(
-        one["value"].to_numpy(), other["value"].to_numpy(), paired=paired
-    )
+def _sample(
+    before: _Kept, after: _Kept, policy: str, names: Sequence[str]
+) -> tuple[Sample, int, bool]:
+    """The changes of a policy's measures, over how many orders, and whether these are the same."""
+    (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
+    orders = min(len(base), len(new))
+    if orders > 1:
+        same = seeds == others
+        return pairwise(new - base) if same else unpaired(base, new), orders, same
+    one, other = before.rows()[policy], after.rows()[policy]
+    change = np.array([[float(other[name]) - float(one[name]) for name in names]])
+    return pairwise(change), 1, False
+
+
+def _change(measure: str, found: Compared, at: int, *, known: bool) -> dict[str, Any]:
+    """The change with its interval; without repeats in both runs there is none."""
+    low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
     return {
-        "change": middle,
-        "change_low": low,
-        "change_high": high,
-        "paired": paired,
-        "verdict": _verdict(measure, middle, apart),
+        "change": mean,
+        "change_low": low if known else None,
+        "change_high": high if known else None,
+        "verdict": _verdict(measure, mean, bool(found.separated[at]) if known else None),
     }
-
-
-def _samples(kept: _Kept, policy: str, measure: str) -> pl.DataFrame | None:
-    if kept.repeats is None or measure not in kept.repeats.columns:
-        return None
-    found = kept.repeats.filter(pl.col("policy") == policy).sort("repeat")
-    values = found.select("seed", pl.col(measure).cast(pl.Float64).alias("value"))
-    return None if values.is_empty() or values["value"].null_count() else values
-
-
-def _interval(
-    one: np.ndarray[Any, Any], other: np.ndarray[Any, Any], *, paired: bool
-) -> tuple[float, float, float, bool]:
-    """Low, mean and high of the change, and whether it is beyond chance."""
-    rng = stream(0, NAME)
-    if paired:
-        found = mean_interval((other - one)[:, None], rng)
-        apart = bool(found.separated(len(one))[0])
-        return float(found.low[0]), float(found.mean[0]), float(found.high[0]), apart
-    first, second = mean_interval(one[:, None], rng), mean_interval(other[:, None], rng)
-    middle = float(second.mean[0] - first.mean[0])
-    # independent means: the widths of both intervals add as squares do
-    down = float(np.hypot(second.mean[0] - second.low[0], first.high[0] - first.mean[0]))
-    up = float(np.hypot(second.high[0] - second.mean[0], first.mean[0] - first.low[0]))
-    apart = min(len(one), len(other)) >= 2 and (middle - down > 0 or middle + up < 0)
-    return middle - down, middle, middle + up, apart
 
 
 def _verdict(measure: str, change: float, apart: bool | None) -> str:

@@ -81,51 +81,110 @@ def means(samples: FloatArray, *, comparisons: int = 1, level: float = LEVEL) ->
     count = len(samples)
     middle = samples.mean(axis=0)
     error = _error(samples, counted=False)
-    reach = error * quantile(count, (1 - level) / max(comparisons, 1))
+    reach = error * quantile(count - 1, (1 - level) / max(comparisons, 1))
     # no measure is below 0 whose values are not, whatever few of them say
     low = np.maximum(middle - reach, np.minimum(samples.min(axis=0), 0.0))
     return Means(mean=_round(middle), low=_round(low), high=_round(middle + reach))
 
 
-def compare(differences: FloatArray, *, level: float = LEVEL) -> Compared:
-    """Whether paired differences are beyond chance, all columns being one family.
-
-    A difference is told where Student's paired t says so after Holm's correction (Scandinavian
-    Journal of Statistics 1979, 6(2)), and it is of one sign in so many repeats that a sign test
-    alone would say so: a few repeats that stand out do not make a difference. Columns in which
-    nothing ever differs are no comparisons.
+@dataclass(frozen=True, kw_only=True)
+class Sample:
+    """Differences that are to be judged, shape (columns,) each.
 
     Parameters
     ----------
-    differences : float64, shape (repeats, columns)
+    mean, error : float64
+        Of the differences, and the standard error of that; NaN where it is not known.
+    freedom : float64
+        Degrees of freedom of the error.
+    differs : bool
+        Whether anything differs at all, in any repeat.
+    steady : bool
+        Whether a difference may be told: repeats are enough, and nearly all of one sign.
     """
-    count = len(differences)
-    middle = differences.mean(axis=0) if count else np.zeros(differences.shape[1])
-    error = _error(differences, counted=True)
-    open_ = (np.abs(differences) > 0).any(axis=0) & np.isfinite(error)
-    p = np.full(len(middle), np.nan)
-    p[open_] = _tail(middle[open_], error[open_], count)
-    corrected, share = _holm(p, open_, 1 - level)
-    reach = error * quantile(count, share)
-    told = open_ & (corrected <= 1 - level) & (count >= FEWEST) & _of_one_sign(differences)
-    equal = ~open_ & np.isfinite(middle)
-    return Compared(
-        mean=_round(middle),
-        low=_round(np.where(equal, middle, middle - reach)),
-        high=_round(np.where(equal, middle, middle + reach)),
-        p=p,
-        p_corrected=corrected,
-        separated=np.asarray(told),
+
+    mean: FloatArray
+    error: FloatArray
+    freedom: FloatArray
+    differs: BoolArray
+    steady: BoolArray
+
+
+def paired(differences: FloatArray) -> Sample:
+    """Differences repeat by repeat, shape (repeats, columns); at least one repeat."""
+    count, columns = differences.shape
+    return Sample(
+        mean=differences.mean(axis=0),
+        error=_error(differences, counted=True),
+        freedom=np.full(columns, count - 1.0),
+        differs=np.asarray((np.abs(differences) > 0).any(axis=0)),
+        steady=np.asarray((count >= FEWEST) & _of_one_sign(differences)),
     )
 
 
-def quantile(count: int, outside: FloatArray | float) -> FloatArray:
+def unpaired(base: FloatArray, new: FloatArray) -> Sample:
+    """The new means less those of the base, of repeats that are not the same (Welch 1947)."""
+    parts = [_error(one, counted=True) ** 2 for one in (base, new)]
+    both = parts[0] + parts[1]
+    below = sum(
+        part**2 / max(len(one) - 1, 1) for part, one in zip(parts, (base, new), strict=True)
+    )
+    mean = new.mean(axis=0) - base.mean(axis=0)
+    freedom = np.divide(both**2, below, out=np.full(len(mean), 1.0), where=np.asarray(below) > 0)
+    enough = min(len(base), len(new)) >= FEWEST
+    return Sample(
+        mean=mean,
+        error=np.sqrt(both),
+        freedom=freedom,
+        differs=np.asarray(mean != 0),
+        steady=np.full(len(mean), enough),
+    )
+
+
+def compare(differences: FloatArray, *, level: float = LEVEL) -> Compared:
+    """Whether paired differences, shape (repeats, columns), are beyond chance: see ``judge``."""
+    if not len(differences):
+        differences = np.zeros((1, differences.shape[1]))
+    return judge(paired(differences), level=level)
+
+
+def judge(*samples: Sample, level: float = LEVEL) -> Compared:
+    """Whether differences are beyond chance, all columns of all samples being one family.
+
+    A difference is told where Student's t says so after Holm's correction (Scandinavian Journal of
+    Statistics 1979, 6(2)), and, if it is paired, where it is of one sign in so many repeats that a
+    sign test alone would say so: a few repeats that stand out do not make a difference. Columns in
+    which nothing ever differs are no comparisons.
+    """
+    mean, error, freedom = (
+        np.concatenate([getattr(one, name) for one in samples])
+        for name in ("mean", "error", "freedom")
+    )
+    differs, steady = (
+        np.concatenate([getattr(one, name) for one in samples]) for name in ("differs", "steady")
+    )
+    tested = differs & np.isfinite(error)
+    p = np.full(len(mean), np.nan)
+    p[tested] = _tail(mean[tested], error[tested], freedom[tested])
+    corrected, share = _holm(p, tested, 1 - level)
+    # of what never differs there is no doubt; of what is not tested there is no interval
+    reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
+    return Compared(
+        mean=_round(mean),
+        low=_round(mean - reach),
+        high=_round(mean + reach),
+        p=p,
+        p_corrected=corrected,
+        separated=np.asarray(tested & (corrected <= 1 - level) & steady),
+    )
+
+
+def quantile(freedom: FloatArray | float, outside: FloatArray | float) -> FloatArray:
     """How many standard errors an interval reaches that leaves ``outside`` on both sides."""
     from scipy.special import stdtrit  # noqa: PLC0415 - slow to import
 
-    if count < 2:
-        return np.asarray(np.full(np.shape(outside), np.nan))
-    return np.asarray(stdtrit(count - 1, 1 - np.asarray(outside) / 2))
+    known = np.asarray(freedom, dtype=np.float64)
+    return np.asarray(stdtrit(np.where(known > 0, known, np.nan), 1 - np.asarray(outside) / 2))
 
 
 def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
@@ -139,17 +198,20 @@ def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
         return np.full(samples.shape[1], np.nan)
     variance = samples.var(axis=0, ddof=1)
     if counted:
-        whole = np.isfinite(variance) & (samples == np.round(samples)).all(axis=0)
-        variance = np.where(whole, np.maximum(variance, 1 / 6), variance)
+        variance = np.where(_whole(samples), np.maximum(variance, 1 / 6), variance)
     return np.asarray(np.sqrt(variance / count))
 
 
-def _tail(middle: FloatArray, error: FloatArray, count: int) -> FloatArray:
+def _whole(samples: FloatArray) -> BoolArray:
+    return np.asarray((samples == np.round(samples)).all(axis=0))
+
+
+def _tail(mean: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArray:
     """Two-sided p of Student's t; 0 where every repeat has the same difference."""
     from scipy.special import stdtr  # noqa: PLC0415 - slow to import
 
-    t = np.divide(np.abs(middle), error, out=np.full(len(middle), np.inf), where=error > 0)
-    return np.asarray(2 * stdtr(count - 1, -t))
+    t = np.divide(np.abs(mean), error, out=np.full(len(mean), np.inf), where=error > 0)
+    return np.asarray(2 * stdtr(freedom, -t))
 
 
 def _holm(p: FloatArray, tested: BoolArray, alpha: float) -> tuple[FloatArray, FloatArray]:
