@@ -79,20 +79,20 @@ def _show_claims(found: Study) -> None:
     if claims.height:
         print_table(
             "TBESK against others: change of imbalance",
-            ["against", "over", "paper", "here", "95 % interval", "below", "verdict"],
+            ["against", "over", "paper", "here", "interval", "below", "verdict"],
             [
                 [
                     row["against"],
                     row["over"],
                     "-" if row["reported_change"] is None else f"{row['reported_change']:+.0%}",
                     f"{row['change']:+.1%}",
-                    f"{row['change_low']:+.1%} .. {row['change_high']:+.1%}",
+                    f"{100 * row['change_low']:+.0f} .. {100 * row['change_high']:+.0f}",
                     f"{row['below_share']:.0%}",
                     row["verdict"],
                 ]
                 for row in claims.iter_rows(named=True)
             ],
-            note="the paper's figures are over all counts; below: share of counts and sets at which"
+            note="the paper's figures are over all counts of containers; interval: 95 %; below: share of counts and sets at which"
             " TBESK is less imbalanced",
         )
     statements = found.frames["statements"]

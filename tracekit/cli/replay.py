@@ -46,7 +46,14 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         note="\n".join([f"from {_after(load)} on", *seen.note, str(out)]),
     )
     notes = dict.fromkeys(note for one in run.policies for note in one.notes)
-    told = [*notes, *_told(load), *_left_out(run), *_moved(run), *_compared(run, found)]
+    told = [
+        *notes,
+        *_told(load),
+        *_unseen(run),
+        *_left_out(run),
+        *_moved(run),
+        *_compared(run, found),
+    ]
     for sentence in told:
         print_sentence(sentence)
 
@@ -93,6 +100,22 @@ def _after(load: Any) -> str:
     if start < EPOCH_FROM_MS:
         return f"{load.settled_ms:,} ms"
     return f"{duration(load.settled_ms - start) or '0 s'} after the beginning"
+
+
+def _unseen(run: Any) -> list[str]:
+    """Which policies look at what the workload has nothing of."""
+    from tracekit.replay.measures import words_of
+    from tracekit.replay.workload.resources import lacking, short_names
+
+    by_lack: dict[tuple[str, ...], list[str]] = {}
+    for one in run.policies:
+        if found := lacking(one.wants, run.workload.resources):
+            by_lack.setdefault(tuple(found), []).append(one.name())
+    return [
+        f"{', '.join(names)}: the workload has no"
+        f" {', '.join(map(words_of, short_names(found)))}, so it is not looked at"
+        for found, names in by_lack.items()
+    ]
 
 
 def _left_out(run: Any) -> list[str]:

@@ -175,7 +175,9 @@ class _Begun:
 @contextlib.contextmanager
 def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[_Begun]:
     """The stages begun before, and done after, what is done within."""
-    with progress.task("other stages", len(stages), "stages") as task:
+    # what is bound by the fit is begun when the fit is there
+    later = sum(stage.name == "fit" for stage in stages)
+    with progress.task("other stages", len(stages) + later, "stages") as task:
         begun = _Begun(crew, progress, task)
         for stage in stages:
             begun.begin(stage)

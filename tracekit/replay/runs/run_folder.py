@@ -15,6 +15,7 @@ from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import Run
 from tracekit.replay.workload.pinned import pinned_over_capacity
+from tracekit.replay.workload.resources import lacking
 from tracekit.replay.workload.workload import Workload
 
 SCHEMA = "tracekit/replay/1"
@@ -60,7 +61,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "repeats": _repeats(run, str(policy)),
                 "placements": run.digests.get(str(policy)),
                 "decisions_without_use": _without_use(run, policy),
-                "left_out": [name for name in policy.wants if name not in load.resources],
+                "left_out": lacking(policy.wants, load.resources),
                 "parameters": spelled(policy),
                 **({"notes": list(policy.notes)} if policy.notes else {}),
             }

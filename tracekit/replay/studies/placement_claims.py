@@ -16,7 +16,7 @@ from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.studies.claims import IMBALANCE, INITIAL_SHARE
 from tracekit.replay.studies.placement_frames import OWN, Results
 
-WHOLE, END = "all counts", "all containers"
+WHOLE, END = "all counts", "at the end"
 _CLAIMS = {
     "against": pl.String,
     "over": pl.String,

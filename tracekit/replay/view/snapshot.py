@@ -21,6 +21,7 @@ from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.domains import NodeDomains
+from tracekit.replay.workload.resources import column_of
 
 if TYPE_CHECKING:
     from tracekit.replay.view.pod import Pod
@@ -182,8 +183,8 @@ class Snapshot:
         return _declared(self.known_placed, "placed")
 
     def column(self, resource: str) -> int | None:
-        """The column of a resource, None when no node and no container speaks of it."""
-        return self.resources.index(resource) if resource in self.resources else None
+        """The column of a resource, also under another name; None when nobody speaks of it."""
+        return column_of(self.resources, resource)
 
 
 def _declared(thing: T | None, name: str) -> T:

@@ -34,6 +34,23 @@ def full_name(short: str) -> str:
     return _SHORT.get(short, short)
 
 
+#: Other names of a column: policies that ask for it look at shares of capacity, whatever the unit.
+_SAME = {"net_kbit": ("net",), "disk_bytes": ("disk",), "disk_io_bytes": ("disk_io",)}
+
+
+def column_of(resources: Sequence[str], name: str) -> int | None:
+    """Where a resource stands, under its own name or another that it goes by; None for nowhere."""
+    for known in (name, *_SAME.get(name, ())):
+        if known in resources:
+            return list(resources).index(known)
+    return None
+
+
+def lacking(wanted: Iterable[str], resources: Sequence[str]) -> list[str]:
+    """Those of the wanted that a workload has under no name."""
+    return [name for name in wanted if column_of(resources, name) is None]
+
+
 #: What measures of a resource are called after, where its column says it in other words.
 _IN_MEASURES = {
     CPU: "cpu",
