@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import zlib
 
 import numpy as np
 
@@ -12,3 +13,8 @@ def stream(seed: int, name: str) -> np.random.Generator:
     digest = hashlib.sha256(name.encode()).digest()
     key = tuple(int.from_bytes(digest[at : at + 4], "little") for at in range(0, 16, 4))
     return np.random.Generator(np.random.PCG64(np.random.SeedSequence(seed, spawn_key=key)))
+
+
+def labelled(seed: int, label: str) -> np.random.Generator:
+    """The generator of a seed and the label of a result of an analysis."""
+    return np.random.Generator(np.random.PCG64([seed, zlib.crc32(label.encode())]))

@@ -9,8 +9,8 @@ import polars as pl
 import pytest
 from usage_support import STEP_MS, random_usage, usage_store
 
-from tracekit.analysis.sizes import changes as changes_module
-from tracekit.analysis.sizes.changes import changes
+from tracekit.inference import changes as changes_module
+from tracekit.inference.changes import changes
 from tracekit.query import Database
 
 

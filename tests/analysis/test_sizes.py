@@ -7,9 +7,9 @@ import pytest
 from numpy.typing import NDArray
 from scipy.optimize import nnls
 
-from tracekit.analysis.sizes.changes import NodeChanges
-from tracekit.analysis.sizes.estimate import Estimate, estimate
-from tracekit.analysis.sizes.sums import sums_of
+from tracekit.inference.changes import NodeChanges
+from tracekit.inference.estimate import Estimate, estimate
+from tracekit.inference.sums import sums_of
 
 FloatArray = NDArray[np.float64]
 TRUE = np.array([0.04, 0.02, 0.0, 0.08])

@@ -10,6 +10,7 @@
       claims.parquet       the order the study reports, and whether it holds
       training.parquet     policy, seed x epoch: reward, overflow share, loss; moving mean and band
       containers.parquet   policy, chosen container x period: need and limit
+      limits.parquet       policy, seed, container: the largest limit it was given
       sensitivity.parquet  what was varied, policy x measure; only with --sensitivity
       models/seed-N.npz    the trained network, for --model
 """
@@ -30,7 +31,7 @@ from tracekit.values import spell
 
 SCHEMA = "tracekit/size/1"
 SIZING_FOLDER = ResultFolder(what="sizing run", schema=SCHEMA)
-FRAMES = ("table", "summary", "differences", "containers", "training", "sensitivity")
+FRAMES = ("table", "summary", "differences", "containers", "limits", "training", "sensitivity")
 
 
 def manifest_of(study: Study) -> dict[str, Any]:

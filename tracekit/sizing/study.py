@@ -20,6 +20,7 @@ from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.chosen import chosen_containers, series_of
 from tracekit.sizing.intervals import differences, summary
+from tracekit.sizing.limits import limits_of
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.moving import training_frame
 from tracekit.sizing.network.weights import Model
@@ -45,6 +46,7 @@ class Study(Shown):
     summary: pl.DataFrame
     differences: pl.DataFrame
     containers: pl.DataFrame
+    limits: pl.DataFrame
     training: pl.DataFrame | None
     models: Mapping[str, Model] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
@@ -74,6 +76,7 @@ def run_study(
     """
     rows: list[dict[str, object]] = []
     shown: list[pl.DataFrame] = []
+    limits: list[pl.DataFrame] = []
     logs: dict[tuple[str, int], tuple[Epoch, ...]] = {}
     models: dict[str, Model] = {}
     facts: dict[str, int] = {}
@@ -89,6 +92,7 @@ def run_study(
                 logs[name, seed] = trained.log
             simulation, row = _evaluate(parts, settings, policy, used, seed)
             rows.append({"seed": seed, "policy": name, **row})
+            limits.append(limits_of(simulation, name, seed))
             if seed == seeds[0]:
                 shown.append(series_of(simulation, name, chosen_containers(parts.test)))
         facts = facts or _facts(whole, parts, settings)
@@ -102,6 +106,7 @@ def run_study(
         summary=summary(table),
         differences=differences(table),
         containers=pl.concat(shown),
+        limits=pl.concat(limits),
         training=training_frame(logs) if logs else None,
         models=models,
         facts=facts,

@@ -29,6 +29,8 @@ from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.rates import row_count
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.selection import Selection, select
+from tracekit.synth.size_files import FOLDER as SIZES
+from tracekit.synth.size_files import write_sizes
 from tracekit.synth.staging import TRUTH, staged
 from tracekit.synth.summary import SynthSummary, summarise, write_manifest
 from tracekit.synth.table_file import Receipt
@@ -73,7 +75,8 @@ def write(
     ----------
     jobs : processes that write side by side; what they write does not depend on it. 0: as many as
         there are cores, 2 GiB of memory bear, and the size of the trace is worth
-    tables : words or names of tables (``node``, ``resource``, ``rate``, ``call``); all when empty
+    tables : words or names of tables (``node``, ``resource``, ``rate``, ``call``, and ``size`` for
+        the tables of nodes and containers, which the release lacks); all when empty
     parts : numbers of archives of each table; all when None. An archive is the same whether or not
         the others are written. The truth is then told about what was made only.
     crew : processes that are there already, for when ``jobs`` is 0. They are taken if they are no
@@ -90,7 +93,7 @@ def write(
     if jobs < 0:
         raise TracekitError(f"--jobs {jobs}: expected 0 or more")
     _check_parts(plan, selection)
-    folders = [kind.folder for kind in selection.layouts]
+    folders = [*(kind.folder for kind in selection.layouts), *([SIZES] if selection.sizes else [])]
     fitting = jobs or _fitting_jobs(plan)
     taken = crew if crew is not None and not jobs and 1 < crew.size <= fitting else None
     with staged(out, [*folders, TRUTH]) as folder, _writers(fitting, taken) as writers:
@@ -142,6 +145,10 @@ class _Writer:
         for kind in selection.layouts:
             (folder / kind.folder).mkdir()
 
+    def _write_sizes(self) -> None:
+        if self._selection.sizes:
+            self._receipts += write_sizes(self._folder, self._world)
+
     def write(self, progress: Progress) -> list[Receipt]:
         """Write everything; the receipts of all archives."""
         # calls first: their tasks are long, and one that is begun last keeps one process busy
@@ -160,6 +167,7 @@ class _Writer:
         join_pieces(self._folder)
         write_truth(self._folder, "service", service_table(self._world))
         self._write_interference()
+        self._write_sizes()
         defects = (defect for receipt in self._receipts for defect in receipt.defects)
         write_truth(self._folder, "defect", defect_table(defects))
         return self._receipts

@@ -13,14 +13,17 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.synth.world import CONTAINER_CPU_CORES, NODE_CPU_CORES, World
+from tracekit.synth.sizes import CPU
+from tracekit.synth.world import World
 from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.profile import service_profile
 from tracekit.vcpu.room import Room, make_room
-from tracekit.vcpu.topology import linux_numbering
+from tracekit.vcpu.topology import Topology, linux_numbering
 
 SOCKETS = 2
+#: Most vCPUs that a container is bound to, give or take one.
+MOST_VCPUS = 4
 #: Those on the same core press more than those beside (Hestia, arXiv 2602.23758: |k1| >> |k2|).
 K1, K2 = (0.15, 0.40), (0.03, 0.12)
 NOISE_SD = 0.01
@@ -55,9 +58,8 @@ def plant(world: World) -> Planted:
     """Bind the containers of a world and let their neighbours cost them."""
     rng = world.seeds.stream("interference")
     lists = _seats(world, rng)
-    topology = linux_numbering(NODE_CPU_CORES, SOCKETS)
     names = tuple(world.nodes.ids)
-    room = make_room(names, dict.fromkeys(names, topology))
+    room = make_room(names, dict(zip(names, _topologies(world), strict=True)))
     sizes = np.array([len(vcpus) for vcpus in lists])
     owner = np.repeat(np.arange(len(lists)), sizes)
     place = np.concatenate(lists).astype(np.int64) + room.offset[world.containers.node][owner]
@@ -82,19 +84,32 @@ def plant(world: World) -> Planted:
     )
 
 
+def _vcpus(world: World) -> list[int]:
+    """How many vCPUs each node has."""
+    found: list[int] = (world.node_sizes.capacity[:, CPU] // 1000).tolist()
+    return found
+
+
+def _topologies(world: World) -> list[Topology]:
+    """How each node is built."""
+    kinds = {vcpus: linux_numbering(vcpus, SOCKETS) for vcpus in set(_vcpus(world))}
+    return [kinds[vcpus] for vcpus in _vcpus(world)]
+
+
 def _seats(world: World, rng: np.random.Generator) -> list[IntArray]:
     """The vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
-    topology = linux_numbering(NODE_CPU_CORES, SOCKETS)
+    topologies = _topologies(world)
     node = world.containers.node
     count = np.bincount(node, minlength=world.preset.nodes)
     lists: list[IntArray] = [np.empty(0, dtype=np.int64)] * len(node)
     order = np.argsort(node, kind="stable")
     starts = np.searchsorted(node[order], np.arange(world.preset.nodes + 1))
     for at in range(world.preset.nodes):
+        topology = topologies[at]
         free = [rng.permutation(topology.vcpus_of(socket)) for socket in range(SOCKETS)]
-        fair = int(0.9 * NODE_CPU_CORES / max(count[at], 1))
+        fair = int(0.9 * len(topology.ids) / max(count[at], 1))
         for container in order[starts[at] : starts[at + 1]].tolist():
-            size = int(np.clip(fair, 1, CONTAINER_CPU_CORES)) + int(rng.integers(-1, 2))
+            size = int(np.clip(fair, 1, MOST_VCPUS)) + int(rng.integers(-1, 2))
             socket = int(rng.integers(SOCKETS))
             if len(free[socket]) < size:
                 socket = int(np.argmax([len(ids) for ids in free]))
@@ -158,7 +173,7 @@ def topology_table(world: World) -> pl.DataFrame:
     return pl.DataFrame(
         {
             "node_ip": world.nodes.ids,
-            "cpu_num_total": [NODE_CPU_CORES] * world.preset.nodes,
+            "cpu_num_total": _vcpus(world),
             "socket_num": [SOCKETS] * world.preset.nodes,
         }
     )

@@ -2,15 +2,30 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+
+
+@dataclass(frozen=True)
+class Room:
+    """What nodes have, int64 (nodes, resources), and what services ask for, (services, resources).
+
+    The capacity is that of empty nodes.
+    """
+
+    capacity: IntArray
+    request: IntArray
 
 
 def place(
-    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray
+    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray, room: Room
 ) -> tuple[IntArray, IntArray]:
-    """Spread services over nodes, near-evenly, no service twice on a node unless it must.
+    """Spread services over nodes that have room, near-evenly, no service twice on a node if can be.
+
+    Where no node has room any more, those with most CPU left take what remains.
 
     Parameters
     ----------
@@ -23,17 +38,27 @@ def place(
     -------
     service, node : int64, shape (containers,)
     """
-    room = wanted * sizes.sum() / wanted.sum()
+    due = wanted * sizes.sum() / wanted.sum()
+    free = room.capacity.copy()
     services, nodes = [], []
     for service in np.argsort(-sizes, kind="stable"):
-        left = int(sizes[service])
+        left, asked = int(sizes[service]), room.request[service]
         while left:
-            chosen = np.argsort(-(room + rng.random(len(room))), kind="stable")[:left]
-            room[chosen] -= 1
+            chosen = _chosen(rng, due, free, asked)[:left]
+            due[chosen] -= 1
+            free[chosen] -= asked
             services.append(np.full(len(chosen), service, dtype=np.int64))
             nodes.append(chosen.astype(np.int64))
             left -= len(chosen)
     return np.concatenate(services), np.concatenate(nodes)
+
+
+def _chosen(rng: np.random.Generator, due: FloatArray, free: IntArray, asked: IntArray) -> IntArray:
+    """The nodes with room, those first that want most; the one with most CPU left if none has."""
+    fits: BoolArray = np.asarray((free >= asked).all(axis=1))
+    order = np.argsort(-(due + rng.random(len(due))), kind="stable")
+    with_room = order[fits[order]]
+    return np.asarray(with_room if len(with_room) else [np.argmax(free[:, 0])], dtype=np.int64)
 
 
 def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:

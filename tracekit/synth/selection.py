@@ -12,14 +12,20 @@ from tracekit.synth.layout import Layout
 LAYOUTS = (layout.NODE, layout.CONTAINER, layout.RATE, layout.CALL)
 _WORDS = {"node": layout.NODE, "resource": layout.CONTAINER, "rate": layout.RATE,
           "call": layout.CALL}  # fmt: skip
+#: The word for the tables of nodes and containers, which the release does not have.
+SIZE = "size"
 
 
 @dataclass(frozen=True)
 class Selection:
-    """Some tables, and the numbers of their archives; None stands for all."""
+    """Some tables, and the numbers of their archives; None stands for all.
+
+    ``sizes``: whether the tables of nodes and containers are written too.
+    """
 
     layouts: Collection[Layout] = LAYOUTS
     parts: Container[int] | None = None
+    sizes: bool = True
 
     @property
     def whole(self) -> bool:
@@ -42,12 +48,14 @@ def select(tables: Collection[str], parts: Container[int] | None) -> Selection:
     known = dict(_WORDS)
     for kind in LAYOUTS:
         known |= {kind.table: kind, kind.stem.lower(): kind}
-    for name in tables:
-        if name.lower() not in known:
-            close = nearest(name.lower(), known)
+    named = [name.lower() for name in tables]
+    for name in named:
+        if name not in {*known, SIZE}:
+            close = nearest(name, {*known, SIZE})
             raise TracekitError(
-                f"no table '{name}'; tables: {', '.join(_WORDS)}",
+                f"no table '{name}'; tables: {', '.join([*_WORDS, SIZE])}",
                 hint=f"did you mean '{close}'?" if close else None,
             )
-    asked = [known[name.lower()] for name in tables]
-    return Selection([kind for kind in LAYOUTS if not asked or kind in asked], parts)
+    asked = [known[name] for name in named if name != SIZE]
+    layouts = [kind for kind in LAYOUTS if not named or kind in asked]
+    return Selection(layouts, parts, sizes=not named or SIZE in named)

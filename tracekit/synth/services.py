@@ -118,15 +118,6 @@ def _usage_levels(rng: np.random.Generator, sizes: IntArray) -> tuple[FloatArray
     other = 0.35 * rank + np.sqrt(1 - 0.35**2) * rng.standard_normal(len(sizes))
     mean, sd = shapes.CONTAINER_CPU_LOGNORMAL
     spread = sd * np.sqrt(shapes.BETWEEN_SERVICES_SHARE)
-    cpu = np.exp(mean + spread * shapes.normal(_weighted_ranks(rank, sizes)))
-    memory = shapes.beta(_weighted_ranks(other, sizes), *shapes.CONTAINER_MEMORY_BETA)
+    cpu = np.exp(mean + spread * shapes.normal(shapes.weighted_ranks(rank, sizes)))
+    memory = shapes.beta(shapes.weighted_ranks(other, sizes), *shapes.CONTAINER_MEMORY_BETA)
     return cpu, memory
-
-
-def _weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
-    """The middle of each entry's stretch of 0..1 when entries of that weight stand in order."""
-    order = np.argsort(score, kind="stable")
-    ends = np.cumsum(weight[order]) / weight.sum()
-    ranks = np.empty(len(score))
-    ranks[order] = ends - weight[order] / weight.sum() / 2
-    return ranks

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 from scipy import special
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import FloatArray, IntArray
 
 #: Beijing time of day at which the trace starts, in hours.
 START_HOUR = 9.0
@@ -33,6 +33,15 @@ BOUND = 2.5
 def strata(rng: np.random.Generator, count: int) -> FloatArray:
     """Evenly spaced probabilities in random order, shape (count,): a sample without luck in it."""
     return (rng.permutation(count) + 0.5) / count
+
+
+def weighted_ranks(score: FloatArray, weight: IntArray) -> FloatArray:
+    """The middle of each entry's stretch of 0..1 when entries of that weight stand in order."""
+    order = np.argsort(score, kind="stable")
+    ends = np.cumsum(weight[order]) / weight.sum()
+    ranks = np.empty(len(score))
+    ranks[order] = ends - weight[order] / weight.sum() / 2
+    return ranks
 
 
 def normal(probability: FloatArray) -> FloatArray:

@@ -12,14 +12,9 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.presets import STEP_MS
+from tracekit.synth.sizes import CPU, GIB, MEMORY
 from tracekit.synth.table_file import Defect
-from tracekit.synth.world import (
-    CONTAINER_CPU_CORES,
-    CONTAINER_MEMORY_GIB,
-    NODE_CPU_CORES,
-    NODE_MEMORY_GIB,
-    World,
-)
+from tracekit.synth.world import World
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,17 +42,18 @@ def hour_sums(world: World, hour: UsageHour) -> HourSums:
     present, nodes = hour.present, world.preset.nodes
     cpu = np.where(present, hour.cpu_fraction, 0.0)
     cpu_sums, cpu_peaks = cpu.sum(axis=1), cpu.max(axis=1)
-    node_cpu = CONTAINER_CPU_CORES / NODE_CPU_CORES * _by_node(world.containers.node, nodes, cpu)
+    cpu *= world.node_share(CPU)[:, None]
+    node_cpu = _by_node(world.containers.node, nodes, cpu)
     del cpu
     memory = np.where(present, hour.memory_fraction, 0.0)
-    share = CONTAINER_MEMORY_GIB / NODE_MEMORY_GIB
+    memory_sums, memory_peaks = memory.sum(axis=1), memory.max(axis=1)
+    memory *= world.node_share(MEMORY)[:, None]
     return HourSums(
         first_step=hour.first_step,
-        sums=np.stack([present.sum(axis=1), cpu_sums, memory.sum(axis=1)]),
-        peaks=np.stack([cpu_peaks, memory.max(axis=1)]),
+        sums=np.stack([present.sum(axis=1), cpu_sums, memory_sums]),
+        peaks=np.stack([cpu_peaks, memory_peaks]),
         node_cpu_fraction=node_cpu,
-        node_memory_peak_fraction=share
-        * _by_node(world.containers.node, nodes, memory).max(axis=1),
+        node_memory_peak_fraction=_by_node(world.containers.node, nodes, memory).max(axis=1),
     )
 
 
@@ -130,6 +126,10 @@ def service_table(world: World) -> pl.DataFrame:
             "fit_share": services.fit_share,
             "busiest_minute_factor": world.activity.max(axis=1),
             "mirrored": services.mirrored,
+            "cpu_limit_cores": world.service_sizes.limit[:, CPU] / 1000,
+            "memory_limit_gib": world.service_sizes.limit[:, MEMORY] / GIB,
+            "cpu_request_cores": world.service_sizes.request[:, CPU] / 1000,
+            "memory_request_gib": world.service_sizes.request[:, MEMORY] / GIB,
         }
     )
 
@@ -169,6 +169,8 @@ def node_rows(world: World, plan: NodePlan, block: NodeBlock) -> pl.DataFrame:
             **_Series("memory", block.memory_fraction).columns(),
             "util_diff": np.abs(block.cpu_fraction - block.memory_fraction).mean(axis=1),
             "above_one": _positive(plan.above_one_step[members]),
+            "cpu_cores": world.node_sizes.capacity[members, CPU] / 1000,
+            "memory_gib": world.node_sizes.capacity[members, MEMORY] / GIB,
         }
     )
 

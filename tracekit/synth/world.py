@@ -11,16 +11,12 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.activity import service_activity
 from tracekit.synth.ids import hashes
-from tracekit.synth.placement import place, wanted_containers
+from tracekit.synth.placement import Room, place, wanted_containers
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import NOISE_SD, Services, make_services
+from tracekit.synth.sizes import NodeSizes, ServiceSizes, node_sizes, service_sizes
 
-#: Assumed sizes: the trace holds only relative use (spec of the replay model).
-NODE_CPU_CORES = 104
-NODE_MEMORY_GIB = 384
-CONTAINER_CPU_CORES = 4
-CONTAINER_MEMORY_GIB = 4
 #: Containers that start while the trace runs: 87 of 96,444 in the real one.
 LATE_SHARE = 9e-4
 CONTAINER_SPREAD_CPU, CONTAINER_SPREAD_MEMORY = 0.09, 0.011
@@ -67,8 +63,15 @@ class World:
     services: Services
     containers: Containers
     nodes: Nodes
+    node_sizes: NodeSizes
+    service_sizes: ServiceSizes
     activity: FloatArray
     cpu_signal: FloatArray
+
+    def node_share(self, resource: int) -> FloatArray:
+        """What part of its node each container may use at most, shape (containers,)."""
+        limit = self.service_sizes.limit[self.containers.service, resource]
+        return np.asarray(limit / self.node_sizes.capacity[self.containers.node, resource])
 
     @property
     def cpu_per_call_s(self) -> FloatArray:
@@ -80,13 +83,19 @@ def make_world(preset: Preset, seeds: Seeds) -> World:
     """Draw the entities of a trace; the same seed gives the same world."""
     services = make_services(preset, seeds)
     nodes = _make_nodes(preset, seeds)
+    have = node_sizes(preset, seeds)
+    asked = service_sizes(seeds, services.sizes, services.kind_names)
     activity = service_activity(preset, seeds, steady=services.negative)
     return World(
         preset=preset,
         seeds=seeds,
         services=services,
-        containers=_make_containers(preset, seeds, services, nodes),
+        containers=_make_containers(
+            preset, seeds, services, nodes, Room(have.capacity, asked.request)
+        ),
         nodes=nodes,
+        node_sizes=have,
+        service_sizes=asked,
         activity=activity,
         cpu_signal=_cpu_signal(services, activity),
     )
@@ -114,10 +123,12 @@ def _ranks(score: FloatArray) -> FloatArray:
     return (np.argsort(np.argsort(score)) + 0.5) / len(score)
 
 
-def _make_containers(preset: Preset, seeds: Seeds, services: Services, nodes: Nodes) -> Containers:
+def _make_containers(
+    preset: Preset, seeds: Seeds, services: Services, nodes: Nodes, room: Room
+) -> Containers:
     rng = seeds.stream("placement")
     wanted = wanted_containers(rng, nodes.cpu_level, preset.containers / preset.nodes)
-    service, node = place(rng, services.sizes, wanted)
+    service, node = place(rng, services.sizes, wanted, room)
     spread = seeds.stream("container levels")
     count = preset.containers
     wobble = shapes.bounded(spread.standard_normal((3, count)))

@@ -27,7 +27,7 @@ def synth(
     tables: Annotated[
         Sequence[str],
         Option(
-            "Only these, e.g. node,resource of node, resource, rate, call.",
+            "Only these, e.g. node,resource of node, resource, rate, call, size.",
             takes=str,
             read=names_in,
         ),

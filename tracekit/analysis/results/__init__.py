@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import sys
-import zlib
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import RLock
@@ -15,6 +14,7 @@ import polars as pl
 
 from tracekit import registry
 from tracekit.query.engine import AnyDatabase
+from tracekit.seeds import labelled
 
 T = TypeVar("T")
 
@@ -34,7 +34,7 @@ class Inputs:
 
     def rng(self, label: str) -> np.random.Generator:
         """The random numbers of that label."""
-        return np.random.Generator(np.random.PCG64([self.seed, zlib.crc32(label.encode())]))
+        return labelled(self.seed, label)
 
     def once(self, function: Callable[[Inputs], T]) -> T:
         """What the function makes of these inputs, computed once for all results that ask."""

@@ -7,8 +7,8 @@ import polars as pl
 
 from tracekit.analysis.results import Inputs, Result
 from tracekit.analysis.results._sizes import sizes
-from tracekit.analysis.sizes.estimate import Estimate
-from tracekit.analysis.sizes.sums import Sums
+from tracekit.inference.estimate import Estimate
+from tracekit.inference.sums import Sums
 
 TOLD, UNTOLD = "told", "cannot tell"
 
@@ -17,7 +17,8 @@ def service_sizes(inputs: Inputs) -> pl.DataFrame:
     """One row per service and resource: its size, where the data can tell it.
 
     Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``),
-    node_share (share of its node that one full container takes, 0..1), relative_size (the same
+    node_share (share of a node, of the commonest size where sizes are recorded, that one full
+    container takes, 0..1), relative_size (the same
     / the common size of all services), node_share_low and node_share_high (95 % interval). The
     size is NULL where the data cannot tell it; the interval says what they rule out.
     """

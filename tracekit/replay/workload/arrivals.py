@@ -9,6 +9,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.replay.workload.drawn_sizes import with_drawn_sizes
 from tracekit.replay.workload.gangs import redrawn
 from tracekit.replay.workload.series import Axis
 from tracekit.replay.workload.workload import Workload
@@ -110,7 +111,8 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
 
     Exchangeable containers draw their times of arrival anew among themselves; containers that
     arrive at one time come in a new order; gangs stay in one piece. Nothing else changes, so that
-    every order asks the same of the cluster once all have arrived.
+    every order asks the same of the cluster once all have arrived; but sizes that were inferred are
+    drawn from their intervals, so that other orders also say what their doubt comes to.
     """
     arrival = load.arrival_ms.copy()
     if load.exchangeable is not None:
@@ -118,4 +120,4 @@ def rearranged(load: Workload, rng: np.random.Generator) -> Workload:
         arrival[rng.permutation(slots)] = load.arrival_ms[slots]
     shuffle = rng.permutation(load.containers)
     order = shuffle[np.argsort(arrival[shuffle], kind="stable")]
-    return redrawn(load, order, arrival)
+    return with_drawn_sizes(redrawn(load, order, arrival), rng)

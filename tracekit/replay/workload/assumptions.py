@@ -14,6 +14,7 @@ from typing import Annotated, Literal
 from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
+from tracekit.replay.workload.request_choice import AUTO, Requests, shown
 from tracekit.sizes import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
@@ -27,15 +28,34 @@ from tracekit.units import BYTES_PER_GIB
 class Assumptions:
     """How a trace becomes a workload; ``--assume name=value`` sets one."""
 
+    requests: Requests = AUTO
+    node_sizes: Annotated[
+        Literal["auto", "assumed"],
+        About(
+            "auto: those of the store where it records them; assumed: all nodes are of one size."
+        ),
+    ] = "auto"
+    resources: Annotated[
+        str,
+        About("The recorded resources that are asked for: all, or names with + between."),
+    ] = "all"
     node_cpu_cores: Annotated[
         float, About("CPU of a node: two sockets of 52 vCPU.", minimum=1e-3)
     ] = NODE_CPU_CORES
     node_memory_bytes: Annotated[int, About("Memory of a node.", minimum=1)] = NODE_MEMORY_BYTES
     request_cpu_cores: Annotated[
-        float, About("CPU request of a container; its usage fraction is of this.", minimum=1e-3)
+        float,
+        About(
+            "CPU request of a container of which none is known; its usage fraction is of this.",
+            minimum=1e-3,
+        ),
     ] = CONTAINER_CPU_CORES
     request_memory_bytes: Annotated[
-        int, About("Memory request of a container; its usage fraction is of this.", minimum=1)
+        int,
+        About(
+            "Memory request of a container of which none is known; its usage fraction is of it.",
+            minimum=1,
+        ),
     ] = CONTAINER_MEMORY_BYTES
     limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = 1.5
     background: Annotated[
@@ -125,4 +145,4 @@ def parse_assumptions(settings: Iterable[str]) -> Assumptions:
 
 def as_values(assumptions: Assumptions) -> dict[str, object]:
     """Every assumption by name, for manifests."""
-    return dataclasses.asdict(assumptions)
+    return {**dataclasses.asdict(assumptions), "requests": shown(assumptions.requests)}

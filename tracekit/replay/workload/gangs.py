@@ -101,6 +101,9 @@ def in_order_of(
         calls=None
         if load.calls is None
         else dataclasses.replace(load.calls, kind=load.calls.kind[order]),
+        doubt=None
+        if load.doubt is None
+        else dataclasses.replace(load.doubt, group=load.doubt.group[order]),
         exchangeable=None if load.exchangeable is None else load.exchangeable[order],
         gang=_taken(load.gang, order),
         gang_minimum=_taken(load.gang_minimum, order),

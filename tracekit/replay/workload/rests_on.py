@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tracekit.store import Store
-from tracekit.store.quantities import ABSENT, quantities
+from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 
 ASSUMED = "assumed"
+#: Of a file of the user's own, or by ``tracekit size``.
+CHOSEN = "chosen"
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:
@@ -14,3 +18,19 @@ def rests_on(store: Store, *needed: str) -> dict[str, str]:
         name: ASSUMED if kind == ABSENT and name in needed else kind
         for name, kind in quantities(store).items()
     }
+
+
+def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
+    """What requests rest on: of all resources together the least known, and of each."""
+    return _each("requests", rests)
+
+
+def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
+    """What the sizes of nodes rest on, likewise."""
+    return _each("node sizes", rests)
+
+
+def _each(quantity: str, rests: Mapping[str, str]) -> dict[str, str]:
+    order = (ASSUMED, CHOSEN, INFERRED, RECORDED)
+    whole = min(rests.values(), key=order.index)
+    return {quantity: whole, **{f"{quantity}: {name}": kind for name, kind in rests.items()}}

@@ -25,6 +25,7 @@ from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.domains import NodeDomains
+from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.workload import Workload
 
 _DOCUMENT = "workload.json"
@@ -42,6 +43,7 @@ _NESTED: dict[str, type[Any]] = {
         Together,
         Cells,
         NodeDomains,
+        SizeDoubt,
     )
 }
 

@@ -16,7 +16,9 @@ from tracekit.replay.workload.assumptions import parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
-from tracekit.replay.workload.sized.tables import is_sized
+from tracekit.replay.workload.request_choice import absolute
+from tracekit.replay.workload.requests.given import with_requests
+from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.trace.calls import calls_of_store
 from tracekit.replay.workload.trace.workload import workload_from_store
@@ -80,8 +82,9 @@ class WorkloadSource:
         if self.workload is not None:
             return load_workload(self.workload, rng, assume=self.assume)
         store = open_store(str(self.store))
-        if is_sized(store):
-            return workload_from_sizes(store, sized_assumptions(self.assume), rng)
+        if is_sized(store) and not used_by_others(store):
+            assumptions = sized_assumptions(self.assume)
+            return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
         return workload_from_store(store, parse_assumptions(self.assume), rng)
 
 
@@ -98,7 +101,7 @@ def source_of(
     return WorkloadSource(
         None if store is None else place(store).resolve(),
         None if workload is None else resolved(str(workload)),
-        tuple(assume),
+        absolute(assume),
         seed,
         gangs,
         calls,

@@ -18,6 +18,7 @@ from tracekit.replay.workload.checks import (
 )
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.domains import NodeDomains
+from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.resources import BASE, NONZERO_DEFAULT
 
 #: The service of a container of which none is known.
@@ -80,6 +81,9 @@ class Workload:
         What each node costs, in the currency of the source; NaN where not known. None: of none.
     calls : CallWeights, optional
         Who calls whom. None: not known, or no policy asks.
+    doubt : SizeDoubt, optional
+        How far inferred sizes may be off; other orders of arrival draw them too. None: no size is
+        inferred.
     settled_ms : int
         Averages are over the samples from here on; before it the cluster is being filled.
     assumptions, facts : mapping
@@ -116,6 +120,7 @@ class Workload:
     domains: NodeDomains | None = None
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
+    doubt: SizeDoubt | None = None
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)

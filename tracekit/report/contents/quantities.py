@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 
-_KINDS = ("recorded", "inferred", "assumed", "absent")
+_KINDS = ("recorded", "inferred", "chosen", "assumed", "absent")
 
 
 def of_store(data: Data) -> Table | None:

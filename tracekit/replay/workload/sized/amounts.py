@@ -16,7 +16,14 @@ from tracekit.replay.workload.sized.tables import Sizes
 from tracekit.units import MILLI_PER_CORE
 
 #: Names of columns; what is not here keeps the name it has.
-_COLUMNS = {"cpu": CPU, "memory": MEMORY, "disk": "disk_bytes", "gpu": "gpu_milli"}
+_COLUMNS = {
+    "cpu": CPU,
+    "memory": MEMORY,
+    "disk": "disk_bytes",
+    "gpu": "gpu_milli",
+}
+#: The same for resources that are counted otherwise in another unit.
+_NETWORK = {"kbit/s": ("net_kbit", 1.0), "bytes/s": ("net_kbit", 0.008)}
 #: What one of a unit is in the unit of a column, by column.
 _FACTORS = {
     (CPU, "cores"): MILLI_PER_CORE,
@@ -119,6 +126,8 @@ def in_columns(
 
 def _column(resource: str, unit: str, assumptions: SizedAssumptions) -> tuple[str, float]:
     """The column of a resource, and what one of the unit is there."""
+    if resource == "net" and unit in _NETWORK:
+        return _NETWORK[unit]
     column = _COLUMNS.get(resource, resource)
     whole = {
         CPU: assumptions.full_cpu_cores * MILLI_PER_CORE,
@@ -140,7 +149,8 @@ def _wanted(
     found = column_order({*some & there, *(there & {PODS})})
     if assumptions.resources == "all":
         return found
-    named = {_COLUMNS.get(one, one) for one in assumptions.resources.split("+")}
+    names = {**_COLUMNS, **({"net": "net_kbit"} if "net_kbit" in found else {})}
+    named = {names.get(one, one) for one in assumptions.resources.split("+")}
     strange = sorted(named - set(found))
     if strange:
         raise TracekitError(

@@ -7,7 +7,13 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
-from tracekit.sizes import NODE_CPU_CORES, NODE_MEMORY_BYTES
+from tracekit.replay.workload.request_choice import AUTO, Requests
+from tracekit.sizes import (
+    CONTAINER_CPU_CORES,
+    CONTAINER_MEMORY_BYTES,
+    NODE_CPU_CORES,
+    NODE_MEMORY_BYTES,
+)
 from tracekit.units import BYTES_PER_GIB
 
 
@@ -15,6 +21,16 @@ from tracekit.units import BYTES_PER_GIB
 class SizedAssumptions:
     """How recorded sizes become a workload."""
 
+    requests: Requests = AUTO
+    request_cpu_cores: Annotated[
+        float, About("CPU request of a container with requests=uniform.", minimum=1e-3)
+    ] = CONTAINER_CPU_CORES
+    request_memory_bytes: Annotated[
+        int, About("Memory request of a container with requests=uniform.", minimum=1)
+    ] = CONTAINER_MEMORY_BYTES
+    limit_factor: Annotated[
+        float, About("Limit over request, where requests are not the recorded ones.", minimum=1)
+    ] = 1.5
     start: Annotated[
         Literal["empty", "observed"],
         About(

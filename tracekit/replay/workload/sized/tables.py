@@ -9,6 +9,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.files.places import scan_parquet
 from tracekit.store import Store
+from tracekit.store.manifest import DERIVED
 from tracekit.tables import all_tables
 
 _MS = "time_ms"
@@ -43,6 +44,25 @@ class Sizes:
 def is_sized(store: Store) -> bool:
     """Whether a store records what containers ask for."""
     return bool(_rows(store, "container") and _rows(store, "container_resource"))
+
+
+def records_nodes(store: Store) -> bool:
+    """Whether a store records what nodes have."""
+    return bool(_rows(store, "node_resource"))
+
+
+def used_by_others(store: Store) -> bool:
+    """Whether use comes as fractions from a source that lists no containers, as CTM21 does not.
+
+    Then the samples of use tell when containers come and go.
+    """
+    listing = {entry.release for entry in store.manifest.parts("container") if entry.rows}
+    using = {
+        entry.release
+        for entry in store.manifest.parts("container_usage")
+        if entry.rows and entry.release != DERIVED
+    }
+    return bool(using - listing)
 
 
 def _rows(store: Store, table: str) -> int:

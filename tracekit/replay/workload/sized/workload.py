@@ -31,7 +31,7 @@ from tracekit.replay.workload.sized.use import (
     measured,
     use_of,
 )
-from tracekit.replay.workload.trace.workload import name_of
+from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tracekit.arrays import Float32Array, IntArray
+from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.arrivals import Life, Timing
 from tracekit.replay.workload.trace.tables import Trace
 
@@ -18,8 +18,8 @@ class Amounts:
 
     Parameters
     ----------
-    request : int64, shape (2,)
-        What a fraction of a container is of.
+    full : float64, shape (containers, 2)
+        What a fraction of a container is of, in the order of the trace.
 
     Attributes
     ----------
@@ -27,12 +27,14 @@ class Amounts:
         Steps at which some container was there and not measured.
     """
 
-    def __init__(self, trace: Trace, life: Life, timing: Timing, request: IntArray) -> None:
+    def __init__(self, trace: Trace, life: Life, timing: Timing, full: FloatArray) -> None:
         self._trace = trace
         self._life = life
         self._source = trace.column[timing.order]
         self._due_from, self._due_until = timing.due(trace.axis)
-        self._request = request
+        # by column of the matrix
+        self._full = np.ones((2, trace.fraction.shape[2]), dtype=np.float32)
+        self._full[:, trace.column] = full.T
         self.held = 0
 
     def settle(self, capacity: IntArray | None) -> Float32Array:
@@ -59,7 +61,7 @@ class Amounts:
             for resource, fraction in enumerate(trace.fraction):
                 row = fraction[step]
                 np.copyto(last[resource], row, where=~np.isnan(row))
-                use = last[resource] * np.float32(self._request[resource])
+                use = last[resource] * self._full[resource]
                 if capacity is not None:
                     own = np.bincount(nodes, use[columns], len(trace.node_ids))
                     whole = trace.node_fraction[resource, step] * capacity[:, resource]

@@ -51,7 +51,8 @@ def with_network_and_disk(
     """The workload with requests of network and disk, and capacities of nodes for them.
 
     A container asks for its mean call rate times ``kbit_per_call`` and for a constant of disk.
-    Without any rate the network is left out: a resource without data decides nothing.
+    Without any rate the network is left out: a resource without data decides nothing. What is
+    recorded is not modelled.
     """
     scale = load.capacity[:, 0] / (assumptions.node_cpu_cores * MILLI_PER_CORE)
     asked = {DISK: np.full(load.containers, float(assumptions.request_disk_bytes))}
@@ -60,6 +61,9 @@ def with_network_and_disk(
     if any(known):
         asked[NETWORK] = np.array(known) * assumptions.kbit_per_call
         room[NETWORK] = assumptions.node_net_kbit * scale
+    asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
+    if not asked:
+        return load
     request = np.stack([_up(asked[name]) for name in asked], axis=1)
     return dataclasses.replace(
         load,

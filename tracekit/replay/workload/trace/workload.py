@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.replay.workload.arrivals import lives, order_of_arrival
+from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
-from tracekit.replay.workload.rests_on import rests_on
+from tracekit.replay.workload.doubt import SizeDoubt
+from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.rests_on import nodes_rest_on, requests_rest_on, rests_on
+from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.trace.amounts import Amounts
 from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
+from tracekit.replay.workload.trace.sizing import sizing_of
 from tracekit.replay.workload.trace.tables import Trace, trace_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Workload, nonzero
 from tracekit.store import Store
-from tracekit.units import MILLI_PER_CORE
 
 
 def workload_from_store(
@@ -35,27 +40,16 @@ def workload_from_store(
     return with_network_and_disk(load, assumptions, call_rates(store))
 
 
-def name_of(store: Store) -> str:
-    """The store's folder name; ``tracekit run`` calls a store 'store', so there its parent's."""
-    folder = store.path.resolve()
-    # a bucket has no name above it
-    above = folder.parent.name if folder.name == "store" else ""
-    return above or folder.name
-
-
 def _assembled(
     store: Store, trace: Trace, assumptions: Assumptions, rng: np.random.Generator
 ) -> Workload:
-    request = np.array(
-        [round(assumptions.request_cpu_cores * MILLI_PER_CORE), assumptions.request_memory_bytes],
-        dtype=np.int64,
-    )
-    requests = np.tile(request, (len(trace.container_ids), 1))
+    sizing = sizing_of(store, trace, assumptions)
+    asked, capacity = sizing.asked, sizing.capacity
     life = lives(trace.first_step, trace.last_step, trace.axis, assumptions)
     timing = order_of_arrival(life, trace.axis, assumptions, rng)
-    capacity = _capacity(trace, assumptions, requests)
-    amounts = Amounts(trace, life, timing, request)
+    amounts = Amounts(trace, life, timing, asked.full)
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
+    request = asked.request[timing.order]
     recorded = trace.at[timing.order].astype(np.int64)
     return Workload(
         name=name_of(store),
@@ -68,24 +62,38 @@ def _assembled(
         recorded_node=recorded,
         arrival_ms=timing.arrival_ms,
         departure_ms=timing.departure_ms,
-        request=requests,
-        nonzero_request=requests,
-        limit=np.ceil(requests * assumptions.limit_factor).astype(np.int64),
+        resources=sizing.resources,
+        request=request,
+        nonzero_request=nonzero(request, asked.stated[timing.order], sizing.resources),
+        limit=asked.limit[timing.order],
         usage=trace.fraction,
         background=background,
         exchangeable=timing.exchangeable,
         pinned=np.where(timing.stays, recorded, -1) if timing.stays.any() else None,
-        quantities=rests_on(store, "node sizes", "requests", "limits", "arrivals"),
+        quantities={
+            **rests_on(store, "limits", "arrivals"),
+            **nodes_rest_on(sizing.node_rests),
+            **requests_rest_on(asked.rests),
+        },
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},
-        facts={**trace.facts, "container_steps_held": amounts.held},
+        doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
+        facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
     )
 
 
-def _capacity(trace: Trace, assumptions: Assumptions, requests: IntArray) -> IntArray:
-    node = np.array([assumptions.node_cpu_cores * MILLI_PER_CORE, assumptions.node_memory_bytes])
-    if assumptions.background == "none":
-        wanted = requests.sum(axis=0) / (assumptions.target_alloc_fraction * len(trace.node_ids))
-        # One factor for both resources, so that nodes keep their shape; the scarcer one decides.
-        node = node * (wanted / node).max()
-    return np.tile(np.ceil(node).astype(np.int64), (len(trace.node_ids), 1))
+def _doubt(
+    doubt: SizeDoubt | None,
+    trace: Trace,
+    timing: Timing,
+    capacity: IntArray,
+    assumptions: Assumptions,
+) -> SizeDoubt | None:
+    """The doubt about sizes in order of arrival, with all use of nodes where some of it is kept."""
+    if doubt is None:
+        return None
+    whole = None
+    if assumptions.background == "keep":
+        room = capacity[:, : len(BASE)].T.astype(np.float32)[:, None, :]
+        whole = np.nan_to_num(trace.node_fraction * room)
+    return dataclasses.replace(doubt, group=doubt.group[timing.order], node_use=whole)

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-from tracekit.analysis.sizes.sums import NodeSums, Sums
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.inference.sums import NodeSums, Sums
 from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
 
 REPLICATES = 500

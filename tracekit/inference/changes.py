@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.inference.capacities import capacities
 from tracekit.query.engine import AnyDatabase
 
 RESOURCES = ("cpu", "memory")
@@ -21,6 +22,7 @@ class NodeChanges:
     """One node: arrays by resource, of shape (steps,) and (containers, steps).
 
     Where a sample is missing the change is 0 for the container, and for all when it is the node's.
+    A node's changes are shares of a node of the commonest size.
     """
 
     node_key: int
@@ -35,13 +37,24 @@ def changes(database: AnyDatabase) -> Iterator[NodeChanges]:
     grid = _grid(database)
     if grid is None:
         return
+    sizes = {name: one.relative for name, one in capacities(database).items()}
     stays = database.frame(
         "SELECT node_key, container_key, min(service_key) AS service_key"
         " FROM container_usage_keyed GROUP BY node_key, container_key"
         " ORDER BY node_key, container_key"
     )
     for group in _groups(stays, grid[2]):
-        yield from _changes_of(database, group, grid)
+        for one in _changes_of(database, group, grid):
+            yield _in_commonest(one, sizes)
+
+
+def _in_commonest(one: NodeChanges, sizes: Mapping[str, Mapping[int, float]]) -> NodeChanges:
+    """The changes of a node counted in nodes of the commonest size."""
+    own = {
+        name: values * sizes.get(name, {}).get(one.node_key, 1.0)
+        for name, values in one.node.items()
+    }
+    return replace(one, node=own)
 
 
 def _grid(database: AnyDatabase) -> tuple[int, int, int] | None:

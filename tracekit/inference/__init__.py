@@ -7,4 +7,7 @@ times the size of the container relative to the node, plus everything else that 
 
 Changes from one sample to the next take out what stays or moves slowly, above all the background
 and the course of the day; what is left are the sizes times the containers' changes, plus noise.
+
+Where the sizes of nodes are recorded and differ, changes of a node are counted in nodes of the
+commonest size; where they are not, all nodes are taken to be alike.
 """

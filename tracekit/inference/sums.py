@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.analysis.sizes.changes import NodeChanges
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.inference.changes import NodeChanges
 
 
 @dataclass(frozen=True, kw_only=True)

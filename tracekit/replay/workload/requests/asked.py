@@ -1,0 +1,138 @@
+"""What containers ask for, as arrays, and the answer of an assumption laid over it."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.workload.doubt import SizeDoubt
+from tracekit.replay.workload.resources import BASE
+
+
+@dataclass(frozen=True, kw_only=True)
+class Asked:
+    """What containers ask for, in some order of theirs.
+
+    Parameters
+    ----------
+    resources : tuple of str
+    request, limit : int64, shape (containers, resources)
+        A limit of 0 is none.
+    stated : bool, shape (containers, resources)
+        Where a request is known at all.
+    full : float64, shape (containers, 2)
+        What a fraction of use is of: millicores and bytes.
+    rests : mapping
+        What each resource's requests rest on: recorded, inferred or assumed.
+    facts : mapping
+        Counts worth knowing.
+    doubt : SizeDoubt, optional
+        How far inferred sizes may be off; None where no size is inferred.
+    """
+
+    resources: tuple[str, ...]
+    request: IntArray
+    limit: IntArray
+    stated: BoolArray
+    full: FloatArray
+    rests: Mapping[str, str]
+    facts: Mapping[str, int] = field(default_factory=dict)
+    doubt: SizeDoubt | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What an assumption says of containers, in the same order; NaN where it says nothing.
+
+    Parameters
+    ----------
+    request, limit : float64, shape (containers, resources)
+    whole : bool
+        Whether fractions of use are of what is told here: of the limit, else of the request.
+    rests : str
+        What the told amounts rest on.
+    """
+
+    resources: tuple[str, ...]
+    request: FloatArray
+    limit: FloatArray
+    whole: bool
+    rests: str
+    facts: Mapping[str, int] = field(default_factory=dict)
+    doubt: SizeDoubt | None = None
+
+
+def uniform(
+    containers: int, request: IntArray, limit_factor: float, resources: Sequence[str] = BASE
+) -> Asked:
+    """One request for all, of which fractions of use are."""
+    requests = np.tile(request, (containers, 1))
+    return Asked(
+        resources=tuple(resources),
+        request=requests,
+        limit=raised(requests, limit_factor),
+        stated=np.ones(requests.shape, dtype=np.bool_),
+        full=requests.astype(np.float64),
+        rests=dict.fromkeys(resources, "assumed"),
+    )
+
+
+def raised(request: IntArray, limit_factor: float) -> IntArray:
+    """Limits that nobody states."""
+    return np.asarray(np.ceil(request * limit_factor).astype(np.int64))
+
+
+def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
+    """What containers ask for once an assumption has its say; elsewhere all stays.
+
+    A container that is told a request and no limit has the limit that ``limit_factor`` gives.
+    Resources that ``asked`` does not have are added after its own.
+    """
+    resources = (
+        *asked.resources,
+        *(name for name in told.resources if name not in asked.resources),
+    )
+    wide = _widened(asked, resources)
+    at = [resources.index(name) for name in told.resources]
+    request, limit = wide.request.copy(), wide.limit.copy()
+    full, stated = wide.full.copy(), wide.stated.copy()
+    rests = dict(wide.rests)
+    for source, target in enumerate(at):
+        amount, most = told.request[:, source], told.limit[:, source]
+        known = ~np.isnan(amount)
+        whole = np.maximum(np.ceil(np.where(known, amount, 0) - 1e-6), 0).astype(np.int64)
+        capped = np.where(np.isnan(most), raised(whole, limit_factor), np.nan_to_num(np.ceil(most)))
+        request[known, target], stated[known, target] = whole[known], True
+        limit[known, target] = capped[known]
+        if told.whole and target < len(BASE):
+            full[known, target] = np.where(np.isnan(most), amount, most)[known]
+        if known.any():
+            rests[resources[target]] = told.rests
+    return dataclasses.replace(
+        wide,
+        request=request,
+        limit=limit,
+        stated=stated,
+        full=full,
+        rests=rests,
+        facts={**asked.facts, **told.facts},
+        doubt=told.doubt,
+    )
+
+
+def _widened(asked: Asked, resources: tuple[str, ...]) -> Asked:
+    more = len(resources) - len(asked.resources)
+    if not more:
+        return asked
+    none = np.zeros((len(asked.request), more), dtype=np.int64)
+    return dataclasses.replace(
+        asked,
+        resources=resources,
+        request=np.hstack([asked.request, none]),
+        limit=np.hstack([asked.limit, none]),
+        stated=np.hstack([asked.stated, none.astype(np.bool_)]),
+    )

@@ -1,0 +1,13 @@
+"""What a workload out of a store is called."""
+
+from __future__ import annotations
+
+from tracekit.store import Store
+
+
+def name_of(store: Store) -> str:
+    """The store's folder name; ``tracekit run`` calls a store 'store', so there its parent's."""
+    folder = store.path.resolve()
+    # a bucket has no name above it
+    above = folder.parent.name if folder.name == "store" else ""
+    return above or folder.name

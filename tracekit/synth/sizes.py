@@ -1,0 +1,159 @@
+"""What nodes have and containers ask for: sizes that differ, as in published clusters.
+
+*Nodes*: the machine types of a Google cell of 12,583 machines (Reiss et al., SoCC 2012, table 1;
+those above 0.5 % of the cell): half-sized machines with a half, a quarter or three quarters of the
+memory, whole ones, and quarters. Published sizes are relative; a whole is read here as 128 cores
+and 512 GiB, so that the commonest machine has 64 cores, as those of Alibaba's trace of 2017. Disk
+per core lies between those of the machines of Alibaba's scheduling contest of 2018 (1,440 GB for 32
+cores, 2,457 for 92); the network card of 30 Gbit/s for 64 cores, and the prices per core and GiB,
+are read here after what public clouds offer.
+
+*Containers*: the applications of the same contest (preliminary round B, 68,224 instances of 9,338
+applications): the highest CPU they ever use, rounded up to a power of two of cores, their highest
+memory likewise, and their disk. Shares of containers are those counted there; CPU and memory agree
+in rank by 0.5, memory and disk by 0.27, as there. The two largest sizes, 0.8 % of CPU and 0.6 % of
+memory, are left out: they fit on no node beside others.
+
+*Read here*, as nothing is published: all containers of a service have one size; three tenths of the
+services state half of their limits as requests, all others the limits themselves; the network asked
+for is so much per core, by what kind of service it is.
+
+Usage in the trace is a fraction of a container's limit, and of a node's capacity.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.synth import shapes
+from tracekit.synth.presets import Preset
+from tracekit.synth.seeds import Seeds
+
+GIB = 2**30
+#: Resources in the order of the columns of all arrays here.
+RESOURCES = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
+CPU, MEMORY = 0, 1
+
+
+@dataclass(frozen=True)
+class NodeShape:
+    """A kind of machine, and how many of 12,583 are of it."""
+
+    name: str
+    machines: int
+    cpu_cores: int
+    memory_gib: int
+
+
+NODE_SHAPES = (
+    NodeShape("standard", 6_732, 64, 256),
+    NodeShape("low-memory", 3_863, 64, 128),
+    NodeShape("high-memory", 1_001, 64, 384),
+    NodeShape("large", 795, 128, 512),
+    NodeShape("small", 126, 32, 128),
+)
+DISK_GIB_PER_CORE = 32
+NET_KBIT_PER_CORE = 468_750
+PRICE_PER_CORE_HOUR, PRICE_PER_GIB_HOUR = 0.0316, 0.0042
+#: Nodes of a rack and of a fault domain: 4,034 machines in 292 and in 21 (Alibaba's trace of 2018).
+RACK_NODES, DOMAIN_NODES = 14, 192
+
+CPU_CORES = {1: 0.259, 2: 0.145, 4: 0.203, 8: 0.295, 16: 0.098}
+MEMORY_GIB = {1: 0.012, 2: 0.046, 4: 0.010, 8: 0.745, 16: 0.167, 32: 0.020}
+DISK_GIB = {40: 0.078, 60: 0.790, 80: 0.036, 100: 0.072, 200: 0.024}
+CPU_AND_MEMORY, MEMORY_AND_DISK = 0.5, 0.27
+#: Network asked for per core, by the kind of service: those at the edge move most.
+KIND_KBIT_PER_CORE = {"rpc": 250_000, "http": 500_000, "queue": 500_000, "gateway": 1_000_000}
+HALF_SHARE = 0.3
+
+
+@dataclass(frozen=True, kw_only=True)
+class NodeSizes:
+    """What nodes have.
+
+    Parameters
+    ----------
+    shape : int64, shape (nodes,)
+        Position in ``NODE_SHAPES``.
+    capacity : int64, shape (nodes, resources)
+    """
+
+    shape: IntArray
+    capacity: IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class ServiceSizes:
+    """What a container of each service asks for and may use; int64, shape (services, resources)."""
+
+    request: IntArray
+    limit: IntArray
+
+
+def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
+    """Draw a shape for each node, in the published proportions as nearly as whole nodes can be."""
+    shares = np.array([shape.machines for shape in NODE_SHAPES], dtype=np.float64)
+    drawn = shapes.strata(seeds.stream("node shapes"), preset.nodes)
+    shape = _at(drawn, shares)
+    sizes = np.array(
+        [
+            (
+                kind.cpu_cores * 1000,
+                kind.memory_gib * GIB,
+                kind.cpu_cores * DISK_GIB_PER_CORE * GIB,
+                kind.cpu_cores * NET_KBIT_PER_CORE,
+            )
+            for kind in NODE_SHAPES
+        ],
+        dtype=np.int64,
+    )
+    return NodeSizes(shape=shape, capacity=sizes[shape])
+
+
+def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> ServiceSizes:
+    """Draw the sizes of services so that containers, not services, come in the stated shares.
+
+    Parameters
+    ----------
+    containers : int64, shape (services,)
+        How many containers each service has.
+    kinds : list of str
+        The kind of each service, as in ``KIND_KBIT_PER_CORE``.
+    """
+    rng = seeds.stream("service sizes planted")
+    first, second, third = rng.standard_normal((3, len(containers)))
+    memory_score = _mixed(first, second, CPU_AND_MEMORY)
+    disk_score = _mixed(memory_score, third, MEMORY_AND_DISK)
+    cores = _drawn(first, containers, CPU_CORES)
+    limit = np.stack(
+        [
+            cores * 1000,
+            _drawn(memory_score, containers, MEMORY_GIB) * GIB,
+            _drawn(disk_score, containers, DISK_GIB) * GIB,
+            cores * np.array([KIND_KBIT_PER_CORE[kind] for kind in kinds], dtype=np.int64),
+        ],
+        axis=1,
+    )
+    half = shapes.strata(rng, len(containers)) < HALF_SHARE
+    request = limit.copy()
+    request[half, : MEMORY + 1] //= 2
+    return ServiceSizes(request=request, limit=limit)
+
+
+def _mixed(score: FloatArray, other: FloatArray, agreement: float) -> FloatArray:
+    return np.asarray(agreement * score + np.sqrt(1 - agreement**2) * other)
+
+
+def _drawn(score: FloatArray, containers: IntArray, shares: dict[int, float]) -> IntArray:
+    ranks = shapes.weighted_ranks(score, containers)
+    return np.array(list(shares), dtype=np.int64)[_at(ranks, np.array(list(shares.values())))]
+
+
+def _at(probability: FloatArray, shares: FloatArray) -> IntArray:
+    """The position of the share that each probability falls into."""
+    edges = np.cumsum(shares) / shares.sum()
+    found = np.searchsorted(edges, probability, side="right")
+    return np.minimum(found, len(shares) - 1).astype(np.int64)
