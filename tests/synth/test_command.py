@@ -15,7 +15,14 @@ def test_json_is_one_document(tmp_path: Path, capsys: pytest.CaptureFixture[str]
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "tracekit/synth/1"
     assert document["preset"] == "tiny"
-    assert document["rows"].keys() == {"node_usage", "container_usage", "service_rate", "call"}
+    assert document["rows"].keys() == {
+        "node_usage",
+        "container_usage",
+        "service_rate",
+        "call",
+        "node",
+        "container",
+    }
     assert Path(document["truth"]).is_dir()
 
 

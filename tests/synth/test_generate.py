@@ -81,7 +81,9 @@ def test_an_archive_is_the_same_whichever_others_are_written(
     packed = {name for name in some if name.endswith(".tar.gz")}
     assert packed == {f"{name}.tar.gz" for name in archives}
     assert {name: some[name] for name in packed} == {name: whole[name] for name in packed}
-    assert summary.files == len(archives)
+    tables_too = {"sizes/nodes.csv", "sizes/containers.csv"} if not tables else set()
+    assert {name for name in some if name.startswith("sizes/")} == tables_too
+    assert summary.files == len(archives) + len(tables_too)
     # what is told about nodes is the whole truth; about what was not made nothing is told
     assert ("truth/node.parquet" in some) == ("node/Node_0" in archives)
     assert some.get("truth/node.parquet") in {None, whole["truth/node.parquet"]}
@@ -121,9 +123,12 @@ def test_summary_counts_what_is_in_the_files(
         "node_usage": by_stem["Node"],
         "service_rate": by_stem["MSRTQps"],
         "call": by_stem["MSCallGraph"],
+        "node": 12,
+        "container": 80,
     }
-    assert summary.files == len(tiny_lines)
-    sizes = [path.stat().st_size for path in (tmp_path / "out").glob("*/*.tar.gz")]
+    assert summary.files == len(tiny_lines) + 2
+    written = [*(tmp_path / "out").glob("*/*.tar.gz"), *(tmp_path / "out").glob("sizes/*.csv")]
+    sizes = [path.stat().st_size for path in written]
     assert summary.size_bytes == sum(sizes)
     defects = pl.read_parquet(summary.truth / "defect.parquet")
     assert summary.defects == {

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import polars as pl
@@ -9,8 +10,6 @@ import pytest
 from tracekit.synth.node_usage import zone_of
 
 STEPS = 240
-CORES, NODE_CORES = 4, 104
-GIB, NODE_GIB = 4, 384
 
 
 @pytest.fixture(scope="module")
@@ -73,14 +72,31 @@ def test_truth_holds_the_statistics_of_the_printed_rows(
 
 
 def test_a_node_uses_at_least_what_its_containers_use(
-    node_rows: pl.DataFrame, good_rows: Callable[[str], pl.DataFrame]
+    node_rows: pl.DataFrame, good_rows: Callable[[str], pl.DataFrame], tiny: Path
 ) -> None:
+    """Fractions are of the limits and capacities in the tables beside the archives."""
+    nodes = pl.read_csv(tiny / "sizes" / "nodes.csv").select(
+        nodeid="node", node_milli="cpu_milli", node_bytes="memory_bytes"
+    )
+    limits = pl.read_csv(tiny / "sizes" / "containers.csv").select(
+        "cpu_limit_milli", "memory_limit_bytes", msinstanceid="container"
+    )
     below = (
         good_rows("MSResource")
+        .join(limits, on="msinstanceid")
+        .join(nodes, on="nodeid")
         .group_by(node="nodeid", time_ms=pl.col("timestamp").cast(int))
         .agg(
-            pl.col("instance_cpu_usage").cast(float).sum() * CORES / NODE_CORES,
-            pl.col("instance_memory_usage").cast(float).sum() * GIB / NODE_GIB,
+            (
+                pl.col("instance_cpu_usage").cast(float)
+                * pl.col("cpu_limit_milli")
+                / pl.col("node_milli")
+            ).sum(),
+            (
+                pl.col("instance_memory_usage").cast(float)
+                * pl.col("memory_limit_bytes")
+                / pl.col("node_bytes")
+            ).sum(),
         )
     )
     both = node_rows.join(below, on=["node", "time_ms"])

@@ -3,9 +3,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.synth.placement import place
+from tracekit.synth.placement import Room, place
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import service_sizes
+
+#: Three nodes with room for all.
+ROOMY = Room(np.full((3, 2), 100), np.ones((2, 2), dtype=np.int64))
 
 
 @pytest.mark.parametrize(
@@ -28,7 +31,7 @@ def test_the_largest_services_of_a_full_trace_have_the_real_shares() -> None:
 
 
 def test_a_service_larger_than_the_cluster_wraps_around() -> None:
-    service, node = place(np.random.default_rng(0), np.array([7, 1]), np.ones(3))
+    service, node = place(np.random.default_rng(0), np.array([7, 1]), np.ones(3), ROOMY)
 
     assert np.bincount(service).tolist() == [7, 1]
     assert sorted(np.bincount(node[service == 0]).tolist()) == [2, 2, 3]
