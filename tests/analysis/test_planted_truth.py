@@ -114,7 +114,7 @@ def test_what_a_call_costs(world: World, r_squared: float, error: float) -> None
 
 
 def test_sizes_of_containers(world: World) -> None:
-    """CPU: told sizes within half of the commonest; intervals hold the truth as often as they say."""
+    """CPU: told sizes within half of the common one; intervals hold the truth as they say."""
     fit = world.analysis.frames["service_sizes_fit"]
     cpu = fit.filter(resource="cpu").row(0, named=True)
     assert cpu["verdict"] == "told"

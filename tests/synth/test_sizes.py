@@ -40,7 +40,7 @@ def test_nodes_come_in_the_published_proportions(preset: str) -> None:
 def test_containers_come_in_the_stated_shares(
     column: int, unit: int, shares: dict[int, float]
 ) -> None:
-    """Where no service is large; one service is all or nothing, so large ones miss by their part."""
+    """Where no service is large: one service is all or nothing."""
     containers = np.full(5_000, 3)
     sizes = service_sizes(Seeds(4), containers, ["rpc"] * 5_000)
     drawn = sizes.limit[:, column] // unit

@@ -21,9 +21,9 @@ from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.one import ReplayTask
 from tracekit.replay.runs.separation import separating
-from tracekit.replay.workload.sized.tables import is_sized
+from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
-from tracekit.store import open_store
+from tracekit.store import Store, open_store
 from tracekit.study import Study
 
 NAME = "assumptions"
@@ -56,6 +56,14 @@ SIZED_CHANGES = (
     "selectors=none",
     "cells=none",
     "resources=cpu+memory",
+)
+#: The same for a trace beside which sizes are recorded.
+RECORDED_CHANGES = (
+    "requests=uniform",
+    "node_sizes=assumed",
+    "resources=cpu+memory",
+    "background=none",
+    "arrival=trace",
 )
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
 
@@ -99,8 +107,8 @@ def vary_assumptions(
     Parameters
     ----------
     changes : sequence of str
-        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, or ``SIZED_CHANGES`` where the
-        store records sizes.
+        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
+        ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
     measure : str, optional
         What policies are ranked by; the lowest is first where neither end is better. If not given,
         the first that has a better end and tells the policies apart under the defaults.
@@ -123,7 +131,7 @@ def vary_assumptions(
     names = [str(parse_entrant(text)) for text in policies or POLICIES]
     if len(set(names)) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
-    usual = SIZED_CHANGES if is_sized(open_store(store)) else CHANGES
+    usual = _usual(open_store(store))
     cases = [
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
         for text in ("", *(changes or usual))
@@ -139,6 +147,13 @@ def vary_assumptions(
         about={"measure": measure, "policies": names, "seed": seed, "store": store.name},
         frames={"ranks": ranks, "changes": _moves(ranks, problems)},
     )
+
+
+def _usual(store: Store) -> tuple[str, ...]:
+    """Changes to try when none are given."""
+    if not is_sized(store):
+        return CHANGES
+    return RECORDED_CHANGES if used_by_others(store) else SIZED_CHANGES
 
 
 def _replayed(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -51,6 +51,11 @@ class SizeDoubt:
     limit_factor: float
     of_use: bool
     node_use: Float32Array | None = None
+
+    def on(self, nodes: IntArray) -> SizeDoubt:
+        """The same where the nodes at these positions are all there are."""
+        use = None if self.node_use is None else self.node_use[:, :, nodes]
+        return replace(self, node_use=use)
 
     def drawn(self, rng: np.random.Generator) -> FloatArray:
         """Sizes as they may be too, shape (groups, 2).

@@ -10,17 +10,21 @@ import numpy as np
 import polars as pl
 
 from tracekit import parameters
-from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.checks import nothing_observed
-from tracekit.replay.workload.constraints.build import constraints_of, not_held
-from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.labels import Labels
-from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
+from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.rests_on import rests_on
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.rules import (
+    domains_of_nodes,
+    gangs_of,
+    held_rules,
+    prices_of,
+    priority_of,
+)
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import (
@@ -37,14 +41,6 @@ from tracekit.store import Store
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
-#: The columns of the table ``container`` that name groups.
-_GROUPS = (
-    "apart",
-    "apart_domain",
-    "apart_most",
-    "together",
-    "together_domain",
-)
 
 
 def workload_from_sizes(
@@ -76,7 +72,7 @@ def workload_from_sizes(
     stays = life.there & (where >= 0) & (assumptions.start == "observed")
     if assumptions.start == "observed" and not stays.any():
         raise nothing_observed()
-    gang, gang_minimum = _gangs(rows)
+    gang, gang_minimum = gangs_of(rows)
     return Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -99,10 +95,12 @@ def workload_from_sizes(
         exchangeable=life.exchangeable,
         pinned=np.where(daemon | stays, where, -1) if (daemon | stays).any() else None,
         daemon=daemon if daemon.any() else None,
-        priority=_priority(rows["priority"]),
-        price_per_hour=_prices(found.nodes),
-        constraints=_constraints(found, rows, amounts, request, assumptions),
-        domains=_domains(found.nodes),
+        priority=priority_of(rows["priority"]),
+        constraints=held_rules(
+            found, found.nodes, rows, assumptions, request=request, capacity=amounts.capacity
+        ),
+        price_per_hour=prices_of(found.nodes),
+        domains=domains_of_nodes(found.nodes),
         gang=gang,
         gang_minimum=gang_minimum,
         quantities=rests_on(
@@ -160,72 +158,6 @@ def _shown(names: pl.Series, where: IntArray) -> IntArray:
     placed = len(names) - names.null_count()
     known = int((where >= 0).sum())
     return where if known >= _KNOWN_SHARE * placed else np.full_like(where, -1)
-
-
-def _priority(recorded: pl.Series) -> IntArray | None:
-    """Priorities, 0 where none is recorded; None where none is at all."""
-    if recorded.null_count() == len(recorded):
-        return None
-    return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
-
-
-def _prices(nodes: pl.DataFrame) -> FloatArray | None:
-    """What each node costs, NaN where it is not recorded; None where it is of none."""
-    prices = nodes["price_per_hour"].cast(pl.Float64)
-    if prices.null_count() == len(prices):
-        return None
-    return np.asarray(prices.fill_null(np.nan).to_numpy())
-
-
-def _constraints(
-    found: Sizes,
-    rows: pl.DataFrame,
-    amounts: Amounts,
-    request: IntArray,
-    assumptions: SizedAssumptions,
-) -> Constraints | None:
-    """What the tables say of who may run where, less what the assumptions leave out."""
-    if not found.nodes.height:
-        return None
-    left_out = [
-        *(_GROUPS if assumptions.groups == "none" else ()),
-        *(("selector", "tolerations") if assumptions.selectors == "none" else ()),
-        *(("numa_cells",) if assumptions.cells == "none" else ()),
-    ]
-    nodes = found.nodes if assumptions.selectors == "keep" else found.nodes.drop("taints", "state")
-    return constraints_of(
-        nodes,
-        found.capacity if assumptions.cells == "keep" else None,
-        rows.drop(left_out),
-        found.rules if assumptions.groups == "keep" else None,
-        request=request,
-        capacity=amounts.capacity,
-        whole={
-            "cpu": assumptions.full_cpu_cores,
-            "memory": float(assumptions.full_memory_bytes),
-        },
-    )
-
-
-def _domains(nodes: pl.DataFrame) -> NodeDomains | None:
-    """Rack, domain and zone of nodes, from their columns or labels."""
-    if not nodes.height:
-        return None
-    labels = Labels(nodes)
-    return domains_of({kind: labels.values(kind) for kind in KINDS})
-
-
-def _gangs(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
-    """The gang of each container, -1 for none, and how many of it are enough; None without any."""
-    names = rows["gang"]
-    if names.null_count() == len(names):
-        return None, None
-    number = names.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
-    members = np.bincount(number[number >= 0])
-    needed = rows["gang_minimum"].to_numpy()
-    of_gang = np.where(number >= 0, members[np.maximum(number, 0)], 0)
-    minimum = np.where(np.isnan(needed) | (needed <= 0), of_gang, np.nan_to_num(needed))
-    return number, np.minimum(minimum, of_gang).astype(np.int64)
 
 
 def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:

@@ -34,7 +34,7 @@ class Sizing:
     choice : Choice
         Where requests come from.
     recorded : Recorded, optional
-        The tables, where the store has any that count here.
+        The tables, where the store has any.
     """
 
     resources: tuple[str, ...]
@@ -58,7 +58,8 @@ def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
     plain = uniform(len(trace.container_ids), request_of(assumptions), assumptions.limit_factor)
     # what is chosen for some containers leaves the others what they had
     keeps = is_sized(store) and choice.kind in ("recorded", "sized", "file")
-    recorded = _recorded(store, trace, assumptions) if keeps or with_nodes else None
+    there = is_sized(store) or records_nodes(store)
+    recorded = _recorded(store, trace, assumptions) if there else None
     asked = plain
     if recorded is not None and keeps:
         asked = recorded.asked(trace.container_ids, plain)
@@ -83,7 +84,7 @@ def sizing_of(store: Store, trace: Trace, assumptions: Assumptions) -> Sizing:
         asked=asked,
         node_rests=rests,
         choice=choice,
-        recorded=recorded if keeps else None,
+        recorded=recorded,
     )
 
 

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
 from tracekit.replay.workload.doubt import SizeDoubt
@@ -15,6 +15,7 @@ from tracekit.replay.workload.rests_on import nodes_rest_on, requests_rest_on, r
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.trace.amounts import Amounts
 from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
+from tracekit.replay.workload.trace.rules import rules_of
 from tracekit.replay.workload.trace.sizing import sizing_of
 from tracekit.replay.workload.trace.tables import Trace, trace_of
 from tracekit.replay.workload.workload import Workload, nonzero
@@ -50,6 +51,7 @@ def _assembled(
     amounts = Amounts(trace, life, timing, asked.full)
     background = amounts.settle(capacity if assumptions.background == "keep" else None)
     request = asked.request[timing.order]
+    held = rules_of(sizing.recorded, trace, timing.order, request, capacity)
     recorded = trace.at[timing.order].astype(np.int64)
     return Workload(
         name=name_of(store),
@@ -69,7 +71,14 @@ def _assembled(
         usage=trace.fraction,
         background=background,
         exchangeable=timing.exchangeable,
-        pinned=np.where(timing.stays, recorded, -1) if timing.stays.any() else None,
+        pinned=_pinned(recorded, timing.stays, held.daemon),
+        constraints=held.constraints,
+        gang=held.gang,
+        gang_minimum=held.gang_minimum,
+        priority=held.priority,
+        daemon=held.daemon,
+        price_per_hour=held.price_per_hour,
+        domains=held.domains,
         quantities={
             **rests_on(store, "limits", "arrivals"),
             **nodes_rest_on(sizing.node_rests),
@@ -80,6 +89,12 @@ def _assembled(
         doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
         facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
     )
+
+
+def _pinned(recorded: IntArray, stays: BoolArray, daemon: BoolArray | None) -> IntArray | None:
+    """Where containers are put that no policy is asked about."""
+    put = stays if daemon is None else stays | daemon
+    return np.where(put, recorded, -1) if put.any() else None
 
 
 def _doubt(

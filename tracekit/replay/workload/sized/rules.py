@@ -1,0 +1,99 @@
+"""What the tables of a store say beside sizes: rules, gangs, priorities; domains, prices."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.workload.constraints.build import constraints_of
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.labels import Labels
+from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import Sizes
+
+#: The columns of the table ``container`` that name groups.
+_GROUPS = (
+    "apart",
+    "apart_domain",
+    "apart_most",
+    "together",
+    "together_domain",
+)
+
+
+def priority_of(recorded: pl.Series) -> IntArray | None:
+    """Priorities, 0 where none is recorded; None where none is at all."""
+    if recorded.null_count() == len(recorded):
+        return None
+    return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
+
+
+def held_rules(
+    found: Sizes,
+    nodes: pl.DataFrame,
+    rows: pl.DataFrame,
+    assumptions: SizedAssumptions,
+    *,
+    request: IntArray,
+    capacity: IntArray,
+) -> Constraints | None:
+    """What the tables say of who may run where, less what the assumptions leave out.
+
+    Parameters
+    ----------
+    nodes, rows : DataFrame
+        Rows of ``node`` and of ``container`` in the order of the workload.
+    request, capacity : int64, shape (containers, resources) and (nodes, resources), likewise
+    """
+    if not found.nodes.height:
+        return None
+    left_out = [
+        *(_GROUPS if assumptions.groups == "none" else ()),
+        *(("selector", "tolerations") if assumptions.selectors == "none" else ()),
+        *(("numa_cells",) if assumptions.cells == "none" else ()),
+    ]
+    if assumptions.selectors == "none":
+        nodes = nodes.drop("taints", "state")
+    return constraints_of(
+        nodes,
+        found.capacity if assumptions.cells == "keep" else None,
+        rows.drop(left_out),
+        found.rules if assumptions.groups == "keep" else None,
+        request=request,
+        capacity=capacity,
+        whole={
+            "cpu": assumptions.full_cpu_cores,
+            "memory": float(assumptions.full_memory_bytes),
+        },
+    )
+
+
+def gangs_of(rows: pl.DataFrame) -> tuple[IntArray | None, IntArray | None]:
+    """The gang of each container, -1 for none, and how many of it are enough; None without any."""
+    names = rows["gang"]
+    if names.null_count() == len(names):
+        return None, None
+    number = names.rank("dense").fill_null(0).to_numpy().astype(np.int64) - 1
+    members = np.bincount(number[number >= 0])
+    needed = rows["gang_minimum"].to_numpy()
+    of_gang = np.where(number >= 0, members[np.maximum(number, 0)], 0)
+    minimum = np.where(np.isnan(needed) | (needed <= 0), of_gang, np.nan_to_num(needed))
+    return number, np.minimum(minimum, of_gang).astype(np.int64)
+
+
+def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
+    """What each node costs, NaN where it is not recorded; None where it is of none."""
+    prices = nodes["price_per_hour"].cast(pl.Float64)
+    if prices.null_count() == len(prices):
+        return None
+    return np.asarray(prices.fill_null(np.nan).to_numpy())
+
+
+def domains_of_nodes(nodes: pl.DataFrame) -> NodeDomains | None:
+    """Rack, domain and zone of nodes, from their columns or labels."""
+    if not nodes.height:
+        return None
+    labels = Labels(nodes)
+    return domains_of({kind: labels.values(kind) for kind in KINDS})
