@@ -104,3 +104,20 @@ def test_no_kubectl_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[st
     assert first == "error: there is no program no-such-kubectl"
     assert "no-such-kubectl get nodes,pods --all-namespaces --output json" in hint
     assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_without_a_cluster_kubectls_own_log_is_not_the_error(tmp_path: Path) -> None:
+    script = tmp_path / "kubectl"
+    script.write_text(
+        """#!/bin/sh
+echo 'E1122 10:32:51.208800 1 memcache.go:265] "Unhandled Error" err="no route"' >&2
+echo 'The connection to the server localhost:8080 was refused' >&2
+exit 1
+"""
+    )
+    script.chmod(0o755)
+    with pytest.raises(TracekitError) as caught:
+        fetch_kubernetes(tmp_path / "out", kubectl=str(script))
+    assert caught.value.what == (
+        "kubectl failed: The connection to the server localhost:8080 was refused"
+    )

@@ -12,6 +12,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import polars as pl
 import pytest
 from kubernetes_support import answer, series
@@ -24,6 +25,7 @@ from tracekit.errors import TracekitError
 from tracekit.fetch import prometheus as fetching
 from tracekit.fetch.prometheus import PrometheusSummary, fetch_prometheus
 from tracekit.fetch.retry import Retries
+from tracekit.fetch.server import Server
 from tracekit.fetch.spans import span_s, spelled_span, time_s
 from tracekit.query import Database
 from tracekit.sources.own._prometheus_metrics import QUERIES
@@ -351,3 +353,25 @@ def test_times(text: str, time: int) -> None:
 def test_spans(text: str, span: int) -> None:
     assert span_s(text, "--step") == span
     assert span_s(spelled_span(span), "--step") == span
+
+
+def test_a_port_where_nothing_ever_answered_is_not_waited_for(tmp_path: Path) -> None:
+    waits: list[float] = []
+    with pytest.raises(TracekitError, match="refuses connections") as told:
+        _fetch("http://127.0.0.1:9", tmp_path, retries=Retries(sleep=waits.append))
+    assert told.value.hint == "is the server running?"
+    assert len(waits) == 1
+
+
+def test_a_server_that_goes_away_is_waited_for() -> None:
+    waits: list[float] = []
+    with _serving(_Made(replies=[_some])) as made:
+        url = made.url
+        tries = Retries(tries=4, sleep=waits.append)
+        server = Server(
+            url=url, headers={}, timeout_s=5, retries=tries, rng=np.random.default_rng(0)
+        )
+        server.values("up", START_S, END_S, STEP_S)
+    with pytest.raises(TracekitError, match="refuses connections"):
+        server.tried(lambda: server.values("up", START_S, END_S, STEP_S), "up", "by hand")
+    assert len(waits) == 3

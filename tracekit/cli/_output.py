@@ -10,6 +10,8 @@ from typing import Any
 from tracekit.cli._streams import print_raw, visible
 
 WIDTH = 80
+#: Room between two columns of a table, and how narrow a column of names may get.
+_GAP, _NARROWEST = 3, 12
 
 
 def print_json(document: object) -> None:
@@ -50,12 +52,39 @@ def print_table(
     for at, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[at]) for row in rows)
         table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(_cell(value) for value in row))
     drawn = console(stderr=False)
+    for row in _parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width):
+        table.add_row(*row)
     drawn.print(table)
     if note:
         drawn.print(visible(note, lines=True), markup=False, highlight=False)
+
+
+def _parted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[list[str]]:
+    """The cells, those of the widest column in lines that end between the parts of a name.
+
+    Where a table is too wide a long name would else be broken wherever its column ends.
+    """
+    widths = [max(len(cell) for cell in cells) for cells in zip(columns, *rows, strict=True)]
+    widest = widths.index(max(widths, default=0)) if widths else 0
+    room = width - sum(widths) + max(widths, default=0) - _GAP * len(widths)
+    if max(widths, default=0) <= room or room < _NARROWEST:
+        return rows
+    return [
+        [_in_lines(cell, room) if at == widest else cell for at, cell in enumerate(row)]
+        for row in rows
+    ]
+
+
+def _in_lines(text: str, width: int) -> str:
+    import re
+
+    lines = [""]
+    for part in re.split(r"(?<=[-_/ ])|(?=\.)", text):
+        if lines[-1] and len(lines[-1] + part.rstrip()) > width:
+            lines.append("")
+        lines[-1] += part
+    return "\n".join(line.rstrip() for line in lines)
 
 
 def _is_number(value: object) -> bool:

@@ -37,6 +37,10 @@ class RangeRefusedError(FetchError):
     """The server has no byte at the place asked for: what is here is not from its file."""
 
 
+class ClosedPortError(FetchError):
+    """Nothing listens at the address, or nothing does just now."""
+
+
 class NoHostError(FetchError):
     """The name of the host leads nowhere."""
 
@@ -190,5 +194,5 @@ def _from_line(reason: Exception, url: str) -> FetchError:
     if isinstance(reason, TimeoutError):
         return FetchError(f"{host} fell silent: {url}", hint="a longer patience: --timeout 300")
     if isinstance(reason, ConnectionRefusedError):
-        return FetchError(f"{host} refuses connections: {url}", hint="is the server running?")
+        return ClosedPortError(f"{host} refuses connections: {url}", hint="is the server running?")
     return FetchError(f"the line to {host} broke ({reason or type(reason).__name__}): {url}")

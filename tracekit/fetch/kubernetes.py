@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import subprocess
 from collections import Counter
@@ -25,6 +26,8 @@ _MEASUREMENTS = {
     "pod-metrics": "get --raw /apis/metrics.k8s.io/v1beta1/pods",
 }
 _SHOWN = 300
+#: How kubectl's own log begins a line; what it tells its user stands in other lines.
+_LOG = re.compile(r"[EWIF]\d{4} ")
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -149,5 +152,12 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
     except PermissionError:
         raise TracekitError(f"{command[0]} may not be run") from None
     if running.returncode != 0:
-        told = " ".join(said.split())[:_SHOWN] or f"exit code {running.returncode}"
+        told = _told(said) or f"exit code {running.returncode}"
         raise TracekitError(f"kubectl failed: {told}", hint=f"run it by hand: {by_hand}")
+
+
+def _told(said: str) -> str:
+    """What a program says of its failure in one line; its log only where there is nothing else."""
+    lines = [line for line in said.splitlines() if line.strip()]
+    plain = [line for line in lines if not _LOG.match(line)]
+    return " ".join(" ".join(plain or lines[-1:]).split())[:_SHOWN]

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.http import request
+from tracekit.fetch.http import ClosedPortError, request
 from tracekit.fetch.retry import FetchError, Retries
 
 _CHUNK_BYTES = 1 << 18
@@ -45,6 +45,8 @@ class Server:
         Below it lies ``/api/v1/query_range``.
     headers : mapping of str to str
         Sent along; they may be secret.
+    heard : set of str
+        Addresses that answered, if only with a refusal.
     """
 
     url: str
@@ -52,6 +54,7 @@ class Server:
     timeout_s: float
     retries: Retries
     rng: np.random.Generator
+    heard: set[str] = field(default_factory=set)
 
     def asked(self, promql: str, start_s: int, end_s: int, step_s: int) -> Iterator[bytes]:
         """The answer to query_range, piece by piece."""
@@ -59,12 +62,21 @@ class Server:
         address = f"{self.url}/api/v1/query_range?{asked}"
         try:
             with request(address, timeout_s=self.timeout_s, headers=self.headers) as reply:
+                self.heard.add(self.url)
                 while chunk := reply.read(_CHUNK_BYTES):
                     yield chunk
         except FetchError as error:
             what = error.what.replace(address, self.url)
+            # a closed port where nothing ever answered is a wrong address, not a pause
+            closed = isinstance(error, ClosedPortError)
+            if not closed:
+                self.heard.add(self.url)
             raise FetchError(
-                what, passing=error.passing, wait_s=error.wait_s, everywhere=error.everywhere
+                what,
+                hint=error.hint if closed else None,
+                passing=error.passing and not (closed and not self.heard),
+                wait_s=error.wait_s,
+                everywhere=error.everywhere,
             ) from error
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
