@@ -92,8 +92,8 @@ def _show_claims(found: Study) -> None:
                 ]
                 for row in claims.iter_rows(named=True)
             ],
-            note="the paper's figures are over all counts of containers; interval: 95 %; below: share of counts and sets at which"
-            " TBESK is less imbalanced",
+            note="the paper's figures are over all counts of containers; interval: 95 %; below:"
+            " share of counts and sets at which TBESK is less imbalanced",
         )
     statements = found.frames["statements"]
     if statements.height:
