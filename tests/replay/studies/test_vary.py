@@ -9,7 +9,8 @@ from cluster_support import stored
 from store_support import tiny_store
 
 from tracekit.errors import TracekitError
-from tracekit.replay.studies.vary import BASE, SIZED_CHANGES, vary_assumptions
+from tracekit.replay.measures import find_measure
+from tracekit.replay.studies.vary import BASE, SIZED_CHANGES, USUAL, vary_assumptions
 
 
 @pytest.fixture(scope="module")
@@ -58,3 +59,22 @@ def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
     assert set(changes["change"]) == set(SIZED_CHANGES)
     problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()
     assert not problems
+
+
+def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
+    found = vary_assumptions(store, policies=["best_fit", "worst_fit"], changes=["limit_factor=2"])
+    chosen = find_measure(found.about["measure"])
+    assert chosen is not None
+    assert chosen.better
+    told = found.frames["ranks"].filter(change=BASE)["value"]
+    assert told.n_unique() == 2
+    alike = vary_assumptions(store, policies=["lra", "bra"], changes=["limit_factor=2"])
+    assert alike.about["measure"] == USUAL
+
+
+def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
+    with pytest.raises(TracekitError, match="the workload has no measure 'network_max_fraction'"):
+        vary_assumptions(
+            store, policies=["lra", "bra"], changes=["background=none"],
+            measure="network_max_fraction",
+        )  # fmt: skip

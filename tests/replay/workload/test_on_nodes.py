@@ -116,3 +116,9 @@ def test_gangs_stay_in_one_piece() -> None:
 def test_what_is_no_scale(scale: float) -> None:
     with pytest.raises(TracekitError, match="is no number above 0"):
         scale_of(scale)
+
+
+def test_prices_go_with_their_nodes() -> None:
+    load = dataclasses.replace(pinned_load(), price_per_hour=np.array([1.0, np.nan, 3.0]))
+    assert on_nodes(load, np.array([2, 0])).price_per_hour is not None
+    assert np.asarray(on_nodes(load, np.array([2, 0])).price_per_hour).tolist() == [3.0, 1.0]

@@ -104,3 +104,13 @@ def test_not_a_parquet_file(tmp_path: Path) -> None:
     (folder / "nodes.parquet").write_text("node\n")
     with pytest.raises(TracekitError, match="is not a Parquet file"):
         workload_from_parquet(folder)
+
+
+def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
+    nodes = {**PARQUET["nodes"], "price_per_hour": [1.5, None]}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", nodes=nodes))
+    assert load.resources == ("cpu_milli", "memory_bytes", "pods", "gpu")
+    assert load.price_per_hour is not None
+    assert load.price_per_hour[0] == 1.5
+    assert load.price_per_hour[1] != load.price_per_hour[1]
+    assert workload_from_parquet(parquet_folder(tmp_path / "none")).price_per_hour is None

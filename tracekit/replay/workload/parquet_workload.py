@@ -66,7 +66,7 @@ def workload_from_parquet(folder: Path) -> Workload:
     nodes = read(folder / "nodes.parquet", _NODES)
     containers = read(folder / "containers.parquet", _CONTAINERS, nullable={"node", *_MAY_BE_NULL})
     usage = read(folder / "usage.parquet", _USAGE)
-    check_resources(nodes, {*_NODES, *KINDS}, "nodes.parquet")
+    check_resources(nodes, {*_NODES, _PRICE, *KINDS}, "nodes.parquet")
     known = set(nodes["node"])
     check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
     check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
