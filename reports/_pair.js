@@ -26,18 +26,29 @@
   fill(chosen.x, measures, "0");
   fill(chosen.y, measures, String(Math.min(1, measures.length - 1)));
 
-  function text(value, scale) {
+  function text(value, scale, places) {
     if (value === null || value === undefined) return "\u2013";
     const shown = value * scale || 0;
-    const digits = Number.isInteger(shown) ? 0 : Math.abs(shown) >= 10 ? 1 : 4;
-    return shown.toLocaleString("en", { maximumFractionDigits: digits }).replace("-", "\u2212");
+    const few = Number.isInteger(shown) ? 0 : scale === 100 ? 1 : Math.abs(shown) >= 10 ? 1 : 4;
+    const digits = places ?? few;
+    const text_ = shown.toLocaleString("en", {
+      minimumFractionDigits: places ? digits : 0,
+      maximumFractionDigits: digits,
+    });
+    return text_.replace(/^-(0(\.0+)?)$/, "$1").replace("-", "\u2212");
   }
 
-  // Which of two values is better: -1 the first, 1 the second, 0 neither.
-  function better(measure, one, other) {
-    if (!measure.best || one === null || other === null) return 0;
-    if (Math.abs(one - other) <= 1e-9 * Math.max(Math.abs(one), Math.abs(other))) return 0;
+  // Which of two is better beyond chance: -1 the first, 1 the second, 0 neither or not known.
+  function better(measure, one, other, span) {
+    if (!measure.best || one === null || other === null || !span || !span.apart) return 0;
     return one < other === (measure.best === "low") ? -1 : 1;
+  }
+
+  // As many digits as half an interval has a use for.
+  function digitsOf(reach) {
+    if (!reach) return 1;
+    const first = Math.floor(Math.log10(reach));
+    return Math.min(Math.max(-first + (reach < 2 * 10 ** first ? 1 : 0), 0), 4);
   }
 
   function interval(measure, a, b) {
@@ -50,8 +61,9 @@
     return null;
   }
 
-  function cell(row, content, kind) {
+  function cell(row, content, kind, label) {
     const made = document.createElement(kind === "scope" ? "th" : "td");
+    if (label) made.dataset.label = label;
     if (kind === "scope") made.scope = "row";
     else made.className = kind;
     made.textContent = content;
@@ -61,21 +73,25 @@
   function table(a, b) {
     const body = at("two-measures");
     body.replaceChildren();
-    const won = { a: 0, b: 0, even: 0, sure: 0 };
+    const won = { a: 0, b: 0, even: 0 };
     data.measures.forEach((measure, index) => {
       const [one, other] = [data.values[a][index], data.values[b][index]];
-      const which = better(measure, one, other);
       const span = interval(measure, a, b);
+      const which = better(measure, one, other, span);
       if (measure.best) won[which < 0 ? "a" : which > 0 ? "b" : "even"] += 1;
-      if (measure.best && span && span.apart) won.sure += 1;
       const row = document.createElement("tr");
       const unit = measure.unit ? `\u00a0${measure.unit}` : "";
+      const points = measure.unit ? "\u00a0pp" : "";
+      const reach = span ? ((span.high - span.low) / 2) * measure.scale : 0;
+      const places = span ? digitsOf(reach) : undefined;
+      const [first, second] = [labels.get(a), labels.get(b)];
+      const known = one !== null && other !== null;
       cell(row, measure.label, "scope");
       row.cells[0].title = measure.meaning;
-      cell(row, text(one, measure.scale) + unit + (which < 0 ? " \u2605" : ""), which < 0 ? "num best" : "num");
-      cell(row, text(other, measure.scale) + unit + (which > 0 ? " \u2605" : ""), which > 0 ? "num best" : "num");
-      cell(row, one === null || other === null ? "\u2013" : text(other - one, measure.scale) + unit, "num");
-      cell(row, span ? `${text(span.low, measure.scale)} .. ${text(span.high, measure.scale)}` : "\u2013", "num");
+      cell(row, text(one, measure.scale) + unit + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
+      cell(row, text(other, measure.scale) + unit + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
+      cell(row, known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
+      cell(row, span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
       body.append(row);
     });
     at("head-a").textContent = labels.get(a);
@@ -87,13 +103,12 @@
     const of = won.a + won.b + won.even;
     const met = (one, other) => (row) => row[0] === one && row[1] === other;
     const known = data.differences.some(met(a, b)) || data.differences.some(met(b, a));
-    const sure = known
-      ? ` ${won.sure} of the differences are beyond chance, by 95 % intervals over orders of arrival.`
-      : " Not both met several orders of arrival, so none of the differences has an interval: replay them with --repeat 20.";
     at("two-said").textContent =
       a === b
         ? "Both are the same policy: choose another one."
-        : `Of ${of} measures ${labels.get(a)} is better in ${won.a}, ${labels.get(b)} in ${won.b}; ${won.even} are the same.${sure}`;
+        : known
+          ? `Of ${of} measures ${labels.get(a)} is better in ${won.a} and ${labels.get(b)} in ${won.b}, beyond chance; in ${won.even} they cannot be told apart.`
+          : `Not both of these policies met several orders of arrival, so their differences may be chance: replay them with --repeat 20.`;
   }
 
   function layout(x, y, more) {
@@ -107,11 +122,11 @@
     return {
       template: "none",
       height: 360,
-      margin: { l: 62, r: 16, t: 40, b: 56 },
+      margin: { l: 62, r: 16, t: 16, b: 56 },
       paper_bgcolor: data.colors.card,
       plot_bgcolor: data.colors.card,
       font: { color: data.colors.ink, size: 13 },
-      legend: { orientation: "h", x: 0, y: 1.02, yanchor: "bottom" },
+      showlegend: false,
       xaxis: axis(x),
       yaxis: axis(y),
       ...more,
@@ -175,7 +190,7 @@
       .slice(0, 20);
     const apart = order.filter(([, one, other]) => one !== other).length;
     at(`${ids}-said`).textContent = order.length
-      ? `Of the ${known.names.length} ${words.many} that differ most over all policies, of ${part.all.toLocaleString("en")}, the 20 where these two are furthest apart; ${apart} of them differ.`
+      ? `${order.length} of ${part.all.toLocaleString("en")} ${words.many} are drawn, those where the two policies differ most; on ${apart} of them they differ.`
       : `No placements by ${words.one} are known for both.`;
     const shown = pair(a, b).map(([name, color], index) => ({
       type: "bar",
@@ -184,7 +199,7 @@
       y: order.map((row) => row[index + 1]),
       marker: { color },
     }));
-    const named = layout(`${words.title} [id]`, words.counted, { barmode: "group" });
+    const named = layout(words.title, words.counted, { barmode: "group" });
     tracekit.draw(at(`${ids}-plot`), { data: shown, layout: named }, widthPx);
   }
 

@@ -47,26 +47,46 @@
     return value;
   }
 
-  // The form for a narrow window: axis titles stand above and below, not beside.
-  function narrowed(figure) {
-    const { layout } = figure;
-    layout.font.size = 12;
-    Object.assign(layout.margin, { l: 8, r: 10, t: Math.max(layout.margin.t, 30) });
-    for (const name of Object.keys(layout).filter((key) => /^yaxis\d*$/.test(key))) {
-      const one = layout[name];
-      const text = one.title?.text;
-      one.automargin = true;
-      if (!text) continue;
-      one.title.text = "";
-      const top = one.domain ? one.domain[1] : 1;
-      layout.annotations = [
-        ...(layout.annotations || []),
-        { text, x: 0, xref: "paper", xanchor: "left", y: top, yref: "paper", yanchor: "bottom",
-          yshift: 6, showarrow: false, font: { size: 12 }, align: "left" },
-      ];
+  // Text in lines of so many characters at most.
+  function wrapped(text, most) {
+    const lines = [""];
+    for (const word of text.split(" ")) {
+      const last = lines[lines.length - 1];
+      if (last && last.length + word.length >= most) lines.push(word);
+      else lines[lines.length - 1] = last ? `${last} ${word}` : word;
     }
-    for (const name of Object.keys(layout).filter((key) => /^xaxis\d*$/.test(key))) {
+    return lines.join("<br>");
+  }
+
+  // The form for a narrow window: titles of axes stand above and below, not beside, in short lines.
+  function narrowed(figure, widthPx) {
+    const { layout } = figure;
+    const most = Math.floor(widthPx / 11);
+    const axes = (letter) =>
+      Object.keys(layout).filter((key) => new RegExp(`^${letter}axis\\d*$`).test(key));
+    const titled = axes("y").filter((name) => layout[name].title?.text);
+    layout.font.size = 12;
+    Object.assign(layout.margin, { l: 8, r: 12, t: Math.max(layout.margin.t, titled.length ? 44 : 8) });
+    const annotations = (layout.annotations || []).map((one) => ({
+      ...one, font: { ...one.font, size: 11 },
+    }));
+    for (const name of axes("y")) layout[name].automargin = true;
+    for (const name of titled) {
+      const text = wrapped(layout[name].title.text, most);
+      layout[name].title.text = "";
+      if (titled.length === 1) {
+        layout.title = { text, x: 0, xref: "container", xanchor: "left", y: 1, yref: "container",
+          yanchor: "top", pad: { t: 4, l: 4 }, font: { size: 12 } };
+        continue;
+      }
+      const top = layout[name].domain ? layout[name].domain[1] : 1;
+      annotations.push({ text, x: 0, xref: "paper", xanchor: "left", y: top, yref: "paper",
+        yanchor: "bottom", yshift: 6, showarrow: false, font: { size: 12 }, align: "left" });
+    }
+    layout.annotations = annotations;
+    for (const name of axes("x")) {
       layout[name].nticks ??= 5;
+      if (layout[name].title?.text) layout[name].title.text = wrapped(layout[name].title.text, most);
     }
     return figure;
   }
@@ -75,7 +95,7 @@
     if (!window.Plotly || !widthPx) return;
     const both = JSON.parse(plot.text);
     const narrow = widthPx < NARROW_PX;
-    const chosen = narrow ? both.narrow || narrowed(both) : both;
+    const chosen = narrow ? both.narrow || narrowed(both, widthPx) : both;
     const figure = resolved({ data: chosen.data, layout: chosen.layout }, getComputedStyle(root));
     figure.layout.font.family = getComputedStyle(document.body).fontFamily;
     figure.layout.width = widthPx;
@@ -180,6 +200,9 @@
         exportOptions: { orthogonal: "export", columns: ":visible" },
       },
     ];
+    // the library makes a place to scroll in of its own
+    const wrap = table.closest(".table-wrap");
+    for (const name of ["tabindex", "role", "aria-label"]) wrap?.removeAttribute(name);
     const made = new tracekit.DataTable(table, {
       paging: false, info: false, searching: many, order: [], autoWidth: false,
       scrollX: true, scrollCollapse: true, ...(table.tBodies[0].rows.length > LONG_ROWS ? { scrollY: "70vh" } : {}),

@@ -23,6 +23,8 @@ _QUERIES = (
 )
 _SIZES = ("cpu size", "memory size")
 _DEMAND = "calls explain"
+#: What the figure of the tail says itself.
+_TAIL = "the upper"
 
 
 def confidence(data: Data, name: str) -> Table:
@@ -33,7 +35,7 @@ def confidence(data: Data, name: str) -> Table:
 
 def sentences(data: Data) -> list[str]:
     """Doubts, tails and trends in words."""
-    elsewhere = (*_SIZES, _DEMAND)
+    elsewhere = (*_SIZES, _DEMAND, _TAIL)
     return [_sentence(one) for one in verdicts(_analysis(data)) if not one.startswith(elsewhere)]
 
 

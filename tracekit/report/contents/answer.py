@@ -127,7 +127,8 @@ def _sentence(data: Data, told: Decision) -> str:
         if len(told.chosen) == 1
         else f"Use any of {_few(told.chosen, 'or')}, which cannot be told apart"
     )
-    value = f"{_small(measure.title)} is {standing_text(measure, row)}"
+    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
+    value = f"{_small(measure.title)} is {standing_text(measure, row)}{always}"
     under = f" under {first}" if len(told.chosen) > 1 else ""
     return f"{do}: {value}{under}{_against(measure, production)}."
 

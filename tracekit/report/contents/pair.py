@@ -35,7 +35,8 @@ def document(data: Data) -> Markup:
     summary = data.replay("summary")
     names = _names(data)
     rows = {row["policy"]: row for row in summary.iter_rows(named=True)}
-    measures = present(summary)
+    ranked = headline(data)
+    measures = sorted(present(summary), key=lambda one: ranked is None or one.name != ranked.name)
     text = script_json(
         {
             "policies": [{"name": name, "label": label(name)} for name in names],

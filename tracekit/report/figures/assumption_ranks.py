@@ -1,84 +1,121 @@
-"""Ranks of policies under changed assumptions."""
+"""What the answer hangs on: how the order of policies holds as assumptions change."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.policies import style
-from tracekit.report.words import count
+from tracekit.report.words import count, listed
 
 _RANKS, _CHANGES = "assumptions/ranks", "assumptions/changes"
 _BASE = "as assumed"
-_SAME = 0.999
+SAME, OTHER = "the same policy is best", "another policy is best"
+_COLORS = {SAME: "policy-1", OTHER: "policy-2"}
+_ROW_PX, _EDGES_PX = 44, 90
 _SCHEMA = {
     "change": pl.String,
-    "policy": pl.String,
-    "rank": pl.Float64,
-    "value": pl.Float64,
     "agreement": pl.Float64,
+    "best": pl.String,
+    "usual_best": pl.String,
+    "stands": pl.String,
 }
 
 
 def _prepare(data: Data) -> pl.DataFrame:
     ranks, changes = data.result(_RANKS), data.result(_CHANGES)
-    if ranks.is_empty():
+    if ranks.is_empty() or changes.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    told = changes.select("change", "agreement")
-    place = pl.when(pl.col("change") == _BASE).then(-2.0).otherwise(pl.col("agreement"))
-    return (
-        ranks.join(told, on="change", how="left")
-        .sort(place, "change", maintain_order=True)
-        .select(list(_SCHEMA))
-    )
+    usual = _best(ranks, _BASE)
+    rows = [
+        {
+            "change": row["change"],
+            "agreement": row["agreement"],
+            "best": listed(_best(ranks, row["change"])[:2]),
+            "usual_best": listed(usual[:2]),
+            "stands": SAME if set(usual) & set(_best(ranks, row["change"])) else OTHER,
+        }
+        for row in changes.filter(pl.col("agreement").is_not_null()).iter_rows(named=True)
+    ]
+    frame = pl.DataFrame(rows, schema=_SCHEMA)
+    # what turns the answer over comes first
+    return frame.sort(pl.col("stands") == SAME, "agreement", "change")
+
+
+def _best(ranks: pl.DataFrame, change: str) -> list[str]:
+    part = ranks.filter(pl.col("change") == change)
+    return part.filter(pl.col("rank") == pl.col("rank").min())["policy"].to_list()
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(440)
-    policies = frame["policy"].unique(maintain_order=True).to_list()
-    for name in policies:
-        part = frame.filter(pl.col("policy") == name)
-        look = style(name, policies)
+    figure = blank(max(frame.height, 4) * _ROW_PX + _EDGES_PX)
+    rows = list(enumerate(frame.iter_rows(named=True)))
+    for stands, name in _COLORS.items():
+        part = [(at, row) for at, row in rows if row["stands"] == stands]
+        if not part:
+            continue
         figure.add_scatter(
-            x=part["change"].str.replace("=", "<br>").to_list(),
-            y=numbers(part["rank"]),
-            customdata=numbers(part["value"]),
-            mode="lines+markers",
-            name=name,
-            line={"color": look["color"], "dash": look["dash"], "width": look["width"]},
-            marker={"color": look["color"], "symbol": look["symbol"], "size": 8},
-            hovertemplate="%{x}: place %{y:g}, value %{customdata:.4g}",
+            x=numbers(row["agreement"] for _, row in part),
+            y=[at for at, _ in part],
+            mode="markers",
+            name=stands,
+            customdata=[f"{row['change']}: best is {row['best']}" for _, row in part],
+            marker={"color": color(name), "size": 12},
+            hovertemplate="%{customdata}<br>agreement %{x:.2f}<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis("Assumption that was changed [name and value]", type="category"),
-        yaxis=axis("Place [1 = best]", autorange="reversed"),
+        margin={"l": 8, "r": 16, "t": 8, "b": 56},
+        xaxis=axis("Agreement with the usual order of policies [-1..1]", range=[-1.08, 1.08]),
+        yaxis=axis(
+            "", tickvals=[], range=[frame.height - 0.5, -0.8], showgrid=False, zeroline=False
+        ),
+        annotations=[_label(at, row) for at, row in rows],
     )
     return figure
 
 
+def _label(at: int, row: dict[str, Any]) -> dict[str, Any]:
+    best = f": best is {row['best']}" if row["stands"] == OTHER else ""
+    return {
+        "text": f"{row['change']}{best}",
+        "x": 0,
+        "xref": "paper",
+        "xanchor": "left",
+        "y": at - 0.4,
+        "yref": "y",
+        "showarrow": False,
+        "font": {"size": 12},
+    }
+
+
 def _takeaway(frame: pl.DataFrame) -> str:
-    told = frame.select("change", "agreement").unique(maintain_order=True).drop_nulls()
-    kept = int((told["agreement"] >= _SAME).sum())
-    least = told.sort("agreement", "change").row(0, named=True) if told.height else None
-    said = f"The order of policies holds under {kept} of {count(told.height, 'change')}"
-    if least is None or least["agreement"] >= _SAME:
-        return f"{said}."
-    return f"{said}; it hangs most on {least['change']} (agreement {least['agreement']:.2f})."
+    turned = frame.filter(pl.col("stands") == OTHER)
+    usual = frame["usual_best"][0]
+    if turned.is_empty():
+        return f"{usual} stays best under all of {count(frame.height, 'change')} of an assumption."
+    least = turned.row(0, named=True)
+    return (
+        f"The answer hangs on assumptions: {usual} is not the best under {turned.height} of"
+        f" {count(frame.height, 'change')}; with {least['change']} {least['best']} is."
+    )
 
 
 FIGURE = Figure(
-    title="Places of the policies as assumptions change",
-    question="Does the order of policies hang on what was assumed?",
-    how_to_read="On the far left policies stand in their places under the defaults; each further"
-    " column changes one assumption, the one that matters most first. Where lines cross, the order"
-    " of policies hangs on a number that the trace does not tell.",
+    title="Changed assumptions, those that turn the answer over first",
+    question="Does the answer hang on what was assumed?",
+    how_to_read="Each row changes one assumption and replays the policies. On the right the order"
+    " of policies stays the same, at zero it is unrelated, on the left it is turned round. Where"
+    " another policy becomes the best, its name stands beside the change: measure that quantity in"
+    " your own cluster before you decide.",
     reads=(_RANKS, _CHANGES),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame.select("change", "agreement").unique(maintain_order=True),
+    table=lambda frame: frame.drop("usual_best"),
     absent="No assumption was changed: tracekit vary STORE --out DIR.",
 )

@@ -81,7 +81,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         margin_l=150,
         xaxis=axis("How often [count]", rangemode="tozero"),
         yaxis=axis(
-            "What was wrong [kind]",
+            "",
             showgrid=False,
             categoryorder="array",
             categoryarray=order[::-1],

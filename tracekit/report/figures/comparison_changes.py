@@ -79,7 +79,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         xaxis=axis("Change, of the value in the base run [%]", zeroline=True),
-        yaxis=axis("Policy and measure [name]", type="category"),
+        yaxis=axis("", type="category"),
     )
     return figure
 

@@ -62,7 +62,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         xaxis=axis("CPU lost to neighbours, all containers [vCPUs]"),
-        yaxis=axis("Way to bind [name]", autorange="reversed"),
+        yaxis=axis("", autorange="reversed"),
     )
     return figure
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 import polars as pl
 
@@ -20,6 +22,8 @@ _SCHEMA = {
     "memory_mean": pl.Float64,
     "more_memory_nodes": pl.Int64,
     "nodes": pl.Int64,
+    "cpu_top": pl.Float64,
+    "memory_top": pl.Float64,
 }
 
 
@@ -35,6 +39,8 @@ def _prepare(data: Data) -> pl.DataFrame:
         "memory_mean",
         more_memory.sum().cast(pl.Int64).alias("more_memory_nodes"),
         pl.len().cast(pl.Int64).alias("nodes"),
+        pl.col("cpu_max").max().alias("cpu_top"),
+        pl.col("memory_max").max().alias("memory_top"),
     )
     return evenly(shown)
 
@@ -70,15 +76,23 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    nodes, memory = int(frame["nodes"][0]), int(frame["more_memory_nodes"][0])
+    row = frame.row(0, named=True)
+    nodes, memory = row["nodes"], row["more_memory_nodes"]
     if 2 * memory >= nodes:
         return (
             f"Memory is the fuller resource on {percent(memory / nodes)} of"
-            f" {count(nodes, 'node')}: it runs out before CPU does."
+            f" {count(nodes, 'node')} on average over time; {_peaks(row)}"
         )
     return (
         f"CPU is at least as full as memory on {percent(1 - memory / nodes)} of"
-        f" {count(nodes, 'node')}: it runs out before memory does."
+        f" {count(nodes, 'node')} on average over time; {_peaks(row)}"
+    )
+
+
+def _peaks(row: dict[str, Any]) -> str:
+    return (
+        f"the highest samples of any node are {percent(row['cpu_top'])} CPU and"
+        f" {percent(row['memory_top'])} memory."
     )
 
 
@@ -110,7 +124,7 @@ FIGURE = Figure(
     question="How full are the nodes, and of what?",
     how_to_read="Each dot is one node. Up and to the right is full, down and to the left is idle."
     " On the dashed line a node uses CPU and memory alike; above it memory is the fuller one,"
-    " so CPU is left over that nothing can use once the memory is gone.",
+    " so its CPU would be left over once the memory were full. Means say nothing of peaks.",
     reads=("usage/node_profile",),
     prepare=_prepare,
     draw=_draw,

@@ -74,7 +74,7 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
         "service",
         pl.col("rate_mean").alias("calls_per_s"),
         pl.col("r_squared").alias("explained_share"),
-        (1000 * pl.col("cpu_per_call")).alias("cpu_per_1000_calls"),
+        (1000 * pl.col("cpu_per_call")).alias("container_share_per_1000_calls_per_s"),
         "minutes",
     )
 

@@ -155,10 +155,9 @@ def _note(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="CPU and memory over time on a typical node of each zone",
     question="What does a node of each zone look like?",
-    how_to_read="Each panel is the node in the middle of its zone, by correlation. Watch whether"
-    " the two lines mirror each other (A), ignore each other (B) or go together (C), and how"
-    " much room lies between them. Memory often moves by less than a line\u2019s width; the"
-    " correlation sees that too.",
+    how_to_read="Each panel is the node whose correlation is the median of its zone. The room"
+    " between the two lines is capacity that one resource leaves idle. Memory often moves too"
+    " little to be seen here: the table has how far each line moves.",
     reads=("usage/typical_nodes", "usage/node_series"),
     prepare=_prepare,
     draw=_draw,

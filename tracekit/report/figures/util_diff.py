@@ -53,7 +53,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         barmode="stack",
-        xaxis=axis("Utilization difference G of the node [%]", rangemode="tozero", showgrid=False),
+        xaxis=axis("Utilization difference G of the node [pp]", rangemode="tozero", showgrid=False),
         yaxis=axis("Share of all nodes [%]", rangemode="tozero"),
     )
     return figure
@@ -65,10 +65,10 @@ def _takeaway(frame: pl.DataFrame) -> str:
     middle = 100 * (_median_bin(frame) + _bin_width() / 2)
     head = f"On the median node, CPU and memory differ by about {middle:.0f} percentage points"
     if not wide:
-        return f"{head}; on none of {count(nodes, 'node')} is it {percent(WIDE)} or more."
+        return f"{head}; on none of {count(nodes, 'node')} by {100 * WIDE:.0f} or more."
     verb = "lies" if wide == 1 else "lie"
     share = percent(wide / nodes)
-    return f"{head}; {count(wide, 'node')} ({share}) {verb} at {percent(WIDE)} or more."
+    return f"{head}; {count(wide, 'node')} ({share}) {verb} {100 * WIDE:.0f} points or more apart."
 
 
 def _median_bin(frame: pl.DataFrame) -> float:

@@ -14,6 +14,9 @@ from tracekit.report.words import count, number, percent
 from tracekit.report.zones import all_zones, zone_label
 
 ALL = "all"
+#: Fewer nodes than this in the tail say nothing of how it falls.
+_FEWEST = 20
+_TAIL = ("hill_index", "hill_index_low", "hill_index_high", "tail_nodes", "tail_start")
 _SCHEMA = pl.Schema(
     {
         "zone": pl.String,
@@ -21,6 +24,9 @@ _SCHEMA = pl.Schema(
         "share_above": pl.Float64,
         "nodes": pl.Int64,
         "hill_index": pl.Float64,
+        "hill_index_low": pl.Float64,
+        "hill_index_high": pl.Float64,
+        "tail_nodes": pl.Int64,
         "tail_start": pl.Float64,
     }
 )
@@ -38,11 +44,9 @@ def _prepare(data: Data) -> pl.DataFrame:
     ]
     drawn = pl.concat([part for part in parts if part.height > 1 or part["zone"].first() == ALL])
     if tails.is_empty():
-        return (
-            drawn.with_columns(hill_index=None, tail_start=None).cast(_SCHEMA).select(list(_SCHEMA))
-        )
+        return drawn.with_columns(**dict.fromkeys(_TAIL, None)).cast(_SCHEMA).select(list(_SCHEMA))
     joined = drawn.join(
-        tails.select("zone", "hill_index", "tail_start"),
+        tails.select("zone", *_TAIL),
         on="zone",
         how="left",
         maintain_order="left",
@@ -82,7 +86,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate="%{y:.2f} % of nodes have G of %{x:.1f} % or more<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis("Utilization difference G of the node [%]", type="log"),
+        xaxis=axis("Utilization difference G of the node [pp]", type="log"),
         yaxis=axis("Nodes with that much or more [%]", type="log"),
     )
     return figure
@@ -90,12 +94,16 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.filter(pl.col("zone") == ALL).row(-1, named=True)
-    most = f"The largest difference of {count(row['nodes'], 'node')} is {percent(row['util_diff'])}"
-    if row["hill_index"] is None:
+    most = (
+        f"The largest difference of {count(row['nodes'], 'node')} is"
+        f" {100 * row['util_diff']:.0f} points"
+    )
+    if row["hill_index"] is None or (row["tail_nodes"] or 0) < _FEWEST:
         return f"{most}; there are too few nodes to say how its tail falls."
     return (
         f"{most}; from {percent(row['tail_start'])} on the tail falls like a power with"
-        f" Hill index {number(row['hill_index'])}."
+        f" Hill index {number(row['hill_index'])} ({number(row['hill_index_low'])} to"
+        f" {number(row['hill_index_high'])})."
     )
 
 
@@ -104,7 +112,8 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
         pl.col("nodes").first(),
         pl.col("util_diff").max().alias("largest_util_diff_fraction"),
         pl.col("tail_start").first().alias("tail_start_fraction"),
-        pl.col("hill_index").first(),
+        pl.col("tail_nodes").first(),
+        pl.col("hill_index", "hill_index_low", "hill_index_high").first(),
     )
 
 
@@ -121,7 +130,8 @@ FIGURE = Figure(
     question="Are there nodes whose CPU and memory are far more out of step than usual?",
     how_to_read="Read from a difference on the horizontal axis up to a line: that share of nodes"
     " has so much or more. Both axes are logarithmic, so a straight fall is a power law, and the"
-    " steeper it is the rarer are extremes. The Hill index is the steepness of the outer tenth.",
+    " steeper it is the rarer are extremes. The Hill index is the steepness of the upper 5 %; from"
+    " few nodes it is uncertain, and the table has its interval.",
     reads=("usage/node_profile", "analysis/util_diff_tail"),
     prepare=_prepare,
     draw=_draw,
