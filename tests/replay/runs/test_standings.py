@@ -105,6 +105,23 @@ def test_one_that_overloads_is_never_chosen() -> None:
     assert found.covers == ("order of arrival",)
 
 
+def test_slight_overload_like_that_of_production_ends_no_chances() -> None:
+    overloaded = {"observed": 4, "even": 5, "full": 40}
+    run = made({"observed": 0.4, "even": 0.1, "full": 0.0, "poor": 0.4}, overloaded=overloaded)
+    manifest = {**run.manifest, "workload": {"nodes": 100, "steps": 1000}}
+    found = decision(Results(manifest, run.summary, run.repeats))
+    assert found.chosen == ("even",)
+    assert [one.names for one in found.left_out] == [("full",)]
+    assert "40 node-steps, production 4" in found.left_out[0].why
+
+
+def test_what_cannot_be_moved_is_said_where_nothing_can_be_told() -> None:
+    run = made({"a": 0.0, "b": 0.0}, noise=0.1)
+    manifest = {**run.manifest, "workload": {"movable": {"cpu": 0.05, "memory": 0.6}}}
+    found = decision(Results(manifest, run.summary, run.repeats))
+    assert found.answer.endswith("; only 5.0% of the CPU in use can be moved by any policy.")
+
+
 def test_none_is_chosen_where_nothing_separates() -> None:
     found = decision(made({"a": 0.0, "b": 0.0}, noise=0.1))
     assert found.chosen == ()

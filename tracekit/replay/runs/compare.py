@@ -11,12 +11,9 @@ import polars as pl
 
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.shown import shown
+from tracekit.replay.runs.shown import few, shown
 from tracekit.replay.runs.standings import Standings, differences_of, interval_of, standings
 from tracekit.replay.runs.student import Compared
-
-#: More names than this are counted.
-_NAMED = 4
 
 _SCHEMA = {
     "policy_a": pl.String,
@@ -133,11 +130,6 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     if once and said:
         said.append(f"met one order of arrival alone, so not compared: {few(once)}")
     return said
-
-
-def few(names: Sequence[str]) -> str:
-    """The names, or how many they are where a sentence cannot hold them."""
-    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} other policies"
 
 
 def _sentence(found: Results, stand: Standings) -> str:

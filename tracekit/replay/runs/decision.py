@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import Measure, words_of
+from tracekit.replay.runs.fitness import OVERLOAD, RULE, LeftOut, left_out
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
+from tracekit.replay.runs.shown import few, shown
 from tracekit.replay.runs.standings import (
     Difference,
     Standing,
@@ -28,17 +30,8 @@ SIMPLE = (
 SMALL_SHARE = 0.2
 
 _QUESTION = "Which policy should place these containers?"
-_OVERLOAD = "overloaded_node_steps"
 #: What a policy must not do is asked first; it does not rank those that do not.
-_CONDITIONS = (_OVERLOAD, "pending")
-
-
-@dataclass(frozen=True, kw_only=True)
-class LeftOut:
-    """A policy that is not chosen whatever it is good at, and why, a clause."""
-
-    names: tuple[str, ...]
-    why: str
+_CONDITIONS = (OVERLOAD, "pending")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,9 +68,11 @@ class Decision:
     measures : tuple of Told
         What the first of the chosen comes to.
     simple : str
-        The best simple rule; empty where none was replayed.
+        The best simple rule; empty where none was replayed, or one of them came first.
+    rule : str
+        Which policies may be chosen at all, in one sentence.
     left_out : tuple of LeftOut
-        Policies that overload nodes or leave containers waiting.
+        Those that may not.
     not_told : tuple of str
         Sentences: what the run does not tell, and why.
     covers : tuple of str
@@ -88,6 +83,7 @@ class Decision:
 
     question: str
     answer: str
+    rule: str
     chosen: tuple[str, ...]
     criterion: str
     measures: tuple[Told, ...]
@@ -101,20 +97,21 @@ class Decision:
 def decision(run: Results | Run | Path | str) -> Decision:
     """What a run lets one decide."""
     found = results(run)
-    left_out = _left_out(found)
-    out = {name for one in left_out for name in one.names}
+    barred = left_out(found)
+    out = {name for one in barred for name in one.names}
     fit = [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
     measure, best = _best(found, fit)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
-    simple = _simple(found, chosen, measure, out)
+    simple = _simple(found, best[0].names, measure, out) if chosen else ""
     return Decision(
         question=_QUESTION,
-        answer=_answer(found, chosen, measure, left_out, fit),
+        answer=_answer(found, chosen, measure, barred, fit),
+        rule=RULE,
         chosen=chosen,
         criterion=measure,
         measures=_measures(found, chosen[0], simple) if chosen else (),
         simple=simple,
-        left_out=left_out,
+        left_out=barred,
         not_told=tuple(_not_told(found)),
         covers=tuple(found.manifest.get("repeats_cover", ())),
         orders=_orders(found),
@@ -128,26 +125,6 @@ def _answers(found: Results) -> list[Measure]:
 
 def _orders(found: Results) -> int:
     return max((found.orders(name) for name in found.policies), default=0)
-
-
-def _left_out(found: Results) -> tuple[LeftOut, ...]:
-    reasons = ((names, _unfit(found, names[0])) for names in found.groups)
-    return tuple(LeftOut(names=names, why=why) for names, why in reasons if why)
-
-
-def _unfit(found: Results, policy: str) -> str:
-    """Why a policy may not be chosen; empty if it may."""
-    if found.waited(policy):
-        return "left containers waiting"
-    if found.known(policy, _OVERLOAD) and found.of(policy, _OVERLOAD).any():
-        mean = float(found.of(policy, _OVERLOAD).mean())
-        return f"needed more than a node has, {mean:,.4g} times on average (node-steps)"
-    for name, one in found.measures.items():
-        if "p99" in name and one.share and found.known(policy, name):
-            most = float(found.of(policy, name).max())
-            if most > 1:
-                return f"{one.title} reached {most:.1%}"
-    return ""
 
 
 def _best(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[str, tuple[Standing, ...]]:
@@ -167,9 +144,9 @@ def _best(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[str, tuple[St
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
-    """The best of the simple rules that may be chosen, else of all; empty if it is chosen."""
+    """The best of the simple rules that may be chosen, else of all; empty if one came first."""
     there = [name for name in found.policies if name in SIMPLE]
-    if not chosen or not there or set(there) & set(chosen):
+    if not there or set(there) & set(chosen):
         return ""
     fit = [name for name in there if name not in out] or there
     by = next((one.name for one in _answers(found) if one.better), "")
@@ -207,38 +184,53 @@ def _answer(
     found: Results,
     chosen: Sequence[str],
     measure: str,
-    left_out: Sequence[LeftOut],
+    barred: Sequence[LeftOut],
     fit: Sequence[tuple[str, ...]],
 ) -> str:
     count = sum(1 for name in found.policies if name != OBSERVED)
     orders = _orders(found)
     if not chosen:
-        return f"No policy can be recommended: {_why_none(found, fit, left_out)}."
+        why = [_why_none(found, fit, barred), *_unmovable(found)]
+        return f"No policy can be recommended: {'; '.join(why)}."
     names = ", ".join(chosen)
     if measure in _CONDITIONS:
-        do = "overloads no node and leaves" if len(chosen) == 1 else "overload no node and leave"
+        do = "holds" if len(chosen) == 1 else "hold"
+        more = "more than production does" if OBSERVED in found.policies else "at all"
         return (
-            f"Of {count} policies {names} alone {do} nothing waiting, in {orders} orders of"
-            " arrival."
+            f"Of {count} policies {names} alone {do} the load without overloading nodes {more} or"
+            f" leaving containers waiting, in {orders} orders of arrival."
         )
-    title = found.measures[measure].title
-    end = "lowest" if found.measures[measure].first == "low" else "highest"
+    one = found.measures[measure]
+    first, *others = standings(found, measure, among=fit).best
+    end = "lowest" if one.first == "low" else "highest"
+    alike = few([name for row in others for name in row.names])
+    tail = f"; within chance of it: {alike}" if others else "; all others differ beyond chance"
     return (
-        f"{names}: {end} {title[:1].lower()}{title[1:]} of {count} policies in {orders} orders of"
-        " arrival, beyond chance."
+        f"{', '.join(first.names)}: {_small(one.title)} is the {end} of {count} policies"
+        f" ({shown(one, first.mean, first.reach, unit=True)}), in {orders} orders of arrival{tail}."
     )
 
 
-def _why_none(found: Results, fit: Sequence[tuple[str, ...]], left_out: Sequence[LeftOut]) -> str:
+def _small(title: str) -> str:
+    """A title inside a sentence: CPU stays CPU."""
+    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
+
+
+def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
     if not fit:
-        ours = [one for one in left_out if one.names != (OBSERVED,)]
-        return "every policy overloads nodes or leaves containers waiting" if ours else "none ran"
+        ours = [one for one in barred if one.names != (OBSERVED,)]
+        more = "more than production does " if OBSERVED in found.policies else ""
+        return (
+            f"every policy overloads nodes {more}or leaves containers waiting"
+            if ours
+            else "none ran"
+        )
     if _orders(found) < FEWEST:
         met = "1 order" if _orders(found) == 1 else f"{_orders(found)} orders"
         return f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
     if len(fit) == 1:
         return "the policies that may be chosen place alike"
-    return "the policies that overload no node do not differ beyond chance by 1 % or more"
+    return "the policies that may be chosen do not differ beyond chance, or by less than 1 %"
 
 
 def _not_told(found: Results) -> list[str]:
@@ -248,10 +240,14 @@ def _not_told(found: Results) -> list[str]:
         stand = standings(found, one.name)
         if not stand.tells:
             said.append(f"{one.title}: {stand.why_not}.")
+    return [*said, *(f"{one[:1].upper()}{one[1:]}." for one in _unmovable(found))]
+
+
+def _unmovable(found: Results) -> list[str]:
+    """Of which resources no policy can move much, a clause each."""
     movable = found.manifest.get("workload", {}).get("movable") or {}
-    said += [
-        f"Only {share:.1%} of the use of {resource} can be moved by any policy."
+    return [
+        f"only {share:.1%} of the {words_of(resource)} in use can be moved by any policy"
         for resource, share in movable.items()
         if share is not None and share < SMALL_SHARE
     ]
-    return said

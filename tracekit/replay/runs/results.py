@@ -73,7 +73,8 @@ class Results:
 
     def known(self, policy: str, name: str) -> bool:
         """Whether a value is there."""
-        return name in self.measures and bool(np.isfinite(self.of(policy, name)).all())
+        there = policy in self.values and name in self.measures
+        return there and bool(np.isfinite(self.of(policy, name)).all())
 
     def waited(self, policy: str) -> bool:
         """Whether it left a container waiting at any time: it carried less load than others."""
@@ -109,7 +110,11 @@ def _about(run: Run) -> dict[str, Any]:
     return {
         "seed": run.seed,
         "repeats_cover": covers(run),
-        "workload": {"movable": dict(getattr(run, "movable", {}))},
+        "workload": {
+            "nodes": run.workload.nodes,
+            "steps": len(run.workload.times_ms),
+            "movable": dict(run.movable),
+        },
         "policies": [
             {"policy": policy, "placements": digest} for policy, digest in run.digests.items()
         ],

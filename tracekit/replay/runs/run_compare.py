@@ -208,7 +208,11 @@ def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame
         for name in names:
             values = {"base": one[policy][name], "new": other[policy][name]}
             rows.append({"policy": policy, "measure": name, **values, "paired": paired})
-    found = judge(*samples)
+    answers = [
+        (known := find_measure(row["measure"])) is not None and known.group == "answer"
+        for row in rows
+    ]
+    found = judge(*samples, first=np.array(answers, dtype=np.bool_))
     changes = [
         {**row, **_change(row["measure"], found, at, known=several[at])}
         for at, row in enumerate(rows)

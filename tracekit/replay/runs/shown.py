@@ -1,12 +1,15 @@
-"""How a measure is written: with as many digits as its interval allows."""
+"""How measures and names are written: values with as many digits as their interval allows."""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 
 from tracekit.replay.measures import Measure
 
 PERCENT = 100
+#: More names than this are counted.
+_NAMED = 4
 
 
 def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = False) -> str:
@@ -24,6 +27,11 @@ def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = Fa
         return f"{_plain(value, share=measure.share)}{tail}"
     decimals = _decimals(wide)
     return f"{value:,.{decimals}f} ±{wide:,.{decimals}f}{tail}"
+
+
+def few(names: Sequence[str]) -> str:
+    """The names, or how many they are where a sentence cannot hold them."""
+    return ", ".join(names) if len(names) <= _NAMED else f"{len(names)} other policies"
 
 
 def _plain(value: float, *, share: bool) -> str:

@@ -175,7 +175,7 @@ def difference(
 
 @functools.lru_cache(maxsize=4)
 def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
-    """Every pair of policies that place differently, by every measure: one family.
+    """Every pair of policies that place differently, by every measure, corrected for all.
 
     Returns
     -------
@@ -188,7 +188,9 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     pairs = list(itertools.combinations(names, 2))
     apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
     table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
-    return {pair: at for at, pair in enumerate(pairs)}, compare(table)
+    answers = np.array([one.group == "answer" for one in found.measures.values()], dtype=np.bool_)
+    tested = compare(table, first=np.tile(answers, len(pairs)))
+    return {pair: at for at, pair in enumerate(pairs)}, tested
 
 
 def interval_of(found: Results, policy: str) -> Means:
