@@ -11,6 +11,8 @@ import pytest
 from tracekit.analysis import Analysis, analyze
 from tracekit.ingest import ingest
 from tracekit.query import run
+from tracekit.replay.workload.source import source_of
+from tracekit.seeds import stream
 from tracekit.store import Store, open_store
 from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset
@@ -135,6 +137,42 @@ def test_sizes_of_containers(world: World) -> None:
     assert sizes.filter(verdict="cannot tell")["node_share"].null_count() == (
         sizes.height - told.height
     )
+
+
+def test_a_replay_takes_the_sizes_that_are_told(world: World) -> None:
+    """Told services have their size, others the common one; use in cores is as it was planted."""
+    assumed = source_of(world.store.path, None, assume=["requests=recorded"]).load()
+    load = source_of(world.store.path, None, assume=["requests=inferred"]).load()
+    sizes = world.analysis.frames["service_sizes"].filter(resource="cpu", verdict="told")
+    told = dict(sizes.select("service", "node_share").rows())
+    common = world.analysis.frames["service_sizes_fit"].filter(resource="cpu")["node_share"][0]
+    for service, asked in zip(load.services, load.request[:, 0].tolist(), strict=True):
+        if service in told:
+            expected = max(told[service], 0.1 * common) * COMMONEST_CORES * 1000
+            assert asked == pytest.approx(expected, abs=1.5)
+    cpu = "requests: cpu_milli"
+    assert (load.quantities[cpu], assumed.quantities[cpu]) == ("inferred", "recorded")
+    assert load.quantities["requests: memory_bytes"] == "assumed"
+    assert load.facts["containers_with_memory_size_told"] == 0
+    same = {name: at for at, name in enumerate(assumed.container_ids)}
+    order = np.array([same[name] for name in load.container_ids])
+    planted = np.nansum(assumed.usage[0][:, order])
+    assert np.nansum(load.usage[0]) == pytest.approx(planted, rel=0.15)
+
+
+def test_drawn_sizes_cover_what_was_planted(world: World) -> None:
+    """The planted size of nearly every service lies among the middle 95 of 100 that are drawn."""
+    load = source_of(world.store.path, None, assume=["requests=inferred"]).load()
+    assert load.doubt is not None
+    drawn = np.stack([load.doubt.drawn(stream(at, "cover"))[:, 0] for at in range(200)])
+    low, high = np.quantile(drawn, [0.025, 0.975], axis=0)
+    truth = dict(world.truth["service"].select("service_id", "cpu_limit_cores").rows())
+    names = dict(zip(load.doubt.group.tolist(), load.services, strict=True))
+    planted = np.array([truth[names[at]] * 1000 for at in range(len(low))])
+    told = load.doubt.told[:, 0]
+    held = (low <= planted) & (planted <= high)
+    assert held[told].sum() >= told.sum() - 1
+    assert held.mean() >= 0.8
 
 
 def test_memory_sizes_cannot_be_told(world: World) -> None:

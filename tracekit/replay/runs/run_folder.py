@@ -74,7 +74,7 @@ def covers(run: Run) -> list[str]:
     """What differs between the repeats of a run, so that its intervals are about it."""
     if run.repeats is None:
         return []
-    return [ORDER, *(f"{name} drawn" for name in getattr(run.workload, "draws", ()))]
+    return [ORDER, *(f"{name} drawn" for name in run.workload.draws)]
 
 
 def _of_places(load: Workload) -> dict[str, int]:
