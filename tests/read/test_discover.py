@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import gzip
 from pathlib import Path
 
 import pytest
@@ -75,3 +76,28 @@ def test_any_file_name_will_do(tmp_path: Path) -> None:
         (tmp_path / name).write_text(csv_text(NODE_HEADER, node_lines()))
     found = discover(tmp_path)
     assert sorted(file.name for file in found.files) == sorted(ODD_NAMES)
+
+
+PODS = """\
+name,cpu_milli,memory_mib,num_gpu,gpu_milli,gpu_spec,qos,pod_phase,creation_time,deletion_time
+pod-a,12000,16384,1,460,,LS,Running,100,250
+"""
+
+
+def test_two_problems_in_a_folder_are_named_and_not_merged(tmp_path: Path) -> None:
+    for name in ("default", "cpu050", "cpu100"):
+        (tmp_path / f"openb_pod_list_{name}.csv").write_text(PODS)
+    with pytest.raises(TracekitError) as told:
+        discover(tmp_path)
+    assert told.value.what == (
+        f"{tmp_path} holds 3 lists of pods of openb, each a problem of its own:"
+        " openb_pod_list_cpu050.csv, openb_pod_list_cpu100.csv and 1 more"
+    )
+    assert len(discover(tmp_path / "openb_pod_list_default.csv").files) == 1
+
+
+def test_a_list_and_the_same_in_gzip_are_one(tmp_path: Path) -> None:
+    (tmp_path / "openb_pod_list_default.csv").write_text(PODS)
+    with gzip.open(tmp_path / "openb_pod_list_default.csv.gz", "wt") as packed:
+        packed.write(PODS)
+    assert len(discover(tmp_path).files) == 2

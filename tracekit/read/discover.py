@@ -102,7 +102,26 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
             unreadable.append((name, error))
     if not found:
         raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
+    _one_of_each(source, found)
     return Discovery(_side_by_side(found), tuple(passed_over), tuple(unreadable))
+
+
+def _one_of_each(source: Path, found: list[TraceFile]) -> None:
+    """Raise where files lie together that would be merged into what none of them is."""
+    kinds: dict[tuple[str, str], list[TraceFile]] = {}
+    for file in found:
+        if isinstance(file.match, ClusterMatch) and file.match.file.alone:
+            kinds.setdefault((file.match.source.name, file.match.file.word), []).append(file)
+    for (release, word), files in kinds.items():
+        # a file beside the same one in gzip is one list: its content tells
+        names = list(dict.fromkeys(file.name.removesuffix(".gz") for file in files))
+        if len(names) > 1:
+            more = f" and {len(names) - 2} more" if len(names) > 2 else ""
+            raise TracekitError(
+                f"{source} holds {len(names)} lists of {word} of {release}, each a problem of its"
+                f" own: {names[0]}, {names[1]}{more}",
+                hint="one of them to a store: move the others, or ingest the files one by one",
+            )
 
 
 def _side_by_side(found: list[TraceFile]) -> tuple[TraceFile, ...]:

@@ -136,6 +136,9 @@ class ClusterFile:
         Raises TracekitError when the file as a whole cannot be read.
     archives : Archives, optional
         Where upstream keeps it. Kinds of files that lie in one archive name the same one.
+    alone : bool
+        Whether each file of this kind is a problem of its own, or a variant of the same list, so
+        that two of them in one store would be neither.
     """
 
     word: str
@@ -144,6 +147,7 @@ class ClusterFile:
     recognises: Callable[[Head], bool]
     read: Callable[[Opened], Read]
     archives: Archives | None = None
+    alone: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource", "node", "node_resource"),
             recognises=readers.is_packing,
             read=readers.read_packing,
+            alone=True,
         ),
     ),
     lacks=(

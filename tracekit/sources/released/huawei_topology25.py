@@ -27,6 +27,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource", "sharing_rule"),
             recognises=readers.is_requests,
             read=readers.read_requests,
+            alone=True,
         ),
         ClusterFile(
             word="topology",

@@ -33,6 +33,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource", "container_amount"),
             recognises=readers.is_online,
             read=readers.read_online,
+            alone=True,
         ),
         ClusterFile(
             word="offline",
@@ -40,6 +41,7 @@ SOURCE = ClusterSource(
             tables=("node", "node_resource", "container", "container_amount"),
             recognises=readers.is_offline,
             read=readers.read_offline,
+            alone=True,
         ),
     ),
     lacks=(

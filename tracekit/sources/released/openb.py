@@ -28,6 +28,7 @@ SOURCE = ClusterSource(
             tables=("node", "node_resource"),
             recognises=headed("sn", "cpu_milli", "memory_mib", "gpu", "model"),
             read=read_nodes,
+            alone=True,
         ),
         ClusterFile(
             word="pods",
@@ -37,6 +38,7 @@ SOURCE = ClusterSource(
                 "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time"
             ),
             read=read_pods,
+            alone=True,
         ),
     ),
 )

@@ -54,6 +54,7 @@ SOURCE = ClusterSource(
                 tables=_TABLES[word],
                 recognises=partial(alike, word),
                 read=read,
+                alone=True,
             )
             for word, (title, read) in _KINDS.items()
         ),
@@ -63,6 +64,7 @@ SOURCE = ClusterSource(
             tables=tuple(table for tables in _TABLES.values() for table in tables),
             recognises=is_zip,
             read=read_zip,
+            alone=True,
         ),
     ),
 )
