@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -11,7 +12,7 @@ from typing import Any
 import typer.main
 from click import Context
 
-from tracekit import catalogue
+from tracekit import catalogue, registry, verbs
 from tracekit.cli import build_app
 
 DOCS = Path(__file__).parents[2] / "docs"
@@ -20,6 +21,12 @@ _FILE = re.compile(r"^(?:#|--) file: (\S+)\n")
 #: Texts of an entry that a page of the reference gives, each in a paragraph.
 _TOLD = ("description", "formula", "source", "unit", "better", "over_steps", "bound")
 _NOTE = "Generated from the code by `make docs`; not to be edited by hand.\n"
+
+
+_SCHEMAS = (
+    "Every `--json` prints one document, and every folder of results has one; each names its form"
+    " under `schema` (a store's by `format_version`). These are JSON schemas of them.\n"
+)
 
 
 def pages() -> list[Path]:
@@ -56,6 +63,8 @@ def reference() -> Mapping[str, str]:
         "policies.md": _listing("policies", "Policies", ("params",)),
         "tables.md": _listing("tables", "Tables", ("columns",)),
         "metrics.md": _listing("metrics", "Metrics", ()),
+        "api.md": _api(),
+        "schemas.md": _schemas(),
         "measures.md": _listing("measures", "Measures of a replay", ()),
     }
 
@@ -69,6 +78,29 @@ def _commands() -> str:
         shown = "\n".join(line.rstrip() for line in context.get_help().splitlines())
         parts.append(f"## tracekit {name}\n\n```text\n{shown}\n```\n")
     return "\n".join(parts)
+
+
+def _api() -> str:
+    """A page that the site fills from docstrings, a section for each verb."""
+    parts = ["# The verbs in Python\n", _NOTE]
+    parts += [
+        f"::: tracekit.verbs.{name}.{name}\n"
+        for name in registry.module_names(verbs)
+        if name != "listing"
+    ]
+    parts.append("::: tracekit.errors.TracekitError\n")
+    return "\n".join(parts)
+
+
+def _schemas() -> str:
+    """A page that lists the JSON schemas."""
+    files = sorted((DOCS / "reference" / "schemas").glob("*.json"))
+    rows = [
+        {"document": f"`{json.loads(one.read_bytes())['$id'].removesuffix('.json')}`",
+         "schema": f"[{one.name}](schemas/{one.name})"}
+        for one in files
+    ]  # fmt: skip
+    return f"# JSON documents\n\n{_NOTE}\n{_SCHEMAS}\n{_table(rows)}"
 
 
 def _listing(kind: str, title: str, lists: Sequence[str]) -> str:

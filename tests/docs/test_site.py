@@ -1,0 +1,63 @@
+"""The documentation builds as a site, strictly, and loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from docs_support import DOCS
+
+from tracekit import registry, verbs
+from tracekit._version import VERSION
+
+ROOT = DOCS.parent
+_LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?(https?:)?//")
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("site")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "--quiet", "--strict", "--site-dir", str(out)],
+        cwd=ROOT,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1", "http_proxy": "http://localhost:1"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    return out
+
+
+def test_every_page_is_there(site: Path) -> None:
+    for page in DOCS.rglob("*.md"):
+        if page.parent.name != "benchmarks":
+            name = page.relative_to(DOCS)
+            html = name.with_name("index.html" if name.name == "README.md" else f"{name.stem}.html")
+            assert (site / html).is_file(), html
+
+
+def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
+    for page in site.rglob("*.html"):
+        assert not _LOADED.search(page.read_text(encoding="utf-8")), page
+    for sheet in site.rglob("*.css"):
+        assert not re.search(r"@import|url\(['\"]?https?:", sheet.read_text(encoding="utf-8"))
+
+
+def test_the_api_is_made_from_docstrings(site: Path) -> None:
+    text = (site / "reference" / "api.html").read_text(encoding="utf-8")
+    for name in registry.module_names(verbs):
+        if name != "listing":
+            assert f"tracekit.verbs.{name}.{name}" in text
+    assert "Processes that replay side by side" in text
+
+
+def test_the_citation_names_this_version() -> None:
+    text = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {VERSION}\n" in text
+    for key in ("cff-version", "message", "title", "authors", "license"):
+        assert re.search(rf"^{key}:", text, re.MULTILINE), key

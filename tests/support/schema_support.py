@@ -1,0 +1,177 @@
+"""JSON schemas of what ``--json`` prints and of the documents in folders, made from real ones.
+
+``python tests/support/schema_support.py`` writes docs/reference/schemas anew.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import tempfile
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from docs_support import DOCS
+from genson import SchemaBuilder
+
+from tracekit.cli import run
+
+FOLDER = DOCS / "reference" / "schemas"
+#: Keys whose value is a mapping by names that come from the data or from what was asked.
+NAMED = frozenset({
+    "about", "assume", "assumptions", "columns", "counts", "defects", "dimensions", "facts",
+    "layouts", "missing", "models", "movable", "parameters", "params", "quantities", "results",
+    "rows", "settings", "tables", "values", "options",
+})  # fmt: skip
+#: Documents of what needs a network or hours; they are described in docs/sources.
+NOT_HERE = frozenset(
+    f"tracekit/{name}/1"
+    for name in ("fetch", "fetch_kubernetes", "fetch_prometheus", "fetched", "prometheus",
+                 "sizing-model", "run")
+)  # fmt: skip
+
+_BENCH = ["--sets", "2", "--containers", "40", "--batches", "1"]
+#: Calls whose documents are taken, in an order in which each finds what it needs.
+CALLS: tuple[tuple[str, ...], ...] = (
+    ("synth", "traces", "--preset", "tiny"),
+    ("ingest", "traces", "store"),
+    ("info", "store"),
+    ("check", "store"),
+    ("check", "store", "--verify"),
+    ("plan", "store"),
+    ("analyze", "store", "--out", "analysis"),
+    ("query", "store", "usage/zone_summary"),
+    ("list",),
+    ("list", "policies"),
+    ("list", "policies", "best_fit"),
+    ("callgraph", "store", "--out", "calls"),
+    ("callgraph", "store", "--export", "exported"),
+    ("fit", "store", "--binding", "traces/truth/monitoring.csv", "--topology",
+     "traces/truth/topology.csv", "--out", "fit"),
+    ("bind", "store", "--fit", "fit", "--policy", "lowest_free", "--out", "bound"),
+    ("replay", "store", "--policy", "first_fit", "--repeat", "1", "--out", "once"),
+    ("replay", "store", "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "6",
+     "--out", "run"),
+    ("compare", "once", "run", "--fail-if", "pending > 100", "--out", "comparison"),
+    ("vary", "store", "--policy", "first_fit", "--policy", "worst_fit", "--change",
+     "node_cpu_cores=52"),
+    ("shrink", "store", "--policy", "best_fit", "--limit", "cpu_max_fraction <= 9"),
+    ("size", "store", "--policy", "percentile_request", "--out", "sized"),
+    ("score", "store", "--policy", "best_fit", "--container", "?"),
+    ("report", "run", "--out", "report.html"),
+    ("placement-bench", "--policy", "cwt", "--policy", "bra", *_BENCH),
+    ("optimize-bench", "--search", "tbesk", "--function", "sphere", "--runs", "2",
+     "--iterations", "3"),
+)  # fmt: skip
+
+
+def documents(folder: Path) -> dict[str, list[Any]]:
+    """Documents by the schema that they name: printed ones, and those of the folders written."""
+    found: dict[str, list[Any]] = {}
+    with contextlib.chdir(folder):
+        for call in CALLS:
+            for document in _printed(call):
+                found.setdefault(document["schema"], []).append(document)
+        for path in sorted(folder.rglob("*.json")):
+            document = json.loads(path.read_bytes())
+            if isinstance(document, dict):
+                name = document.get(
+                    "schema", "tracekit/store/1" if "format_version" in document else ""
+                )
+                if name:
+                    found.setdefault(name, []).append(document)
+    return found
+
+
+def _printed(call: tuple[str, ...]) -> Iterator[Any]:
+    if "?" in call:
+        call = tuple(_container() if word == "?" else word for word in call)
+    raw = io.BytesIO()
+    out = io.TextIOWrapper(raw, encoding="utf-8", write_through=True)
+    with contextlib.redirect_stdout(out):
+        code = run([*call, "--json"])
+    if code:
+        raise RuntimeError(f"{call} ended with {code}")
+    text = raw.getvalue().decode()
+    document = json.loads(text) if text.strip() else None
+    if isinstance(document, dict) and "schema" in document:
+        yield document
+
+
+def _container() -> str:
+    import tracekit  # noqa: PLC0415 - a store is there only now
+
+    return str(tracekit.query("store", "SELECT container FROM container_usage LIMIT 1").item())
+
+
+def schema_of(name: str, found: list[Any]) -> dict[str, Any]:
+    """The schema of some documents: types, and what stands in each of them."""
+    builder = SchemaBuilder()
+    for document in found:
+        builder.add_object(document)
+    made = _plain(builder.to_schema(), "")
+    made["properties"]["schema"] = {"const": name}
+    title = name.removeprefix("tracekit/").rpartition("/")[0]
+    required = sorted(set.intersection(*(set(one) for one in found)))
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$id": f"{name}.json",
+        "title": f"tracekit {title}",
+        "type": "object",
+        "required": required,
+        "properties": dict(sorted(made["properties"].items())),
+    }
+
+
+def _plain(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
+    """What a few documents tell for sure: no lists of keys, and any number where there is one."""
+    if "anyOf" in schema:
+        kinds = [_plain(one, key) for one in schema["anyOf"]]
+        return {"anyOf": [one for at, one in enumerate(kinds) if one not in kinds[:at]]}
+    kind = schema.get("type")
+    if kind == "object" or (isinstance(kind, list) and "object" in kind):
+        return _object(schema, key)
+    if kind == "array":
+        return {"type": "array", "items": _plain(schema.get("items", {}), key)}
+    kinds = [kind] if isinstance(kind, str) else list(kind or [])
+    wide = sorted({"number" if one == "integer" else one for one in kinds})
+    # a value that was null in all of them may be anything
+    if wide in ([], ["null"]):
+        return {}
+    return {"type": wide[0] if len(wide) == 1 else wide}
+
+
+def _object(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
+    properties = schema.get("properties", {})
+    named = key in NAMED or any(not one.replace("_", "").isalnum() for one in properties)
+    if not named:
+        return {
+            "type": "object",
+            "properties": {name: _plain(one, name) for name, one in sorted(properties.items())},
+        }
+    builder = SchemaBuilder()
+    for one in properties.values():
+        builder.add_schema(one)
+    values = _plain(builder.to_schema(), "") if properties else {}
+    values.pop("$schema", None)
+    return {"type": "object", "additionalProperties": values}
+
+
+def file_of_schema(name: str) -> Path:
+    """Where a schema is written: ``tracekit/compare/1`` in ``compare-1.json``."""
+    return FOLDER / f"{name.removeprefix('tracekit/').replace('/', '-')}.json"
+
+
+def write_schemas() -> None:
+    """Write docs/reference/schemas anew."""
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder:
+        for name, found in documents(Path(folder)).items():
+            text = json.dumps(schema_of(name, found), indent=1) + "\n"
+            file_of_schema(name).write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    write_schemas()
