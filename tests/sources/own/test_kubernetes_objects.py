@@ -292,6 +292,34 @@ def test_a_watch_log_leaves_each_pod_as_it_was_last_and_keeps_lives_apart(tmp_pa
     assert found.broken == []
 
 
+def test_a_deletion_without_a_time_is_no_earlier_than_what_the_log_spoke_of_before(
+    tmp_path: Path,
+) -> None:
+    later = pod("db-1", meta={"uid": "later", "creationTimestamp": _at(3)})
+    events = [
+        ("ADDED", pod("db-0", meta={"uid": "one"})),
+        ("ADDED", later),
+        ("DELETED", pod("db-0", meta={"uid": "one"})),
+    ]
+    lines = [json.dumps({"type": event, "object": thing}) for event, thing in events]
+    found = read(NAME, written(tmp_path / "watch.json", "\n".join(lines)))
+    assert found.rows("container", "container", "departure_ms") == [
+        ("default/db-0", CREATED_MS + 3 * 3_600_000),
+        ("default/db-1", None),
+    ]
+
+
+def test_an_error_of_the_watch_is_told_with_its_line(tmp_path: Path) -> None:
+    error = {"kind": "Status", "code": 410, "message": "too old resource version: 1 (2)"}
+    events = [("ADDED", pod("w-0")), ("ERROR", error), ("ADDED", pod("w-1"))]
+    lines = [json.dumps({"type": event, "object": thing}) for event, thing in events]
+    found = read(NAME, written(tmp_path / "watch.json", "\n".join(lines)))
+    assert found.rows("container", "container") == [("default/w-0",), ("default/w-1",)]
+    [(line, _, reason)] = found.reasons
+    assert line == 2
+    assert reason.startswith("is an error of the watch (too old resource version: 1 (2))")
+
+
 def test_nodes_and_pods_may_lie_in_two_files(tmp_path: Path) -> None:
     nodes = written(tmp_path / "nodes.json", listed(node("n1"), kind="NodeList"))
     bare = {key: value for key, value in pod(nodeName="n1").items() if key != "kind"}

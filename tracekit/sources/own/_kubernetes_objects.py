@@ -26,12 +26,15 @@ class Thing:
         Which object of the file it is, counted from 1.
     event : str, optional
         In a watch log: ADDED, MODIFIED or DELETED.
+    so_far_ms : int, optional
+        In a watch log: the latest time that the objects up to this one speak of.
     """
 
     number: int
     kind: str
     value: dict[str, Any]
     event: str | None
+    so_far_ms: int | None = None
 
     @property
     def uid(self) -> str:
@@ -66,8 +69,9 @@ def holds_measurements(head: Head) -> bool:
 def things(opened: Opened) -> Iterator[Thing | Cut]:
     """Nodes, pods and pod groups of a file; other objects are passed over.
 
-    What is no object of Kubernetes at all is a Cut.
+    What is no object of Kubernetes at all is a Cut, and so is the end of a watch by an error.
     """
+    so_far: int | None = None
     for item in items(opened):
         if isinstance(item, Cut):
             yield item
@@ -75,6 +79,8 @@ def things(opened: Opened) -> Iterator[Thing | Cut]:
         value, event = item.value, None
         if isinstance(value, dict) and value.get("type") in _EVENTS and "object" in value:
             value, event = value["object"], value["type"]
+        if event == "ERROR":
+            yield _watch_ended(item.number, value)
         if event in ("BOOKMARK", "ERROR"):
             continue
         if not isinstance(value, dict) or not _is_named(value):
@@ -86,8 +92,53 @@ def things(opened: Opened) -> Iterator[Thing | Cut]:
             continue
         kind = value.get("kind") or str(item.around.get("kind", "")).removesuffix("List")
         kind = kind or _by_shape(value)
+        if event is not None:
+            so_far = max(filter(None, (so_far, _latest_ms(value))), default=None)
         if kind in _KINDS:
-            yield Thing(number=item.number, kind=kind, value=value, event=event)
+            yield Thing(number=item.number, kind=kind, value=value, event=event, so_far_ms=so_far)
+
+
+def _watch_ended(number: int, status: object) -> Cut:
+    said = status.get("message") if isinstance(status, dict) else None
+    return Cut(
+        number=number,
+        reason=f"is an error of the watch ({said or 'without a message'}): what changed between"
+        " it and the next event is not in the log",
+        text=str(status)[:200],
+    )
+
+
+def last_change_ms(thing: Thing) -> int:
+    """The latest time that an object speaks of; that of a watch so far, if it states no deletion.
+
+    Raises ValueError where there is none.
+    """
+    times = [_latest_ms(thing.value)]
+    if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
+        times.append(thing.so_far_ms)
+    known = [one for one in times if one is not None]
+    if not known:
+        raise ValueError("is gone, and no time says since when")
+    return max(known)
+
+
+def _latest_ms(value: dict[str, Any]) -> int | None:
+    """The latest time that an object speaks of; None where there is none that can be read."""
+    meta, status = value["metadata"], value.get("status")
+    status = status if isinstance(status, dict) else {}
+    times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
+    conditions = status.get("conditions")
+    for one in conditions if isinstance(conditions, list) else ():
+        if isinstance(one, dict):
+            times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
+    return max(filter(None, map(_read_ms, times)), default=None)
+
+
+def _read_ms(text: object) -> int | None:
+    try:
+        return time_ms(str(text)) if text else None
+    except ValueError:
+        return None
 
 
 def time_ms(text: str) -> int:

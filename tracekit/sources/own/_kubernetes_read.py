@@ -9,7 +9,13 @@ from typing import Any
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
-from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things, time_ms
+from tracekit.sources.own._kubernetes_objects import (
+    Thing,
+    arrival_ms,
+    last_change_ms,
+    things,
+    time_ms,
+)
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, resource, unit
 from tracekit.sources.own._kubernetes_requests import effective
 from tracekit.sources.own._kubernetes_roster import Roster, roster
@@ -124,7 +130,7 @@ def _node(thing: Thing, _: Roster) -> Rows:
     )
     nodes = [row]
     if thing.event == "DELETED":
-        nodes.append({**row, "time_ms": max(_last_change(thing.value), time + 1), "state": "gone"})
+        nodes.append({**row, "time_ms": max(last_change_ms(thing), time + 1), "state": "gone"})
     stated = (thing.value.get("status") or {}).get("allocatable") or {}
     resources = [
         {
@@ -198,22 +204,13 @@ def _departure_ms(thing: Thing) -> int | None:
     pod = thing.value
     status = pod.get("status") or {}
     if status.get("phase") not in ("Succeeded", "Failed"):
-        return _last_change(pod) if thing.event == "DELETED" else None
+        return last_change_ms(thing) if thing.event == "DELETED" else None
     ends = [
         ((one.get("state") or {}).get("terminated") or {}).get("finishedAt")
         for one in status.get("containerStatuses") or ()
     ]
     known = [time_ms(one) for one in ends if one]
-    return max(known) if known else _last_change(pod)
-
-
-def _last_change(value: Mapping[str, Any]) -> int:
-    """The latest time that an object speaks of."""
-    meta, status = value["metadata"], value.get("status") or {}
-    times = [meta.get("creationTimestamp"), meta.get("deletionTimestamp"), status.get("startTime")]
-    for one in status.get("conditions") or ():
-        times += [one.get("lastTransitionTime"), one.get("lastHeartbeatTime")]
-    return max(time_ms(one) for one in times if one)
+    return max(known) if known else last_change_ms(thing)
 
 
 def _owner(meta: Mapping[str, Any]) -> tuple[str, str]:
