@@ -112,7 +112,7 @@ def _unseen(run: Any) -> list[str]:
         if found := lacking(one.wants, run.workload.resources):
             by_lack.setdefault(tuple(found), []).append(one.name())
     return [
-        f"{', '.join(names)}: the workload has no"
+        f"{', '.join(dict.fromkeys(names))}: the workload has no"
         f" {', '.join(map(words_of, short_names(found)))}, so it is not looked at"
         for found, names in by_lack.items()
     ]

@@ -72,6 +72,6 @@ def test_a_resource_goes_by_several_names() -> None:
 
 
 def test_who_has_nothing_to_go_by_is_told() -> None:
-    policies = [parse_policy(name) for name in ("bdi", "bcdi", "bnp", "first_fit")]
+    policies = [parse_policy(name) for name in ("bdi", "bcdi", "bdi[tie=reservoir]", "bnp")]
     run = SimpleNamespace(policies=policies, workload=with_resource("net_kbit"))
     assert _unseen(run) == ["bdi, bcdi: the workload has no disk io bytes, so it is not looked at"]
