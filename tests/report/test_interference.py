@@ -65,6 +65,34 @@ def test_shared_cores_are_counted() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("lost", "said"),
+    [
+        (
+            {
+                "interference": 60.0,
+                "whole_cores": 75.0,
+                "least_allocated": 160.0,
+                "recorded": 240.0,
+            },
+            "20 % less than under whole_cores, which knows no fit, and 75 % less than as recorded.",
+        ),
+        (
+            {"interference": 60.0, "lowest_free": 240.0},
+            "75 % less than under lowest_free.",
+        ),
+        ({"lowest_free": 60.0}, "60.0 vCPUs."),
+    ],
+)
+def test_what_binding_saves_is_told_against_the_best_that_knows_no_fit(
+    lost: dict[str, float], said: str
+) -> None:
+    """The audit's finding: it was told against whoever shares cores needlessly."""
+    frame = pl.DataFrame({"policy": list(lost), "mean": list(lost.values())})
+    found = get_figure("interference_inflation").takeaway(frame)
+    assert found.replace("\u00a0", " ").endswith(said)
+
+
 @pytest.fixture(scope="module")
 def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     out = tmp_path_factory.mktemp("whole") / "out"

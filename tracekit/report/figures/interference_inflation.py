@@ -67,16 +67,27 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
+#: What the best way to bind is measured by, where it is there; else the worst way.
+_BASELINES = {
+    "whole_cores": "under whole_cores, which knows no fit",
+    "recorded": "as recorded",
+}
+
+
 def _takeaway(frame: pl.DataFrame) -> str:
-    low = frame.sort("mean", "policy").row(0, named=True)
-    high = frame.sort("mean", "policy", descending=[True, False]).row(0, named=True)
-    if low["policy"] == high["policy"] or high["mean"] <= 0:
-        return f"Under {low['policy']} neighbours cost {number(low['mean'])} vCPUs."
-    saved = percent(1 - low["mean"] / high["mean"])
-    return (
-        f"Under {low['policy']} neighbours cost {number(low['mean'])} vCPUs, {saved} less than"
-        f" under {high['policy']}."
-    )
+    lost = dict(frame.select("policy", "mean").iter_rows())
+    best = min(lost, key=lambda name: (lost[name], name))
+    said = f"Under {best} neighbours cost {number(lost[best])} vCPUs"
+    others = {name: words for name, words in _BASELINES.items() if name in lost and name != best}
+    if not others:
+        worst = max(lost, key=lambda name: (lost[name], name))
+        others = {worst: f"under {worst}"} if worst != best else {}
+    less = [
+        f"{percent(1 - lost[best] / lost[name])} less than {words}"
+        for name, words in others.items()
+        if lost[name] > 0
+    ]
+    return f"{said}, {', and '.join(less)}." if less else f"{said}."
 
 
 FIGURE = Figure(
