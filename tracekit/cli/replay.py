@@ -48,6 +48,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     notes = dict.fromkeys(note for one in run.policies for note in one.notes)
     told = [
         *notes,
+        *_lost(run),
         *_told(load),
         *_unseen(run),
         *_left_out(run),
@@ -89,6 +90,31 @@ def _told(load: Any) -> list[str]:
         f"{load.facts[name]:,} containers {words}"
         for name, words in _TOLD.items()
         if load.facts.get(name)
+    ]
+
+
+def _lost(run: Any) -> list[str]:
+    """Nodes that were lost, and what became of the containers on them."""
+    from tracekit.units import duration
+
+    losses, load = run.workload.losses, run.workload
+    if losses is None:
+        return []
+    first = int(load.times_ms[0])
+    named = [
+        f"{load.node_ids[node]} after {duration(when - first) or '0 s'}"
+        for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True)
+    ]
+    more = f" and {len(named) - 5} more" if len(named) > 5 else ""
+    told = f"{len(named)} nodes are lost: {', '.join(named[:5])}{more}"
+    return [
+        f"{told}; production lost none and has no row",
+        *(
+            f"{row['policy']}: {row['evicted_by_loss']:,} containers lost their node,"
+            f" {row['unplaced_after_loss']:,} of them found no other"
+            for row in run.summary.to_dicts()
+            if row["evicted_by_loss"] is not None
+        ),
     ]
 
 

@@ -84,16 +84,27 @@ class Slow:
             gone = [i for i in self.everyone if departure[i] == now]
             freed = [i for i in gone if self.where.pop(i, None) is not None]
             self.waiting = [i for i in self.waiting if i not in gone]
+            new = [i for i in self.everyone if arrival[i] == now]
+            daemon = self.load.daemon
+            if np.ptp(self.rank):
+                new.sort(key=lambda i: (daemon is None or not daemon[i], self.urgency(i)))
             if freed:
+                if self.load.gang is None:  # one queue: who waits, and who arrives
+                    self.waiting += sorted(new) if self.waiting else []
+                    new = [] if self.waiting else new
                 self.retry(now)
-            self.arrive([i for i in self.everyone if arrival[i] == now], now)
+            self.arrive(new, now)
         return self.placed
 
     def retry(self, now: int) -> None:
-        self.waiting.sort(key=lambda i: -max(self.rank[j] for j in self.members(i)))
+        self.waiting.sort(key=self.urgency)
         for group in self.pieces(self.waiting):
             self.attempt(group, now)
         self.waiting = [i for i in self.waiting if i not in self.where]
+
+    def urgency(self, index: int) -> int:
+        """Lowest first: minus the highest priority of the gang."""
+        return -max(self.rank[j] for j in self.members(index))
 
     def arrive(self, new: list[int], now: int) -> None:
         for group in self.pieces(new):

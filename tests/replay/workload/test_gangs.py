@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
@@ -53,7 +54,7 @@ def test_without_room_for_all_none_runs_and_later_all_do() -> None:
 
 
 @pytest.mark.parametrize("policy", POLICIES)
-@given(rows=some.lists(shapes, min_size=3, max_size=14), seed=some.integers(0, 9))
+@given(rows=some.lists(shapes, min_size=4, max_size=14), seed=some.integers(0, 9))
 def test_every_engine_admits_whole_gangs_and_the_same(
     policy: str, rows: list[tuple[int, int, int]], seed: int
 ) -> None:
@@ -90,9 +91,10 @@ def test_containers_of_no_known_service_are_no_gang() -> None:
     made = with_gangs(load)
     assert made.gang is not None
     assert made.gang.tolist() == [-1, -1, made.gang.max(), made.gang.max()]
-    unknown = with_gangs(dataclasses.replace(load, services=("?",) * 4))
-    assert unknown.gang is not None
-    assert unknown.gang.tolist() == [-1] * 4
+    with pytest.raises(TracekitError, match="states no service: --gang has nothing to make"):
+        with_gangs(dataclasses.replace(load, services=("?",) * 4))
+    with pytest.raises(TracekitError, match="has no service with several containers that were"):
+        with_gangs(dataclasses.replace(load, services=("a", "b", "c", "d")))
 
 
 def test_gangs_of_the_source_stay_as_they_are_in_every_order() -> None:

@@ -1,20 +1,23 @@
 """The engine: walks time forward, lets containers come and go, and measures.
 
-Events at one time happen in this order: departures, retries of what waits, arrivals, then the
-sample of that time, then rebalancing. Who decides is a placer; the plain one recomputes everything
-at every decision, and every other must decide the same.
+Events at one time happen in this order: departures, losses of nodes, gangs that give up, retries
+of what waits, arrivals, then the sample of that time, then rebalancing. Among containers of several
+priorities those that wait and those that arrive at that time are one queue, by priority first.
+Who decides is a placer; the plain one recomputes everything at every decision, and every other must
+decide the same.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
 
 from tracekit.arrays import IntArray
+from tracekit.replay.engine.patience import Patience
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.queueing import Gangs, turns
 from tracekit.replay.engine.state import ReplayState
@@ -38,6 +41,10 @@ class Outcome:
         Wall-clock time of each decision; the only thing here that differs from run to run.
     way : str
         How the placer decided.
+    evicted : int64, shape (evicted,)
+        Containers whose node was lost under them, at least once.
+    waiting_after_loss : int64, shape (waiting,)
+        Those of them that wait for another at the end.
     """
 
     node: IntArray
@@ -45,6 +52,8 @@ class Outcome:
     steps: pl.DataFrame
     latencies_s: list[float]
     way: str = "plain"
+    evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 class Engine:
@@ -82,19 +91,27 @@ class Engine:
         self._rebalanced_ms = int(workload.times_ms[0])
         self._evicted, self._again = 0, 0
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
+        self._lost = 0
+        self._patience = Patience(workload)
+        self._evicted_by_loss: set[int] = set()
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
         for step, now in enumerate(self._workload.times_ms.tolist()):
             self._events_until(now)
             moves, again = self._place_evicted(now)
-            self.state.pass_step(step, len(self._pending), moves, again)
+            self.state.pass_step(step, len(self._pending) + self._holders(), moves, again)
             self._rebalance(now)
             each_step()
         steps = self.state.finish()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)
+        self._give_up(sorted(self._patience.holding))
         self.state.check_conservation()
         return Outcome(
+            evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
+            waiting_after_loss=np.array(
+                sorted(self._evicted_by_loss & set(self._pending)), dtype=np.int64
+            ),
             node=self.state.node,
             time_ms=self.state.placed_ms,
             steps=steps,
@@ -103,22 +120,57 @@ class Engine:
         )
 
     def _events_until(self, last_ms: int) -> None:
-        """All arrivals up to a departure are a stretch, so that a placer may take it in one go."""
-        arrivals, leaves = self._workload.arrival_ms, self._leaves_ms
+        """All arrivals up to an event are a stretch, so that a placer may take it in one go."""
+        arrivals = self._workload.arrival_ms
         while True:
-            left = self._departed < len(leaves)
-            departure = int(leaves[self._departed]) if left else last_ms + 1
-            stretch = min(departure - 1, last_ms)
-            end = int(np.searchsorted(arrivals, stretch, side="right"))
+            event = self._next_event(last_ms)
+            until = min(event - 1, last_ms)
+            if self._patience.clocks and self._arrived < len(arrivals):
+                until = min(until, int(arrivals[self._arrived]))  # who arrives may set a clock
+            end = int(np.searchsorted(arrivals, until, side="right"))
             if end > self._arrived:
                 self._arrive(np.arange(self._arrived, end))
                 self._arrived = end
-            if departure > last_ms:
+                continue
+            if event > last_ms:
                 return
-            self._depart(departure)
+            self._happens(event)
+
+    def _next_event(self, last_ms: int) -> int:
+        """When something but an arrival happens next; later than ``last_ms`` for nothing."""
+        times = [last_ms + 1]
+        if self._departed < len(self._leaves_ms):
+            times.append(int(self._leaves_ms[self._departed]))
+        losses = self._workload.losses
+        if losses is not None and self._lost < len(losses.node):
+            times.append(int(losses.time_ms[self._lost]))
+        due = self._patience.next_ms()
+        return min(times if due is None else [*times, due])
+
+    def _happens(self, now: int) -> None:
+        """Departures, losses and clocks of this time, then whoever waits is tried again."""
+        freed = self._depart(now)
+        freed |= self._lose(now)
+        over, again = self._patience.due(now)
+        freed |= self._give_up(over, now)
+        if self._turn is not None and self._gangs is None and freed and self._pending:
+            self._join_queue(now)
+        if self._pending and (freed or again):
+            self._retry(now)
+
+    def _join_queue(self, now: int) -> None:
+        """Who arrives now is in the queue with those that wait."""
+        end = int(np.searchsorted(self._workload.arrival_ms, now, side="right"))
+        self._pending.extend(range(self._arrived, end))
+        self._arrived = max(end, self._arrived)
 
     def _arrive(self, indices: IntArray) -> None:
         times = self._workload.arrival_ms[indices]
+        if self._turn is not None:
+            turn = np.array([self._turn(index) for index in indices.tolist()])
+            daemon = self._workload.daemon
+            first = np.ones(len(indices)) if daemon is None else ~daemon[indices]
+            indices = indices[np.lexsort((indices, turn, first, times))]
         if self._gangs is None:
             self._place(indices, times)
             self._pending.extend(indices[~self.state.running[indices]].tolist())
@@ -137,13 +189,49 @@ class Engine:
         self._pending.extend(new[~running[new]].tolist())
 
     def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
-        """Containers of one gang: as many as it needs or, where too few find room, none."""
+        """Containers of one gang: as many as it needs or, where too few find room, none.
+
+        Where only members are missing that are still to come, those that found a node hold it.
+        """
+        gang, now = gangs.of(int(indices[0])), int(times[-1])
+        patience, running = self._patience, self.state.running
+        if self._pinned is None and patience.backed_off(gang, now):
+            return
         free = indices if self._pinned is None else indices[self._pinned[indices] < 0]
         self._place(indices, times)
-        running, node = self.state.running, self.state.node
-        if running[indices].sum() < gangs.needed(indices, node, int(times[-1])):
-            back = [self.state.undo(index) for index in free[running[free]].tolist()]
-            self._placer.changed(np.array(back, dtype=np.int64))
+        if running[indices].sum() >= gangs.needed(indices, self.state.node, now):
+            held = np.array(patience.begun(gang), dtype=np.int64)
+            self.state.begin(held[running[held]], now)
+            return
+        if patience.wait_ms and running[free].all() and len(free):
+            patience.hold(gang, free.tolist(), now)
+            self.state.hold(free)
+            return
+        self._take_back(free)
+        patience.step_back(gang, now)
+        self._give_up([gang], now)
+
+    def _take_back(self, members: IntArray) -> None:
+        """Members of a gang leave their nodes as if they had never been placed."""
+        running = self.state.running
+        back = [self.state.undo(index) for index in members[running[members]].tolist()]
+        self._placer.changed(np.array(back, dtype=np.int64))
+
+    def _give_up(self, gangs: Sequence[int], now: int | None = None) -> bool:
+        """Members that held nodes for the rest of their gang let go of them; whether any did."""
+        freed = False
+        for gang in gangs:
+            held = np.array(self._patience.begun(gang), dtype=np.int64)
+            held = held[self.state.running[held]]
+            if now is not None and len(held):
+                self._patience.step_back(gang, now)
+            self._take_back(held)
+            self._pending.extend(held.tolist())
+            freed |= len(held) > 0
+        return freed
+
+    def _holders(self) -> int:
+        return sum(len(members) for members in self._patience.holding.values())
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
         """A pinned container goes to its node the first time; for others a policy decides."""
@@ -160,18 +248,30 @@ class Engine:
             self._placer.changed(pinned[start:end])
             self._pinned[indices[start:end]] = -1
 
-    def _depart(self, now: int) -> None:
-        """Let go all that leaves now, then offer what was freed to those that wait."""
+    def _depart(self, now: int) -> bool:
+        """Let go all that leaves now; whether that freed anything."""
         end = int(np.searchsorted(self._leaves_ms, now, side="right"))
         leaving = self._departures[self._departed : end]
         self._departed = end
         stopped = leaving[self.state.running[leaving]]
         self._stop(stopped)
-        if self._pending:
+        if self._pending and len(leaving):
             gone = set(leaving.tolist())
             self._pending = [index for index in self._pending if index not in gone]
-            if len(stopped):
-                self._retry(now)
+        return len(stopped) > 0
+
+    def _lose(self, now: int) -> bool:
+        """The nodes that are lost now are empty and closed; whether that evicted anybody."""
+        losses = self._workload.losses
+        if losses is None:
+            return False
+        end = int(np.searchsorted(losses.time_ms, now, side="right"))
+        nodes, self._lost = losses.node[self._lost : end], end
+        evicted = self.state.lose(nodes) if len(nodes) else nodes
+        self._stop(evicted)
+        self._pending.extend(evicted.tolist())
+        self._evicted_by_loss.update(evicted.tolist())
+        return len(evicted) > 0
 
     def _stop(self, indices: IntArray) -> None:
         for index in indices.tolist():
@@ -188,11 +288,15 @@ class Engine:
         self._pending = []
         for index in waiting:
             shape = (self._workload.request[index].tobytes(), self.state.kind(index))
-            if shape not in refused:
-                self._placer.place(np.array([index]), np.array([now]))
+            if shape not in refused or self._is_pinned(index):
+                self._place(np.array([index]), np.array([now]))
             if not self.state.running[index]:
                 refused.add(shape)
                 self._pending.append(index)
+
+    def _is_pinned(self, index: int) -> bool:
+        """Whether a container goes to its node whatever others do."""
+        return self._pinned is not None and bool(self._pinned[index] >= 0)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
         """As ``_retry``, a gang at a time; one of which some were moved waits for those alone."""

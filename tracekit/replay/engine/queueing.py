@@ -25,6 +25,10 @@ class Gangs:
         self._minimum = load.gang_minimum
         self._spread = np.isin(load.gang, spread_gangs(load.gang, load.arrival_ms))
 
+    def of(self, index: int) -> int:
+        """The gang of a container, -1 for none."""
+        return int(self._gang[index])
+
     def pieces(self, indices: IntArray) -> list[tuple[int, int]]:
         """Stretches of arrivals of one gang, at one time where not all of it arrives at one."""
         gang = self._gang[indices]

@@ -49,6 +49,8 @@ class ReplayState:
             limits = limits.without(policy.lifts)
         self._limits = limits
         self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
+        self.lost = None if workload.losses is None else np.zeros(workload.nodes, np.bool_)
+        self.holding = np.zeros(workload.containers, np.bool_) if workload.gang_wait_ms else None
         self._rows = PlacedRows(workload)
         self._residents: Residents | None = None
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)
@@ -84,6 +86,8 @@ class ReplayState:
         """Take a running container off its node."""
         self._before_moves()
         self.running[index] = False
+        if self.holding is not None:
+            self.holding[index] = False
         self._change(index, sign=-1)
 
     def undo(self, index: int) -> int:
@@ -93,20 +97,44 @@ class ReplayState:
         self.node[index], self.placed_ms[index] = -1, -1
         return node
 
+    def hold(self, indices: IntArray) -> None:
+        """Containers that were started only hold their nodes: they ask, and use nothing yet."""
+        if self.holding is not None:
+            self.holding[indices] = True
+
+    def begin(self, indices: IntArray, now: int) -> None:
+        """Containers that held their nodes begin to run."""
+        if self.holding is not None and len(indices):
+            self._before_moves()
+            self.holding[indices] = False
+            self.placed_ms[indices] = now
+
+    def lose(self, nodes: IntArray) -> IntArray:
+        """Nodes take nothing from now on; the containers on them, in order of arrival."""
+        assert self.lost is not None  # noqa: S101 - as the workload says
+        self.lost[nodes] = True
+        return np.flatnonzero(self.running & np.isin(self.node, nodes))
+
     def open_nodes(self, index: int) -> BoolArray | None:
-        """Which nodes the constraints leave open to a container; None where there are none."""
-        return None if self._keeper is None else self._keeper.open(index)
+        """Which nodes are left open to a container, by constraints and losses; None: all."""
+        found = None if self._keeper is None else self._keeper.open(index)
+        if self.lost is None or not self.lost.any():
+            return found
+        return ~self.lost if found is None else found & ~self.lost
 
     def fixed(self, indices: IntArray) -> IntArray | None:
         """What containers have in common whose open nodes are the same, whatever is placed.
 
         -1 where placing changes them; None where there are no constraints. Shape as ``indices``.
         """
-        return None if self._limits is None else self._limits.fixed[indices]
+        if self._limits is None:
+            return None if self.lost is None else np.zeros(len(indices), dtype=np.int64)
+        return self._limits.fixed[indices]
 
     def closed_nodes(self, index: int) -> list[tuple[str, BoolArray]]:
         """Each constraint by name, with the nodes that it closes to a container."""
-        return [] if self._keeper is None else self._keeper.closed(index)
+        found = [] if self._keeper is None else self._keeper.closed(index)
+        return found if self.lost is None else [*found, ("lost", self.lost.copy())]
 
     def kind(self, index: int) -> Hashable:
         """What sets a container apart from others of its size: what constraints know of it."""
@@ -195,7 +223,8 @@ class ReplayState:
         self._moved = True
 
     def _measure(self) -> None:
-        self.samples.take(self.running, self.node)
+        using = self.running if self.holding is None else self.running & ~self.holding
+        self.samples.take(using, self.node)
 
     def _snapshot(
         self,
@@ -215,6 +244,7 @@ class ReplayState:
             cells=self._keeper.free_cells if self._keeper and "cells" in reads else None,
             peers=self._peers if "peers" in reads else None,
             domains=self.workload.domains,
+            lost=None if self.lost is None else self.lost.copy(),
         )
 
     def _change(self, index: int, *, sign: int) -> None:

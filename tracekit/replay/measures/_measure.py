@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
@@ -28,12 +29,18 @@ class Finished:
         Measures over the steps, by name.
     move_downtime_ms : int
         What one move costs.
+    evicted : int64, shape (evicted,)
+        Containers whose node was lost under them.
+    waiting_after_loss : int64, shape (waiting,)
+        Those of them that still wait for another at the end.
     """
 
     load: Workload
     node: IntArray
     measured: Mapping[str, Any]
     move_downtime_ms: int
+    evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.workload import UNKNOWN
 
@@ -41,6 +41,13 @@ def fitting(snapshot: Snapshot, chosen: Sequence[int], *, asked: bool) -> IntArr
     kept = []
     for at in found.tolist():
         fits = ((left >= placed.request[at]) | (placed.request[at] == 0)).all(axis=1)
+        fits &= nodes_there(snapshot)
         if int(fits.sum()) > int(fits[placed.node[at]]):
             kept.append(at)
     return np.array(kept, dtype=np.int64)
+
+
+def nodes_there(snapshot: Snapshot) -> BoolArray:
+    """Which nodes are not lost, shape (nodes,)."""
+    lost = snapshot.lost
+    return np.ones(len(snapshot.capacity), dtype=np.bool_) if lost is None else ~lost

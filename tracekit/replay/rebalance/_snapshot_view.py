@@ -43,7 +43,7 @@ def view_of(
         resources=names,
         used=used,
         capacity=_capacity(snapshot, names),
-        schedulable=np.ones(nodes, dtype=np.bool_),
+        schedulable=np.ones(nodes, dtype=np.bool_) if snapshot.lost is None else ~snapshot.lost,
         containers=Candidates(
             node=snapshot.placed.node,
             used=amounts,
@@ -108,6 +108,7 @@ def _acceptance(snapshot: Snapshot) -> Acceptance:
         fits = known.get(request.tobytes())
         if fits is None:
             fits = ((left >= request) | (request == 0)).all(axis=1)
+            fits &= True if snapshot.lost is None else ~snapshot.lost
             known[request.tobytes()] = fits
         return int(fits.sum()) > int(fits[placed.node[index]])
 

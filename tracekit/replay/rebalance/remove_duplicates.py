@@ -11,7 +11,12 @@ from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.rebalance._members import evictable_last, fitting, members_by_service
+from tracekit.replay.rebalance._members import (
+    evictable_last,
+    fitting,
+    members_by_service,
+    nodes_there,
+)
 from tracekit.replay.view.snapshot import Snapshot
 
 
@@ -34,10 +39,11 @@ class RemoveDuplicates(RebalancePolicy):
         """Containers to evict now, service by service, node by node."""
         node, nodes = snapshot.placed.node, len(snapshot.capacity)
         found: list[int] = []
-        if nodes < 2:
+        targets = int(nodes_there(snapshot).sum())
+        if targets < 2:
             return np.empty(0, dtype=np.int64)
         for members in members_by_service(snapshot):
-            most = -(-len(members) // nodes)
+            most = -(-len(members) // targets)
             counts = np.bincount(node[members], minlength=nodes)
             for over in np.flatnonzero((counts > most) & (counts > 1)).tolist():
                 there = evictable_last(snapshot, members[node[members] == over])

@@ -12,7 +12,12 @@ from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.rebalance._members import evictable_last, fitting, members_by_service
+from tracekit.replay.rebalance._members import (
+    evictable_last,
+    fitting,
+    members_by_service,
+    nodes_there,
+)
 from tracekit.replay.view.snapshot import Snapshot
 
 
@@ -46,7 +51,7 @@ class RemovePodsViolatingTopologySpreadConstraint(RebalancePolicy):
             known = snapshot.domains.by(self.by)
         if known is None:
             return np.empty(0, dtype=np.int64)
-        numbers = np.unique(known[known >= 0])
+        numbers = np.unique(known[(known >= 0) & nodes_there(snapshot)])
         found: list[int] = []
         for members in members_by_service(snapshot):
             domain = known[snapshot.placed.node[members]]

@@ -114,6 +114,8 @@ def replay_one(
             node=outcome.node,
             measured=measured,
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
+            evicted=outcome.evicted,
+            waiting_after_loss=outcome.waiting_after_loss,
         )
     )
     return Replayed(

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Placed, Snapshot, read_only
 from tracekit.replay.view.usage import NodeUsage
@@ -67,6 +67,7 @@ class Cluster:
         cells: IntArray | None = None,
         peers: Peers | None = None,
         domains: NodeDomains | None = None,
+        lost: BoolArray | None = None,
     ) -> Snapshot:
         """What a policy may see now; read-only views of this state."""
         return Snapshot(
@@ -84,4 +85,5 @@ class Cluster:
             free_cells=cells,
             known_peers=peers,
             domains=domains,
+            lost=lost,
         )

@@ -144,6 +144,8 @@ class Snapshot:
         None unless the policy reads 'peers'.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes; None where the workload states none.
+    lost : bool, shape (nodes,), optional
+        Nodes that are lost and take nothing; None where none ever is.
     """
 
     time_ms: int
@@ -161,6 +163,7 @@ class Snapshot:
     free_cells: IntArray | None = None
     known_peers: Peers | None = None
     domains: NodeDomains | None = None
+    lost: BoolArray | None = None
 
     @property
     def peers(self) -> Peers:

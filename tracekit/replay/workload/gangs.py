@@ -15,6 +15,7 @@ import itertools
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.errors import TracekitError
 from tracekit.replay.workload.workload import UNKNOWN, Workload
 
 
@@ -22,16 +23,26 @@ def with_gangs(load: Workload) -> Workload:
     """The workload with a gang for each service of which several containers are exchangeable.
 
     Where the source has gangs of its own they stay; containers of no known service are in none.
+
+    Raises
+    ------
+    TracekitError
+        Where that makes no gang at all.
     """
     if load.gang is not None:
         return load
     known = np.array(load.services) != UNKNOWN
-    if load.exchangeable is None or not (load.exchangeable & known).any():
-        return dataclasses.replace(load, gang=np.full(load.containers, -1, dtype=np.int64))
     _, service = np.unique(np.array(load.services), return_inverse=True)
-    free = load.exchangeable & known
-    members = np.bincount(service[free], minlength=int(service.max()) + 1)
+    free = known & (False if load.exchangeable is None else load.exchangeable)
+    members = np.bincount(service[free], minlength=int(service.max(initial=0)) + 1)
     gang = np.where(free & (members[service] > 1), service, -1)
+    if not (gang >= 0).any():
+        why = "has no service with several containers that were there from the start"
+        raise TracekitError(
+            f"workload '{load.name}' {why if known.any() else 'states no service'}:"
+            " --gang has nothing to make gangs of",
+            hint="leave --gang out; gangs that the source records are held without it",
+        )
     arrival, order = _gathered(load.arrival_ms, gang)
     return in_order_of(dataclasses.replace(load, gang=gang), order, arrival)
 

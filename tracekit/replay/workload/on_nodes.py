@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.gangs import in_order_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Losses, Workload
 
 
 def on_nodes(load: Workload, nodes: IntArray) -> Workload:
@@ -35,8 +35,15 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),
+        losses=None if stays.losses is None else _losses_on(stays.losses, place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
     )
+
+
+def _losses_on(losses: Losses, place: IntArray) -> Losses:
+    """The losses of the nodes that are left, at their new places."""
+    kept = place[losses.node] >= 0
+    return Losses(node=place[losses.node[kept]], time_ms=losses.time_ms[kept])
 
 
 def without_daemons(load: Workload) -> Workload:

@@ -26,7 +26,7 @@ from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Losses, Workload
 
 _DOCUMENT = "workload.json"
 _MAPPED_BYTES = 1 << 16
@@ -44,6 +44,7 @@ _NESTED: dict[str, type[Any]] = {
         Cells,
         NodeDomains,
         SizeDoubt,
+        Losses,
     )
 }
 

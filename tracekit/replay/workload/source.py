@@ -14,6 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.replay.workload.assumptions import parse_assumptions
 from tracekit.replay.workload.calls import CallWeights
+from tracekit.replay.workload.circumstances import taken_apart, under
 from tracekit.replay.workload.gangs import with_gangs
 from tracekit.replay.workload.loaders import load_workload, resolved
 from tracekit.replay.workload.request_choice import absolute
@@ -68,7 +69,10 @@ class WorkloadSource:
         load = self._read(stream(self.seed, "workload"))
         if self.calls and load.calls is None:
             load = dataclasses.replace(load, calls=self._calls(load))
-        return with_gangs(load) if self.gangs else load
+        if self.gangs:
+            load = with_gangs(load)
+        happens, _ = taken_apart(self.assume)
+        return under(load, happens, stream(self.seed, "lost")) if happens else load
 
     def _calls(self, load: Workload) -> CallWeights:
         if self.store is None:
@@ -79,13 +83,14 @@ class WorkloadSource:
         return calls_of_store(open_store(str(self.store)), load.services)
 
     def _read(self, rng: np.random.Generator) -> Workload:
+        _, assume = taken_apart(self.assume)
         if self.workload is not None:
-            return load_workload(self.workload, rng, assume=self.assume)
+            return load_workload(self.workload, rng, assume=assume)
         store = open_store(str(self.store))
         if is_sized(store) and not used_by_others(store):
-            assumptions = sized_assumptions(self.assume)
+            assumptions = sized_assumptions(assume)
             return with_requests(workload_from_sizes(store, assumptions, rng), store, assumptions)
-        return workload_from_store(store, parse_assumptions(self.assume), rng)
+        return workload_from_store(store, parse_assumptions(assume), rng)
 
 
 def source_of(

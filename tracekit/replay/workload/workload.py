@@ -28,6 +28,20 @@ UNKNOWN = "?"
 WORTH_COMPILING = 10_000
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Losses:
+    """Nodes that are lost, in the order of their times.
+
+    Parameters
+    ----------
+    node, time_ms : int64, shape (losses,)
+        Each node once.
+    """
+
+    node: IntArray
+    time_ms: IntArray
+
+
 @dataclass(frozen=True, kw_only=True)
 class Workload:
     """Nodes and containers as arrays; checked when made.
@@ -75,6 +89,12 @@ class Workload:
     priority : int64, shape (containers,), optional
         Of those that wait the larger goes first, then who has waited longest. Nobody is evicted
         for it. None: all have the same.
+    gang_wait_ms : int
+        How long members of a gang hold nodes for those still to come; 0: they hold none.
+    gang_backoff_ms : int
+        How long a gang that could not begin is not tried again.
+    losses : Losses, optional
+        Nodes that are lost; what runs there is evicted. None: none is.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
     price_per_hour : float64, shape (nodes,), optional
@@ -117,6 +137,9 @@ class Workload:
     pinned: IntArray | None = None
     daemon: BoolArray | None = None
     priority: IntArray | None = None
+    gang_wait_ms: int = 0
+    gang_backoff_ms: int = 0
+    losses: Losses | None = None
     domains: NodeDomains | None = None
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None

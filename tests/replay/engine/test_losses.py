@@ -1,0 +1,178 @@
+"""Nodes that are lost: who is evicted, where it goes, in both engines; and gangs' clocks."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import Any
+
+import numpy as np
+import pytest
+from replay_support import Row, workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.policy.entrant import halves, parse_entrant
+from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.circumstances import taken_apart, under
+from tracekit.replay.workload.domains import domains_of
+from tracekit.replay.workload.workload import Workload
+
+
+def run(load: Workload, policy: str = "first_fit", placer: MakePlacer = PlainPlacer) -> Outcome:
+    placement, rebalance = halves(parse_entrant(policy))
+    rng = np.random.default_rng(0)
+    return Engine(load, placement, rng, placer=placer, rebalance=rebalance).run()
+
+
+def happening(load: Workload, *assume: str, seed: int = 0) -> Workload:
+    return under(load, taken_apart(assume)[0], np.random.default_rng(seed))
+
+
+def four() -> Workload:
+    """Three nodes of room for two; four containers, two on each of the first two."""
+    load = workload([(20, 20)] * 3, [(0, 9000, 10, 10, 0) for _ in range(4)], steps=6)
+    return dataclasses.replace(load, domains=domains_of({"zone": ["a", "b", "b"]}))
+
+
+def test_what_ran_there_is_evicted_and_placed_again() -> None:
+    outcome = run(happening(four(), "lost=n0@2s"))
+    assert outcome.node.tolist() == [2, 2, 1, 1]
+    assert outcome.time_ms.tolist() == [2000, 2000, 0, 0]
+    assert outcome.evicted.tolist() == [0, 1]
+    assert outcome.steps["placed"].to_list() == [4] * 6
+
+
+def test_what_finds_no_other_node_waits_and_is_counted() -> None:
+    load = happening(four(), "lost=zone:b@2s")
+    outcome = run(load)
+    assert outcome.steps["pending"].to_list() == [0, 0, 2, 2, 2, 2]
+    assert outcome.waiting_after_loss.tolist() == [2, 3]
+    row = replay(load, [parse_entrant("first_fit")], seed=0).summary.row(0, named=True)
+    assert (row["evicted_by_loss"], row["unplaced_after_loss"]) == (2, 2)
+
+
+def test_measures_of_losses_are_there_only_where_nodes_are_lost() -> None:
+    assert "evicted_by_loss" not in replay(four(), [parse_entrant("first_fit")], seed=0).summary
+
+
+def test_production_lost_no_nodes_and_has_no_row() -> None:
+    load = happening(four(), "lost=1@50%")
+    assert four().recorded
+    assert not load.recorded
+    assert load.assumptions["lost"] == "1@50%"
+    assert load.facts["nodes_lost"] == 1
+
+
+def test_a_count_is_drawn_by_the_seed() -> None:
+    drawn = {tuple(happening(four(), "lost=1@1s", seed=seed).losses.node) for seed in range(20)}  # type: ignore[union-attr]
+    assert drawn == {(0,), (1,), (2,)}
+    again = [happening(four(), "lost=2@1s", seed=3).losses for _ in range(2)]
+    assert again[0].node.tolist() == again[1].node.tolist()  # type: ignore[union-attr]
+
+
+def test_daemons_and_background_go_with_their_node() -> None:
+    base = four()
+    load = dataclasses.replace(
+        base,
+        background=np.ones_like(base.background),
+        pinned=np.array([0, 0, -1, 1]),
+        daemon=np.array([True, False, False, True]),
+    )
+    lost = happening(load, "lost=n0@2s")
+    assert lost.background[0, :, 0].tolist() == [1, 1, 0, 0, 0, 0]
+    assert lost.departure_ms[0] == 2000
+    outcome = run(lost)
+    assert outcome.evicted.tolist() == [1]
+    assert outcome.node[1] == 2
+
+
+@pytest.mark.parametrize(
+    "policy",
+    ["least_allocated", "random", "default_scheduler", "1*pod_topology_spread+1*best_fit",
+     "first_fit+low_node_utilization[interval_ms=1000]", "first_fit+load_spread[interval_ms=1000]"],
+)  # fmt: skip
+def test_both_engines_agree_and_nothing_is_on_a_lost_node(policy: str) -> None:
+    rng = np.random.default_rng(5)
+    rows: list[Row] = [
+        (int(at), int(at + life), int(cpu), int(memory))
+        for at, life, cpu, memory in zip(
+            rng.integers(0, 5000, 60), rng.integers(500, 9000, 60),
+            rng.integers(1, 30, 60), rng.integers(1, 30, 60), strict=True,
+        )
+    ]  # fmt: skip
+    load = happening(workload([(100, 100)] * 8, rows, steps=8), "lost=2@2s,n5@4s")
+    plain, other = (run(load, policy, placer) for placer in (PlainPlacer, rows_placer))
+    assert plain.node.tolist() == other.node.tolist()
+    assert plain.steps.to_dicts() == other.steps.to_dicts()
+    losses = load.losses
+    assert losses is not None
+    for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
+        there = (plain.node == node) & (load.departure_ms > when)
+        waits = np.isin(np.arange(load.containers), plain.waiting_after_loss)
+        assert (plain.time_ms[there & ~waits] < when).sum() == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("n9@1s", "has no node 'n9'"),
+        ("1", "is no loss"),
+        ("n0@", "is no span of time"),
+        ("n0@soon", "'soon' in lost=n0@soon is no span of time"),
+        ("n0@1h", "the replay lasts 6,000 ms"),
+        ("zone:c@1s", "no node of 'hand-made' is in zone 'c'"),
+        ("3@1s", "3 nodes cannot be lost of the 3"),
+        ("zone:a@1s,zone:b@2s", "takes all 3 nodes"),
+    ],
+)
+def test_a_loss_that_cannot_be_is_told(text: str, told: str) -> None:
+    with pytest.raises(TracekitError, match=told):
+        happening(four(), f"lost={text}")
+
+
+def gang(arrivals: list[int], **more: Any) -> Workload:
+    """One gang of all but the last container, which comes at 2.5 s and is in none."""
+    rows: list[Row] = [(at, 9000, 10, 10) for at in arrivals]
+    load = workload([(20, 20)] * 2, rows, steps=8)
+    number = np.zeros(len(rows), dtype=np.int64)
+    return dataclasses.replace(load, gang=number, **more)
+
+
+def test_members_hold_nodes_until_the_last_comes() -> None:
+    load = gang([0, 1000, 3000])
+    alone, held = run(load), run(dataclasses.replace(load, gang_wait_ms=5000))
+    assert alone.time_ms.tolist() == held.time_ms.tolist() == [3000] * 3
+    assert held.steps["pending"].to_list() == [1, 2, 2, 0, 0, 0, 0, 0]
+    assert held.steps["placed"].to_list() == [0, 0, 0, 3, 3, 3, 3, 3]
+
+
+def test_what_is_held_is_nobody_elses_until_the_gang_gives_up() -> None:
+    load = dataclasses.replace(gang([0, 0, 0, 500, 4000]), gang_wait_ms=2000)
+    load = dataclasses.replace(load, gang=np.array([0, 0, 0, -1, 0]))
+    # three of four hold three of four places, the fourth place is for whoever comes
+    outcome = run(load)
+    assert outcome.time_ms[3] == 500
+    assert outcome.node[[0, 1, 2, 4]].tolist() == [-1] * 4  # never room for all four
+    full = dataclasses.replace(gang([0, 0, 0, 0, 500, 4000]), gang_wait_ms=2000)
+    full = dataclasses.replace(full, gang=np.array([0, 0, 0, 0, -1, 0]), gang_backoff_ms=9000)
+    assert run(full).time_ms[4] == 2000  # when the four let go
+
+
+def test_a_gang_that_steps_back_is_not_tried_until_its_time() -> None:
+    """Room is made at 2 s; the gang that failed at 0 s is tried again at 5 s."""
+    rows: list[Row] = [(0, 2000, 20, 20), (0, 9000, 20, 20), (0, 9000, 20, 20)]
+    load = workload([(20, 20)] * 2, rows, steps=8)
+    load = dataclasses.replace(load, gang=np.array([-1, 0, 0]))
+    assert run(load).time_ms.tolist() == [0, 2000, 2000]
+    later = dataclasses.replace(load, gang_backoff_ms=5000)
+    assert run(later).time_ms.tolist() == [0, 5000, 5000]
+    assert run(later, placer=rows_placer).time_ms.tolist() == [0, 5000, 5000]
+
+
+def test_patience_is_about_gangs() -> None:
+    assert happening(gang([0, 1]), "gang_wait=60s").gang_wait_ms == 60_000
+    assert happening(gang([0, 1]), "gang_backoff=1m").assumptions["gang_backoff_ms"] == 60_000
+    with pytest.raises(TracekitError, match="gang_wait is about gangs, and workload"):
+        happening(four(), "gang_wait=60s")

@@ -1,0 +1,65 @@
+"""Assumptions about what happens in a replay, of whatever workload: losses, and gangs' patience."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.losses import with_losses
+from tracekit.replay.workload.spans import span_ms
+from tracekit.replay.workload.workload import Workload
+
+#: Their names, with what they mean.
+NAMES = {
+    "lost": "Nodes lost at a time: WHAT@TIME, commas between.",
+    "gang_wait": "How long members of a gang hold nodes for those still to come.",
+    "gang_backoff": "How long a gang that could not begin is not tried again.",
+}
+
+
+def taken_apart(assume: Sequence[str]) -> tuple[dict[str, str], list[str]]:
+    """Settings of these assumptions, and the settings of others."""
+    own: dict[str, str] = {}
+    others = []
+    for setting in assume:
+        name, equals, value = setting.partition("=")
+        if equals and name.strip() in NAMES:
+            own[name.strip()] = value.strip()
+        else:
+            others.append(setting)
+    return own, others
+
+
+def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> Workload:
+    """The workload under these circumstances.
+
+    Raises
+    ------
+    TracekitError
+        For a value that cannot be, or patience of gangs where there is no gang.
+    """
+    if "lost" in own:
+        load = with_losses(load, own["lost"], rng)
+    spans = {name: value for name, value in own.items() if name != "lost"}
+    if not spans:
+        return load
+    if load.gang is None or not (load.gang >= 0).any():
+        raise TracekitError(
+            f"{next(iter(spans))} is about gangs, and workload '{load.name}' has none",
+            hint="leave it out, or admit a service's containers together with --gang",
+        )
+    whole = int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    made = {
+        f"{name}_ms": span_ms(value, whole=whole, what=f"{name}={value}")
+        for name, value in spans.items()
+    }
+    told = {**load.assumptions, **made}
+    return dataclasses.replace(
+        load,
+        gang_wait_ms=made.get("gang_wait_ms", load.gang_wait_ms),
+        gang_backoff_ms=made.get("gang_backoff_ms", load.gang_backoff_ms),
+        assumptions=told,
+    )

@@ -1,0 +1,128 @@
+"""Nodes that are lost at a time: ``--assume lost=3@2h``, by name, by rack or zone, or drawn.
+
+What ran on such a node is evicted and waits for another; the node takes nothing any more, and its
+own background use and daemons are gone with it. Production lost no nodes, so it has no row then.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.domains import KINDS
+from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.spans import span_ms
+from tracekit.replay.workload.workload import Losses, Workload
+
+_FORM = "write WHAT@TIME, for example lost=3@2h, lost=zone:b@50%, lost=node-7@90m, commas between"
+
+
+@dataclass(frozen=True)
+class _Loss:
+    """What is lost, as it is written, and when after the beginning."""
+
+    what: str
+    after_ms: int
+
+
+def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload:
+    """The workload with nodes lost; a count is drawn from the nodes that are left then.
+
+    Parameters
+    ----------
+    text : str
+        ``WHAT@TIME`` with commas between: WHAT is a node's name, ``rack:``, ``domain:`` or
+        ``zone:`` and a name, or a number of nodes; TIME is after the beginning, with a unit or as
+        a percentage of the whole.
+
+    Raises
+    ------
+    TracekitError
+        For a text of another form, a node or domain that is not there, or a time beyond the end.
+    """
+    gone: dict[int, int] = {}
+    for loss in sorted(_parsed(load, text), key=lambda one: one.after_ms):
+        for node in _nodes(load, loss.what, gone, rng):
+            gone.setdefault(node, int(load.times_ms[0]) + loss.after_ms)
+    if len(gone) == load.nodes:
+        raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
+    order = sorted(gone, key=lambda node: (gone[node], node))
+    losses = Losses(
+        node=np.array(order, dtype=np.int64),
+        time_ms=np.array([gone[node] for node in order], dtype=np.int64),
+    )
+    return _without(load, losses, text)
+
+
+def _parsed(load: Workload, text: str) -> list[_Loss]:
+    whole = int(load.times_ms[-1] - load.times_ms[0]) + load.step_ms
+    found = []
+    for part in text.split(","):
+        what, at, when = part.strip().rpartition("@")
+        if not at or not what.strip():
+            raise TracekitError(f"'{part}' in lost={text} is no loss", hint=_FORM)
+        after = span_ms(when, whole=whole, what=f"lost={text}")
+        if not 0 <= after < whole:
+            raise TracekitError(
+                f"lost={text} is {after:,} ms after the beginning, the replay lasts {whole:,} ms"
+            )
+        found.append(_Loss(what.strip(), after))
+    return found
+
+
+def _nodes(
+    load: Workload, what: str, gone: dict[int, int], rng: np.random.Generator
+) -> Sequence[int]:
+    """Positions of the nodes that are meant."""
+    if what in load.node_ids:
+        return [load.node_ids.index(what)]
+    kind, colon, name = what.partition(":")
+    if colon and kind in KINDS:
+        none = np.empty(0, np.int64)
+        found = none if load.domains is None else load.domains.named(kind, name)
+        if not len(found):
+            raise TracekitError(f"no node of '{load.name}' is in {kind} '{name}'", hint=_FORM)
+        return [int(node) for node in found]
+    if not re.fullmatch(r"[1-9][0-9]*", what):
+        raise TracekitError(f"'{load.name}' has no node '{what}'", hint=_FORM)
+    left = [node for node in range(load.nodes) if node not in gone]
+    if int(what) >= len(left):
+        raise TracekitError(
+            f"{what} nodes cannot be lost of the {len(left)} that are there", hint="leave some"
+        )
+    return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))]
+
+
+def _without(load: Workload, losses: Losses, text: str) -> Workload:
+    """The workload less what belongs to the nodes from when they are lost."""
+    lost_ms = np.full(load.nodes + 1, np.iinfo(np.int64).max)
+    lost_ms[losses.node] = losses.time_ms
+    background = np.array(load.background)
+    for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
+        background[:, load.times_ms >= when, node] = 0.0
+    pinned, departure = load.pinned, load.departure_ms
+    stays: BoolArray = np.ones(load.containers, dtype=np.bool_)
+    if pinned is not None:
+        late = load.arrival_ms >= lost_ms[pinned]
+        daemon = np.zeros(load.containers, np.bool_) if load.daemon is None else load.daemon
+        stays = ~(late & daemon)
+        ends: IntArray = np.where(daemon, lost_ms[pinned], np.iinfo(np.int64).max)
+        departure = np.where(stays, np.minimum(departure, ends), departure)
+        pinned = np.where(late, -1, pinned)
+    made = dataclasses.replace(
+        load,
+        background=background,
+        pinned=pinned,
+        departure_ms=departure,
+        recorded_node=np.full_like(load.recorded_node, -1),
+        losses=losses,
+        assumptions={**load.assumptions, "lost": text},
+        facts={**load.facts, "nodes_lost": len(losses.node)},
+    )
+    return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)

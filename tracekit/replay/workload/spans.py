@@ -1,0 +1,28 @@
+"""Spans of time as people write them: ``90s``, ``30m``, ``2h``, ``50%`` of the whole."""
+
+from __future__ import annotations
+
+import re
+
+from tracekit.errors import TracekitError
+
+_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+
+
+def span_ms(text: str, *, whole: int, what: str) -> int:
+    """A span in milliseconds; a number without a unit is such already.
+
+    Parameters
+    ----------
+    whole : int
+        What a percentage is of, in milliseconds.
+    what : str
+        Where the text stands, for the error.
+    """
+    found = re.fullmatch(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|min|m|h|d|%)?\s*", text)
+    if not found:
+        raise TracekitError(
+            f"'{text.strip()}' in {what} is no span of time", hint="for example 90s, 30m, 2h, 50%"
+        )
+    number, unit = float(found[1]), found[2] or "ms"
+    return round(number * whole / 100) if unit == "%" else round(number * _UNITS[unit])
