@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.windows import ALIKE, varying, windows
 from tracekit.replay.workload.feasible import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
@@ -51,6 +53,7 @@ def replay_by(
     fit : path, optional
         A fit that policy ``interference`` places by where it is given none.
     """
+    default = repeats is None
     if repeats is None:
         repeats = FEWEST
         # of all policies those that are compared first: the others are many, and some are slow
@@ -68,7 +71,11 @@ def replay_by(
     behind = [parse_rebalancer(text) for text in rebalance]
     chosen = _fitted(choose_policies(policies, load, behind), store, fit)
     repeated = _repeated(repeat_policies, chosen, load, behind)
-    if repeats > 1:
+    alike = not varying(load) and not windows(load)
+    if alike and default:
+        repeats = 1
+        progress.told(f"one replay of each policy: {ALIKE}")
+    if repeats > 1 and (varying(load) or not windows(load)):
         progress.told(_cost(len(chosen), len(repeated), repeats))
     kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:
@@ -91,6 +98,8 @@ def replay_by(
                 progress=progress,
             )
         )
+    if alike and default:
+        run = dataclasses.replace(run, alone=ALIKE)
     write_run(run, Path(out), store=None if store is None else place(store))
     kept.forget()
     return run

@@ -81,7 +81,7 @@ def test_a_difference_turned_round_is_the_same_with_another_sign() -> None:
 def test_where_nothing_can_be_told_it_is_said_why() -> None:
     few = standings(made({"a": 0.0, "b": 0.3}, orders=5), "cpu_max_fraction")
     assert not few.tells
-    assert few.why_not == "policies met 5 orders of arrival, an interval needs 6"
+    assert few.why_not == "policies met 5 orders of arrival, an interval needs 6 (--repeat 6)"
     noisy = standings(made({"a": 0.0, "b": 0.001}, noise=0.1), "cpu_max_fraction")
     assert noisy.why_not == "no two policies differ beyond chance over 10 orders of arrival"
     near = standings(made({"a": 0.0, "b": 0.001}, noise=1e-5), "cpu_max_fraction")

@@ -17,6 +17,7 @@ from tracekit.replay.runs.standings import (
     Standings,
     difference,
     standings,
+    too_few,
 )
 from tracekit.replay.runs.student import FEWEST
 
@@ -113,7 +114,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
         simple=simple,
         left_out=barred,
         not_told=tuple(_not_told(found)),
-        covers=tuple(found.manifest.get("repeats_cover", ())),
+        covers=found.covers,
         orders=_orders(found),
     )
 
@@ -226,8 +227,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
             else "none ran"
         )
     if _orders(found) < FEWEST:
-        met = "1 order" if _orders(found) == 1 else f"{_orders(found)} orders"
-        return f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
+        return too_few(found)
     if len(fit) == 1:
         return "the policies that may be chosen place alike"
     return "the policies that may be chosen do not differ beyond chance, or by less than 1 %"

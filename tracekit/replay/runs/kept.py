@@ -96,6 +96,7 @@ def _encoded(replayed: Replayed) -> bytes:
         "row": replayed.row,
         "timing": replayed.timing,
         "digest": replayed.digest,
+        "windows": replayed.windows,
         "bytes": [len(one) for one in frames],
     }
     body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
@@ -130,6 +131,7 @@ def _read(head: dict[str, Any], frames: bytes) -> Replayed:
             steps=steps,
             placements=placements,
             digest=head["digest"],
+            windows=head["windows"],
         )
     except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
         raise DamagedReplayError(f"{type(error).__name__}: {error}") from error

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from typing import Any
 
 import polars as pl
 
@@ -16,6 +17,7 @@ from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, assembled
+from tracekit.replay.runs.windows import SEED, called, varying, windows
 from tracekit.replay.workload.workload import Workload
 
 
@@ -51,11 +53,20 @@ def repeat_replay(
     ------
     TracekitError
         For fewer than one repeat.
+
+    Of a trace that is long enough for windows of a day (``runs.windows``), repeat k is judged over
+    window k alone, so that its intervals cover other days too. Where every order is the same, as
+    all times are recorded, each window of the one replay is a repeat.
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
     among = None if repeated is None else {str(one) for one in repeated}
     again = [one for one in policies if among is None or str(one) in among]
+    differs, cut = varying(workload), windows(workload)
+    if not differs:
+        # orders that are all the same are no repeats: windows of the one replay are, if any
+        repeats, again = (1, list(policies)) if cut else (repeats, again)
+        differs = [] if cut else [SEED]
     planned = [Planned(policy, seed) for policy in policies]
     planned += [
         Planned(one, seed + number, number) for number in range(1, repeats) for one in again
@@ -64,10 +75,17 @@ def repeat_replay(
     first = assembled(workload, policies, done[: len(policies)], seed=seed)
     told = {str(one) for one in again}
     pairs = list(zip(planned, done, strict=True))
+    rows = [
+        row
+        for plan, one in pairs
+        if str(plan.policy) in told
+        for row in _rows(plan, one, alone=repeats == 1)
+    ]
     run = dataclasses.replace(
         first,
-        repeats=_measures([(plan, one) for plan, one in pairs if str(plan.policy) in told]),
+        repeats=_measures(rows, first.summary.columns),
         digests=_digests(pairs),
+        covers=tuple(differs + ([called(cut)] if cut else [])),
     )
     found = results(run)
     return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
@@ -81,13 +99,19 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
     return {policy: digest_of(found) for policy, found in parts.items()}
 
 
-def _measures(done: Sequence[tuple[Planned, Replayed]]) -> pl.DataFrame:
+def _rows(plan: Planned, one: Replayed, *, alone: bool) -> list[dict[str, Any]]:
+    """What a replay gives to the repeats: itself, itself over one window, or a row per window."""
+    about = {"repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
+    if not one.windows:
+        return [{**one.row, **about}]
+    if not alone:
+        return [{**one.row, **one.windows[plan.repeat % len(one.windows)], **about}]
+    return [{**row, **about, "repeat": at} for at, row in enumerate(one.windows)]
+
+
+def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:
     """One row per repeat and policy, with the columns of a summary that are compared."""
-    rows = pl.DataFrame([one.row for _, one in done], infer_schema_length=None)
-    columns = list(compared(rows.columns))
-    return rows.select(
-        pl.Series("repeat", [plan.repeat for plan, _ in done], dtype=pl.Int64),
-        pl.Series("seed", [plan.seed for plan, _ in done], dtype=pl.Int64),
-        "policy",
-        *columns,
-    )
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    columns = [name for name in compared(known) if name in frame.columns]
+    whole = [pl.col(name).cast(pl.Int64) for name in ("repeat", "seed")]
+    return frame.sort("repeat", maintain_order=True).select(*whole, "policy", *columns)

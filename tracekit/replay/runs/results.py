@@ -14,11 +14,11 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.run import BOUND, Run
-from tracekit.replay.runs.run_folder import RUN_FOLDER, covers
+from tracekit.replay.runs.run_folder import RUN_FOLDER
 
 
 @dataclass(frozen=True, eq=False)
@@ -53,7 +53,22 @@ class Results:
         names = list(self.measures)
         repeated = _by_policy(self.repeats, names)
         once = _by_policy(self.summary, names)
-        return {policy: repeated.get(policy, once[policy]) for policy in self.policies}
+        return {
+            policy: _filled(repeated[policy], once[policy]) if policy in repeated else once[policy]
+            for policy in self.policies
+        }
+
+    @functools.cached_property
+    def once(self) -> BoolArray:
+        """Which measures repeats do not have, but the whole replay: windows know those of steps."""
+        names = list(self.measures)
+        absent = np.zeros(len(names), dtype=np.bool_)
+        if self.repeats is None:
+            return absent
+        for at, name in enumerate(names):
+            there = name in self.repeats.columns
+            absent[at] = not there or self.repeats[name].null_count() == self.repeats.height
+        return absent
 
     @functools.cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -62,6 +77,11 @@ class Results:
         for policy in self.policies:
             found.setdefault(self._alike(policy), []).append(policy)
         return tuple(tuple(names) for names in found.values())
+
+    @property
+    def covers(self) -> tuple[str, ...]:
+        """What differs between repeats."""
+        return tuple(self.manifest.get("repeats_cover") or ())
 
     def of(self, policy: str, measure: str) -> FloatArray:
         """The values of a measure, shape (orders,)."""
@@ -109,7 +129,8 @@ def _about(run: Run) -> dict[str, Any]:
     """What of the manifest is asked here; the whole of it takes a bound to be proven."""
     return {
         "seed": run.seed,
-        "repeats_cover": covers(run),
+        "repeats_cover": list(run.covers),
+        "repeats_none": run.alone,
         "workload": {
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),
@@ -128,6 +149,12 @@ def _read(folder: Path) -> Results:
         read_frame(folder / "summary.parquet"),
         read_frame(repeats) if repeats.is_file() else None,
     )
+
+
+def _filled(repeated: FloatArray, once: FloatArray) -> FloatArray:
+    """Repeats, with what they do not know from the whole replay."""
+    unknown = np.isnan(repeated).all(axis=0)
+    return np.where(unknown, once, repeated)
 
 
 def _by_policy(frame: pl.DataFrame | None, names: Sequence[str]) -> dict[str, FloatArray]:

@@ -44,6 +44,10 @@ class Run(Shown):
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
         ``tracekit.replay.runs.repeat``.
+    covers : tuple of str
+        What differs between repeats, so that intervals are about it.
+    alone : str
+        Why there is one replay alone where more were asked for, a clause.
     digests : mapping
         Of each policy a hash of where and when it placed what, in every order it met: the same
         where two policies place alike.
@@ -59,6 +63,8 @@ class Run(Shown):
     nodes: pl.DataFrame | None = None
     repeats: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
+    covers: tuple[str, ...] = ()
+    alone: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     movable: Mapping[str, float] = field(default_factory=dict)
 

@@ -20,8 +20,6 @@ from tracekit.replay.workload.workload import Workload
 
 SCHEMA = "tracekit/replay/1"
 RUN_FOLDER = ResultFolder(what="run folder", schema=SCHEMA)
-#: What differs between repeats at least.
-ORDER = "order of arrival"
 FRAMES = ("summary", "steps", "placements", "nodes", "timing", "repeats", "differences")
 
 
@@ -33,7 +31,8 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "tool_version": VERSION,
         "seed": run.seed,
         "repeats": max((_repeats(run, str(policy)) for policy in run.policies), default=1),
-        "repeats_cover": covers(run),
+        "repeats_cover": list(run.covers),
+        "repeats_none": run.alone,
         "workload": {
             "name": load.name,
             "nodes": load.nodes,
@@ -68,13 +67,6 @@ def manifest_of(run: Run) -> dict[str, Any]:
             for policy in run.policies
         ],
     }
-
-
-def covers(run: Run) -> list[str]:
-    """What differs between the repeats of a run, so that its intervals are about it."""
-    if run.repeats is None:
-        return []
-    return [ORDER, *(f"{name} drawn" for name in run.workload.draws)]
 
 
 def _of_places(load: Workload) -> dict[str, int]:

@@ -18,6 +18,7 @@ from tracekit.arrays import FloatArray
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
+from tracekit.replay.runs.windows import SEED
 
 #: A measure by which policies lie closer than this, relative to the larger, decides nothing.
 MATERIAL = 0.01
@@ -187,10 +188,20 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     names = [group[0] for group in found.groups if found.orders(group[0]) == most]
     pairs = list(itertools.combinations(names, 2))
     apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
+    apart = [_testable(found, *pair, values) for pair, values in zip(pairs, apart, strict=True)]
     table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
     answers = np.array([one.group == "answer" for one in found.measures.values()], dtype=np.bool_)
     tested = compare(table, first=np.tile(answers, len(pairs)))
     return {pair: at for at, pair in enumerate(pairs)}, tested
+
+
+def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatArray:
+    """Differences, NaN where repeats that could not differ would make them look sure."""
+    same = found.once.copy()
+    if found.covers == (SEED,):
+        # nothing but the seed differed, and neither of the two draws
+        same |= np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
+    return np.where(same & (apart != 0).any(axis=0), np.nan, apart)
 
 
 def interval_of(found: Results, policy: str) -> Means:
@@ -231,13 +242,20 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
         return f"it is {middles[0]:.4g} under every policy"
     most = max(found.orders(names[0]) for names in rivals)
     if most < FEWEST:
-        met = "one order" if most == 1 else f"{most} orders"
-        return f"policies met {met} of arrival, an interval needs {FEWEST}"
+        return too_few(found)
     if not _any_apart(found, measure, [names[0] for names in rivals]):
         return f"no two policies differ beyond chance over {most} orders of arrival"
     if max(middles) - min(middles) < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"
     return ""
+
+
+def too_few(found: Results) -> str:
+    """Why there are fewer repeats than an interval needs, a clause."""
+    most = max(found.orders(name) for name in found.policies)
+    met = "one order" if most == 1 else f"{most} orders"
+    few = f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
+    return str(found.manifest.get("repeats_none") or few)
 
 
 def _any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.run_folder import ORDER
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.contents import fewest, sizing
 from tracekit.report.data import Data
