@@ -86,6 +86,8 @@ def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Pa
     [
         ("cpu_mean_fraction > 1.05 * base", True),
         ("lra: cpu_mean_fraction > 1.05 * base", True),
+        ("cpu_mean > 1.05 * base.cpu_mean", True),
+        ("network_mean > 1.05 * base", True),
         ("lra: cpu_mean_fraction < base", False),
         ("nodes_used_max - base > 1", False),
         ("-cpu_mean_fraction < -base.cpu_mean_fraction", True),

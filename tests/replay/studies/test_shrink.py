@@ -69,7 +69,29 @@ KNOWN = [
     (("cpu_max_fraction <= 0.5",), 8, None),
     (("cpu_max_fraction <= 0.75",), 6, None),
     (("memory_max_fraction <= 0.03",), 6, None),
+    (("cpu_p99 <= 0.75",), 6, None),  # below 100 nodes the largest
 ]
+
+
+def test_a_limit_on_a_further_resource() -> None:
+    """Sixteen that ask for 1 of 4 GPUs each: two on a node are half."""
+    request = np.column_stack([EVEN.request, np.ones(EVEN.containers, np.int64)])
+    gpus = dataclasses.replace(
+        EVEN,
+        resources=(*EVEN.resources, "gpu"),
+        capacity=np.column_stack([EVEN.capacity, np.full(EVEN.nodes, 4)]),
+        request=request,
+        nonzero_request=request,
+        limit=request,
+    )
+    for share, nodes in ((1.0, 4), (0.75, 6), (0.5, 8)):
+        found = row(shrunk(gpus, f"gpu_max <= {share}", policies=["worst_fit"]), "worst_fit")
+        assert (found["nodes"], found["gpu_max_fraction"]) == (
+            nodes,
+            pytest.approx(16 / nodes / 4, abs=0.1),
+        )
+    with pytest.raises(TracekitError, match="the run has no measure 'network_max_fraction'"):
+        shrunk(gpus, "network_max_fraction <= 1", policies=["worst_fit"])
 
 
 @pytest.mark.parametrize("policy", ["worst_fit", "least_allocated"])
@@ -264,7 +286,7 @@ def test_less_load_has_fewer_containers() -> None:
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     store = str(tiny_store(tmp_path).path)
     call = ["shrink", store, "--policy", "first_fit", "--policy", "worst_fit", "--repeat", "2"]
-    call += ["--limit", "cpu_max_fraction <= 0.95"]
+    call += ["--limit", "cpu_max_fraction <= 1.1"]
     assert run([*call, "--out", str(tmp_path / "study")]) == 0
     said = capsys.readouterr().out
     assert max(len(line) for line in said.splitlines()) <= 80
@@ -276,7 +298,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     for one, told in zip(frame.iter_rows(named=True), document["policies"], strict=True):
         assert told["nodes"] == one["nodes"] == len(told["kept"])
         assert told["kept"] == kept.filter(policy=one["policy"])["node"].to_list()
-    assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_max <= 1"]) == 2
+    assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_maximum <= 1"]) == 2
 
 
 def test_real_pods_of_openb(tmp_path: Path) -> None:

@@ -17,12 +17,20 @@ import sys
 from collections.abc import Iterable
 
 from tracekit import registry
-from tracekit.replay.measures._measure import Finished, Measure, Step, is_share, part_column
+from tracekit.replay.measures._measure import (
+    SHARES,
+    Finished,
+    Measure,
+    Step,
+    is_share,
+    part_column,
+)
 from tracekit.replay.view.room import measured_names
 from tracekit.replay.workload.workload import Workload
 
 __all__ = [
     "RESOURCES",
+    "SHARES",
     "Finished",
     "Measure",
     "Step",

@@ -14,7 +14,7 @@ from tracekit.replay.view.sampled import Held, Sampled
 from tracekit.replay.workload.workload import Workload
 
 #: Endings of names that hold a share 0..1, shown in percent.
-_SHARES = ("_fraction", "_share")
+SHARES = ("_fraction", "_share")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -148,12 +148,12 @@ class Measure:
 
 def is_share(column: str) -> bool:
     """Whether a column holds shares, by its name."""
-    return column.endswith(_SHARES)
+    return column.endswith(SHARES)
 
 
 def part_column(name: str, part: str) -> str:
     """The column of a part of a measure, its unit last: ``cpu_max_low_fraction``."""
-    for unit in _SHARES:
+    for unit in SHARES:
         if name.endswith(unit):
             return f"{name.removesuffix(unit)}_{part}{unit}"
     return f"{name}_{part}"

@@ -3,7 +3,8 @@
 ``compare --fail-if`` fails where one holds, ``shrink --limit`` takes nodes away while all hold.
 
 An expression of Python's arithmetic and comparisons, nothing else: numbers, names of measures (of
-the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one.
+the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one. The
+unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
@@ -16,6 +17,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.replay.measures import SHARES, find_measure
 
 _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -127,11 +129,28 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
             raise _wrong(
                 option, text, f"holds '{ast.unparse(node)}', which is no number, measure or sum"
             )
+    _spell_out(tree)
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     measures = [name for name in names if name != "base"]
     if not measures:
         raise _wrong(option, text, "names no measure")
     return Threshold(text, policy, tree, measures[0], option)
+
+
+def _spell_out(tree: ast.AST) -> None:
+    """Give measures whose unit was left out their whole names."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name):
+            node.id = _in_full(node.id)
+        elif isinstance(node, ast.Attribute):
+            node.attr = _in_full(node.attr)
+
+
+def _in_full(name: str) -> str:
+    """The name of a measure whose unit was left out; any other as it is."""
+    if find_measure(name) is not None:
+        return name
+    return next((f"{name}{end}" for end in SHARES if find_measure(f"{name}{end}")), name)
 
 
 def _policy_and_expression(text: str) -> tuple[str | None, str]:
