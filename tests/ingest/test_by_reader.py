@@ -11,7 +11,9 @@ from pathlib import Path
 import polars as pl
 import pytest
 from cluster_support import CLUSTER, cluster, stored
+from kubernetes_support import listed, node, pod
 
+from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
@@ -190,3 +192,25 @@ def test_a_file_that_is_no_such_thing_is_one_line(tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match=r"usage\.parquet") as found:
         ingest(folder, tmp_path / "store")
     assert "bug" not in found.value.what
+
+
+def test_use_of_a_pod_that_no_file_lists_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine").mkdir()
+    objects = listed(node("n1"), pod(nodeName="n1"))
+    (tmp_path / "mine" / "cluster.json").write_text(json.dumps(objects))
+    measured = [
+        {
+            "metadata": {"name": name, "namespace": "default"},
+            "timestamp": "2026-01-01T00:00:30Z",
+            "containers": [{"usage": {"cpu": "1m", "memory": "1Mi"}}],
+        }
+        for name in ("web-1", "ghost")
+    ]
+    metrics = {"kind": "PodMetricsList", "apiVersion": "metrics.k8s.io/v1beta1", "items": measured}
+    (tmp_path / "mine" / "metrics.json").write_text(json.dumps(metrics))
+    assert run(["ingest", str(tmp_path / "mine"), str(tmp_path / "store")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "2 samples are of 1 container that no file lists, such as default/ghost" in said
+    assert ingest(cluster(tmp_path / "known"), tmp_path / "other").unknown == ""

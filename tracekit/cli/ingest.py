@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
 
@@ -39,6 +39,8 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     for name, reason in summary.passed_over:
         what = reason if reason.startswith("is ") else "not a trace table"
         print(visible(f"{name}: {what}, passed over"))
+    if summary.unknown:
+        print_sentence(visible(summary.unknown))
 
 
 def _document(summary: object) -> dict[str, object]:
@@ -52,5 +54,6 @@ def _document(summary: object) -> dict[str, object]:
         "ingested": [dataclasses.asdict(entry) for entry in summary.ingested],
         "known": [{"file": name, "same_as": same} for name, same in summary.known],
         "mended": list(summary.mended),
+        "unknown": summary.unknown,
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],
     }

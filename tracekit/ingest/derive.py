@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
@@ -21,6 +23,9 @@ from tracekit.store.checksums import damaged_parts
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
 from tracekit.store.views import base_views, quoted
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
 
 _TABLES = ("container_usage", "node_usage")
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
@@ -122,10 +127,20 @@ ORDER BY node_id.node, total.time_ms
 """
 
 
+_STRANGERS = """
+SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
+FROM container_amount_keyed AS a
+JOIN container_id ON container_id.container_key = a.container_key
+WHERE a.container_key NOT IN (SELECT container_key FROM place)
+"""
+
+
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
-) -> None:
+) -> str:
     """Work out the fractions anew where what they rest on has changed, or they are damaged.
+
+    Returns what there is to tell of the amounts that none is worked out of, in a sentence.
 
     Raises
     ------
@@ -134,16 +149,18 @@ def derive(
     """
     inputs = [entry for table in _READ for entry in manifest.parts(table)]
     if not any(entry.rows for entry in inputs if entry.table.endswith("_amount")):
-        return
+        return ""
     digest = hashlib.sha256("\n".join(sorted(e.content for e in inputs)).encode()).hexdigest()[:16]
     before = [entry for entry in manifest.sources if entry.release == DERIVED]
     known = {entry.file.split("/")[1] for entry in before}
     if known == {digest} and not any(damaged_parts(folder, before)):
-        return
+        return ""
     aside = folder / STAGING / "derive"
     aside.mkdir(parents=True, exist_ok=True)
     plain = replace(manifest, sources=tuple(e for e in manifest.sources if e not in before))
-    files = list(_written(Store(folder, plain), aside, memory_bytes))
+    with _opened(Store(folder, plain), aside, memory_bytes) as con:
+        files = list(_written(con, plain, aside))
+        told = _strangers(con) if any(e.rows for e in plain.parts("container")) else ""
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -163,14 +180,14 @@ def derive(
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
             (folder / path).unlink(missing_ok=True)
+    return told
 
 
-def _written(store: Store, aside: Path, memory_bytes: int) -> Iterator[Path]:
-    """Parquet files of the tables that can be worked out, those that have rows."""
+@contextmanager
+def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyConnection]:
+    """The store's base tables, and sizes and places made of them."""
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
-    recorded = {table for table in _TABLES if any(e.rows for e in store.manifest.parts(table))}
-    own = any(entry.rows for entry in store.manifest.parts("node_amount"))
     # sums of floats must not depend on how many threads there are
     settings: dict[str, str | bool | int | float | list[str]] = {
         "threads": 1,
@@ -181,13 +198,31 @@ def _written(store: Store, aside: Path, memory_bytes: int) -> Iterator[Path]:
         for statement in base_views(store, relative=False):
             con.execute(statement)
         con.execute(_SIZES)
-        wanted = {"container_usage": (_CONTAINERS,), "node_usage": (_OWN_SAMPLES, _SUMS)}
-        for table, ways in wanted.items():
-            if table in recorded:
-                continue
-            for way in ways if own or table != "node_usage" else ways[1:]:
-                path = aside / f"{table}.parquet"
-                con.execute(f"COPY ({way}) TO '{quoted(path)}' (FORMAT parquet)")
-                if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:
-                    yield path
-                    break
+        yield con
+
+
+def _written(con: DuckDBPyConnection, manifest: Manifest, aside: Path) -> Iterator[Path]:
+    """Parquet files of the tables that can be worked out, those that have rows."""
+    recorded = {table for table in _TABLES if any(e.rows for e in manifest.parts(table))}
+    own = any(entry.rows for entry in manifest.parts("node_amount"))
+    wanted = {"container_usage": (_CONTAINERS,), "node_usage": (_OWN_SAMPLES, _SUMS)}
+    for table, ways in wanted.items():
+        if table in recorded:
+            continue
+        for way in ways if own or table != "node_usage" else ways[1:]:
+            path = aside / f"{table}.parquet"
+            con.execute(f"COPY ({way}) TO '{quoted(path)}' (FORMAT parquet)")
+            if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:
+                yield path
+                break
+
+
+def _strangers(con: DuckDBPyConnection) -> str:
+    """What is recorded of the use of containers that no file lists."""
+    [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
+    if not samples:
+        return ""
+    return (
+        f"{samples:,} samples are of {containers:,} container{'s' * (containers != 1)} that no file"
+        f" lists, such as {name}: they stay in container_amount, and no use is worked out of them"
+    )

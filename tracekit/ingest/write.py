@@ -55,7 +55,8 @@ _PARTS = ("tables", "rejects", "dimensions", "quality")
 class IngestSummary(Shown):
     """What an ingest did: files taken in, files known already, files passed over or failed.
 
-    ``mended`` names known files whose stored parts were damaged, and are written again.
+    ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
+    says whose use was recorded that no file lists; it is empty where there is none.
     """
 
     store: Path
@@ -64,6 +65,7 @@ class IngestSummary(Shown):
     passed_over: list[tuple[str, str]] = field(default_factory=list)
     failed: list[tuple[str, TracekitError]] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
+    unknown: str = ""
 
 
 def ingest(
@@ -127,7 +129,7 @@ def ingest(
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             coordinator.take(writer.unknown(found.files, task.advance), task.advance)
             if not is_remote(target):
-                derive(folder, writer.manifest, commit, alone_memory)
+                summary.unknown = derive(folder, writer.manifest, commit, alone_memory)
     if summary.failed:
         raise _failure(summary)
     progress.told(_said(summary))
