@@ -169,7 +169,7 @@ def test_it_is_small_enough_to_send(html: str) -> None:
 
 
 def test_a_large_trace_does_not_break_the_budget() -> None:
-    text = render_data(made_up(nodes=13_000, samples=1440, steps=1440))
+    text = render_data(made_up(nodes=13_000, samples=1440, steps=1440, more=30))
     assert len(text.encode()) < BUDGET_BYTES
 
 

@@ -73,7 +73,7 @@ def queries(nodes: int, samples: int) -> dict[str, pl.DataFrame]:
             empty("usage/typical_nodes").columns
         ),
         "usage/node_series": pl.DataFrame({"time_ms": times, **series}),
-        "quality/ledger": ledger(nodes),
+        "quality/ledger": ledger(min(nodes, 40)),
         "quality/time_grid": empty("quality/time_grid"),
         **service_queries(nodes, rng),
         **{name: empty(name) for name in _WITHOUT_ROWS},

@@ -18,14 +18,16 @@ from report_studies_support import studies
 from tracekit.report.data import Data
 
 
-def made_up(nodes: int = 40, samples: int = 50, steps: int = 50) -> Data:
-    """A store and a run with so many nodes, samples per node and steps per policy."""
+def made_up(nodes: int = 40, samples: int = 50, steps: int = 50, more: int = 0) -> Data:
+    """A store and a run with so many nodes, samples per node, steps and further policies."""
     frames, made = queries(nodes, samples), results(nodes)
-    policies = ["observed", "first_fit", "least_allocated"]
+    others = [f"policy_{at}" for at in range(more)]
+    policies = ["observed", "first_fit", "least_allocated", *others]
     rows = {
         "observed": (0.2, 0.9, 0),
         "first_fit": (0.1, 1.0, 0),
         "least_allocated": (0.15, 0.8, 0),
+        **{name: (0.1 + at / 1000, 0.8 + at / 500, 0) for at, name in enumerate(others)},
     }
     return Data(
         fetch=lambda name, _: frames[name],

@@ -69,6 +69,7 @@ class Data:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
         self._run_frames = dict(run_frames or {})
+        self._standings: dict[str, Standings] = {}
         self._results = results
         self.info = info
         self.run = run
@@ -98,7 +99,9 @@ class Data:
         """How the policies of the run stand by a measure; there must be a run."""
         if self.results is None:
             raise LookupError(measure)
-        return standings(self.results, measure)
+        if measure not in self._standings:
+            self._standings[measure] = standings(self.results, measure)
+        return self._standings[measure]
 
     @property
     def has_store(self) -> bool:

@@ -1,0 +1,133 @@
+"""The first screen of five runs: it says what was asked, answers, and says how sure that is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import pytest
+from cluster_support import cluster
+from tests_support import NODE_HEADER, SHARED, TraceFolder
+
+import tracekit
+from tracekit.ingest import ingest
+from tracekit.replay.runs.decision import decision
+from tracekit.report import render
+from tracekit.verbs.replay import replay
+
+POLICIES = ("least_allocated", "most_allocated", "random")
+
+
+def _openb(folder: Path) -> Path:
+    # a part is enough, and quick
+    traces = folder / "openb"
+    traces.mkdir()
+    source = SHARED / "data" / "openb"
+    for name, rows in (("openb_node_list_all_node.csv", 400), ("openb_pod_list_default.csv", 800)):
+        lines = (source / name).read_text().splitlines(keepends=True)
+        (traces / name).write_text("".join(lines[: rows + 1]))
+    return _replayed(traces, folder, repeats=6)
+
+
+def _own_cluster(folder: Path) -> Path:
+    """500 nodes and 2,000 containers that use more than they request, so that packing overloads."""
+    rng = np.random.default_rng(3)
+    nodes = [f"n{at:03d},16000,68719476736" for at in range(500)]
+    cores = rng.choice([1000, 2000, 4000], 2000)
+    held = [
+        f"c{at:04d},s{at % 40},n{at % 500:03d},0,,{milli},4294967296"
+        for at, milli in enumerate(cores.tolist())
+    ]
+    used = (cores * rng.uniform(0.8, 1.2, 2000)).astype(int)
+    usage = [
+        f"c{at:04d},{step * 30_000},{milli + step},3221225472"
+        for at, milli in enumerate(used.tolist())
+        for step in range(6)
+    ]
+    changed = {
+        "nodes.csv": ["node,cpu_milli,memory_bytes", *nodes],
+        "containers.csv": [
+            "container,service,node,arrival_ms,departure_ms,cpu_milli,memory_bytes", *held
+        ],
+        "usage.csv": ["container,time_ms,cpu_milli,memory_bytes", *usage],
+    }  # fmt: skip
+    return _replayed(cluster(folder / "cluster", changed), folder, repeats=6)
+
+
+def _made_up(folder: Path) -> Path:
+    tracekit.synth(folder / "traces", preset="tiny")
+    return _replayed(folder / "traces", folder, repeats=6)
+
+
+def _heads(folder: Path) -> Path:
+    return _replayed(SHARED / "data" / "ctm21", folder, repeats=6)
+
+
+def _nothing_told(folder: Path) -> Path:
+    """One order of arrival: whatever differs may be chance."""
+    traces = TraceFolder.written(folder / "traces")
+    lines = [f"{step * 30_000},n,0.4,0.8" for step in range(14)]
+    traces.write("Node_1.csv", NODE_HEADER, lines)
+    return _replayed(traces.path, folder, repeats=1)
+
+
+def _replayed(traces: Path, folder: Path, *, repeats: int) -> Path:
+    ingest(traces, folder / "store")
+    replay(folder / "store", POLICIES, out=folder / "run", repeats=repeats)
+    return folder / "run"
+
+
+#: What makes a run, whether it needs real rows, and what its answer must say.
+RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
+    "openb": (_openb, True, r"^Use .*(lowest|is) |^No policy can be recommended: "),
+    "a cluster of 500 nodes": (
+        _own_cluster,
+        False,
+        r"^Use least_allocated|^Of 3 policies least_allocated alone",
+    ),
+    "a made-up trace": (_made_up, False, r"^Use |^No policy can be recommended: "),
+    "heads of the real trace": (_heads, True, r"^Use |^No policy can be recommended: "),
+    "nothing can be told": (
+        _nothing_told,
+        False,
+        r"^No policy can be recommended: .*(orders? of arrival|place alike|no two|none ran|differ)",
+    ),
+}
+
+
+def _first_screen(html: str) -> str:
+    start = html.index('<section id="/answer"')
+    text = re.sub(r"<[^>]+>", " ", html[start : html.index("</section>", start)])
+    return " ".join(unescape(text).replace("\u00a0", " ").split())
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_the_first_screen_answers(name: str, tmp_path: Path) -> None:
+    make, real, expected = RUNS[name]
+    if real and not SHARED.is_dir():
+        pytest.skip("shared data is not beside the checkout")
+    run = make(tmp_path)
+    summary = render(run, tmp_path / "report.html")
+    html = (tmp_path / "report.html").read_text()
+    said, screen = summary.findings[0], _first_screen(html)
+    told = decision(run)
+    assert re.search(expected, said), said
+    assert said in screen
+    assert told.question in screen
+    for heading in ("What was asked", "How sure", "What it rests on", "What to do next"):
+        assert heading in screen
+    assert "tracekit " in screen[screen.index("What to do next") :]
+    title = re.search(r"<h1>(.*?)</h1>", html)
+    assert title is not None
+    assert ("made-up trace" in title[1]) == (name == "a made-up trace")
+    if told.chosen and told.criterion:
+        _is_honest(told.chosen, {one for left in told.left_out for one in left.names}, said)
+
+
+def _is_honest(chosen: tuple[str, ...], unfit: set[str], said: str) -> None:
+    """Nobody is recommended who overloads nodes; counts of nodes are no headline."""
+    assert not set(chosen) & unfit
+    assert not re.search(r"\bnodes are enough\b", said)
