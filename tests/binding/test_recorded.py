@@ -115,19 +115,26 @@ def test_a_trace_with_vcpus_is_fitted_and_bound_without_further_files(tmp_path: 
     }
 
 
-def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def made_up(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A made-up trace and its store; bindings are in the truth alone."""
+    folder = tmp_path_factory.mktemp("recorded")
+    tracekit.synth(folder / "trace", preset="tiny")
+    tracekit.ingest(folder / "trace", folder / "store")
+    return folder
+
+
+def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_path: Path) -> None:
     """The audit's figure: what is lost as recorded, from the planted truth by plain sums."""
-    tracekit.synth(tmp_path / "trace", preset="tiny")
-    tracekit.ingest(tmp_path / "trace", tmp_path / "store")
-    truth = tmp_path / "trace" / "truth"
+    truth = made_up / "trace" / "truth"
     files = {"binding": truth / "monitoring.csv", "topology": truth / "topology.csv"}
-    tracekit.fit(tmp_path / "store", tmp_path / "fit", **files)  # type: ignore[arg-type]
+    tracekit.fit(made_up / "store", tmp_path / "fit", **files)  # type: ignore[arg-type]
     planted = pl.read_parquet(truth / "binding.parquet").filter(pl.col("cpu_list") != "")
     seats = pl.read_parquet(tmp_path / "fit" / "bindings.parquet")
     expected = planted.select("container_id", "node_id", "cpu_list").sort("container_id")
     assert seats.select("container", "node", "vcpus").rows() == expected.rows()
     found = bind(
-        tmp_path / "store",
+        made_up / "store",
         ["recorded", "whole_cores"],
         fit=tmp_path / "fit",
         truth=truth / "binding.parquet",
@@ -148,9 +155,7 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(tmp_path: Path) -> 
     assert found.held.high < 0.5
 
 
-def test_recorded_wants_a_binding(tmp_path: Path) -> None:
-    tracekit.synth(tmp_path / "trace", preset="tiny")
-    tracekit.ingest(tmp_path / "trace", tmp_path / "store")
-    tracekit.fit(tmp_path / "store", tmp_path / "fit")
+def test_recorded_wants_a_binding(made_up: Path, tmp_path: Path) -> None:
+    tracekit.fit(made_up / "store", tmp_path / "fit")
     with pytest.raises(TracekitError, match="policy recorded: it is not known which vCPUs"):
-        bind(tmp_path / "store", ["recorded"], fit=tmp_path / "fit")
+        bind(made_up / "store", ["recorded"], fit=tmp_path / "fit")

@@ -57,7 +57,7 @@ def small(draw: int) -> tuple[Fitted, Fitted, np.ndarray, pl.DataFrame]:
 def test_k2_is_less_wrong_and_its_intervals_hold() -> None:
     """The audit's finding: of 18 rows a service an own k2 is mostly noise."""
     inside, tried, wrong = 0, 0, np.zeros(2)
-    for draw in range(60):
+    for draw in range(24):
         together, own, k, _ = small(draw)
         at = (together.services["basis"] == "own").to_numpy()
         planted_k2 = k[at, 1]
@@ -66,7 +66,7 @@ def test_k2_is_less_wrong_and_its_intervals_hold() -> None:
         low, high = (together.services[f"k2_{end}"].to_numpy()[at] for end in ("low", "high"))
         inside += int(((low <= planted_k2) & (planted_k2 <= high)).sum())
         tried += int(at.sum())
-    assert tried > 700
+    assert tried > 300
     assert wrong[0] < 0.25 * wrong[1]
     least, _ = stats.binom.interval(0.9999, tried, 0.95)
     assert least <= inside, inside / tried
