@@ -92,7 +92,7 @@ class Engine:
         self._evicted, self._again = 0, 0
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
         self._lost = 0
-        self._patience = Patience(workload)
+        self._patience = Patience(workload, policy)
         self._evicted_by_loss: set[int] = set()
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:

@@ -5,6 +5,7 @@ Source: scheduler-plugins 903da7df pkg/coscheduling (Permit, Unreserve, podGroup
 
 from __future__ import annotations
 
+from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.workload.workload import Workload
 
 
@@ -19,8 +20,12 @@ class Patience:
         The members of each gang that hold nodes, and do not run yet.
     """
 
-    def __init__(self, load: Workload) -> None:
-        self.wait_ms, self.backoff_ms = load.gang_wait_ms, load.gang_backoff_ms
+    def __init__(self, load: Workload, policy: PlacementPolicy) -> None:
+        own = policy.gang_wait_ms, policy.gang_backoff_ms
+        if load.gang is None:
+            own = 0, 0
+        self.wait_ms = load.gang_wait_ms if own[0] is None else own[0]
+        self.backoff_ms = load.gang_backoff_ms if own[1] is None else own[1]
         self.clocks = bool(self.wait_ms or self.backoff_ms)
         self.holding: dict[int, list[int]] = {}
         self._release: dict[int, int] = {}

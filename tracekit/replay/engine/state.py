@@ -50,7 +50,8 @@ class ReplayState:
         self._limits = limits
         self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
         self.lost = None if workload.losses is None else np.zeros(workload.nodes, np.bool_)
-        self.holding = np.zeros(workload.containers, np.bool_) if workload.gang_wait_ms else None
+        waits = workload.gang_wait_ms or policy.gang_wait_ms
+        self.holding = np.zeros(workload.containers, np.bool_) if waits else None
         self._rows = PlacedRows(workload)
         self._residents: Residents | None = None
         looks = "peers" in policy.reads or (rebalance is not None and "peers" in rebalance.reads)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import dataclasses
 from pathlib import Path
 from typing import Any
 
@@ -189,6 +190,21 @@ def test_where_nothing_scores_the_first_node_found_is_taken(tmp_path: Path) -> N
     policy = profile(tmp_path, {"score": {"disabled": [{"name": "*"}]}})
     load = workload([(1000, 1000)] * 4, [(at, 9000, 100, 100) for at in range(6)])
     assert Engine(load, policy, np.random.default_rng(0)).run().node.tolist() == [0, 1, 2, 3, 0, 1]
+
+
+def test_coscheduling_says_how_patient_gangs_are(tmp_path: Path) -> None:
+    plugins = {"multiPoint": {"enabled": [{"name": "Coscheduling"}]}}
+    plain = profile(tmp_path, plugins)
+    assert (plain.gang_wait_ms, plain.gang_backoff_ms) == (60_000, 0)
+    args = {"Coscheduling": {"permitWaitingTimeSeconds": 2, "podGroupBackoffSeconds": 9}}
+    own = profile(tmp_path, plugins, args)
+    assert (own.gang_wait_ms, own.gang_backoff_ms) == (2000, 9000)
+    assert profile(tmp_path).gang_wait_ms is None
+    rows = [(0, 9000, 10, 10)] * 4 + [(500, 9000, 10, 10), (4000, 9000, 10, 10)]
+    load = workload([(20, 20)] * 2, rows, steps=8)
+    load = dataclasses.replace(load, gang=np.array([0, 0, 0, 0, -1, 0]))
+    # four of five hold all places until they give up after 2 s
+    assert Engine(load, own, np.random.default_rng(0)).run().time_ms[4] == 2000
 
 
 def test_both_engines_decide_the_same(tmp_path: Path) -> None:

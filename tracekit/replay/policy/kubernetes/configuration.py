@@ -79,6 +79,8 @@ class Translated:
         Whether any plugin scores, be it one that tells no nodes apart.
     lifted : set of str
         Rules of the workload that do not hold.
+    gang_wait_ms, gang_backoff_ms : int, optional
+        Of the plugin Coscheduling; None where it is not enabled.
     notes : list of str
         What is not as the real scheduler would do it, a line each.
     """
@@ -87,6 +89,8 @@ class Translated:
     percentage: int = 0
     scores: bool = True
     lifted: set[str] = field(default_factory=set)
+    gang_wait_ms: int | None = None
+    gang_backoff_ms: int | None = None
     notes: list[str] = field(default_factory=list)
 
 
@@ -161,6 +165,10 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
     found.lifted = {
         rule for rule, names in _RULES.items() if not any(name in filtering for name in names)
     }
+    if "Coscheduling" in named:
+        given = arguments.get("Coscheduling") or Given({}, "Coscheduling")
+        found.gang_wait_ms = 1000 * given.whole("permitWaitingTimeSeconds", 60)
+        found.gang_backoff_ms = 1000 * given.whole("podGroupBackoffSeconds", 0)
     for name, given in arguments.items():
         if name not in _KNOWN_PLUGINS:
             given.known(*given.fields())  # the plugin is told of, its arguments need not be
