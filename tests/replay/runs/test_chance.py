@@ -117,7 +117,7 @@ def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
     tmp_path: Path,
 ) -> None:
     assert len(SPELLED) == POLICIES
-    told, runs = 0, 10
+    told, runs = 0, 6
     for number in range(runs):
         found = differences(tmp_path / "run", SPELLED, seed=1000 * number)
         ours = found.filter(pl.col("policy_a") != "observed")
