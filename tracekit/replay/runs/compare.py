@@ -122,8 +122,11 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     groups = [names for names in found.groups if set(names) <= set(ours)]
     rivals = [names for names in groups if found.orders(names[0]) == most]
     spoken = [one.name for one in found.measures.values() if one.spoken]
+    comparable = [names for names in rivals if not any(map(found.waited, names))]
     said = [
-        _sentence(found, standings(found, name, among=rivals)) for name in spoken if len(rivals) > 1
+        _sentence(found, standings(found, name, among=rivals))
+        for name in spoken
+        if len(comparable) > 1
     ]
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
