@@ -193,11 +193,6 @@ class Workload:
         """Whether production's node is known for some container; without one it waits."""
         return bool((self.recorded_node >= 0).any())
 
-    @property
-    def draws(self) -> tuple[str, ...]:
-        """What other orders of arrival draw too."""
-        return ("inferred sizes",) if self.doubt is not None else ()
-
     def use_at(self, step: int) -> Float32Array:
         """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
         use = self.usage[:, step]
