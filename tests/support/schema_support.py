@@ -128,14 +128,14 @@ def schema_of(name: str, found: list[Any]) -> dict[str, Any]:
 def _plain(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
     """What a few documents tell for sure: no lists of keys, and any number where there is one."""
     if "anyOf" in schema:
-        kinds = [_plain(one, key) for one in schema["anyOf"]]
-        return {"anyOf": [one for at, one in enumerate(kinds) if one not in kinds[:at]]}
+        several = [_plain(one, key) for one in schema["anyOf"]]
+        return {"anyOf": [one for at, one in enumerate(several) if one not in several[:at]]}
     kind = schema.get("type")
     if kind == "object" or (isinstance(kind, list) and "object" in kind):
         return _object(schema, key)
     if kind == "array":
         return {"type": "array", "items": _plain(schema.get("items", {}), key)}
-    kinds = [kind] if isinstance(kind, str) else list(kind or [])
+    kinds: list[str] = [kind] if isinstance(kind, str) else list(kind or [])
     wide = sorted({"number" if one == "integer" else one for one in kinds})
     # a value that was null in all of them may be anything
     if wide in ([], ["null"]):

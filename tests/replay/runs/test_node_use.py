@@ -12,7 +12,6 @@ from tracekit.replay.runs.placements import by_number
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.workload import Workload
 
-
 NODES = [(4000, 8000), (2000, 8000)]
 ROWS = [
     (0, 10 * STEP_MS, 500, 1000),
