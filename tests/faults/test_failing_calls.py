@@ -10,7 +10,7 @@ from failing_loop import ERRORS, SCENARIOS, Loop, Scenario
 from forks import Fault, Forks, failing_calls
 
 #: Points of one command that the small form tries.
-_POINTS = 5
+_POINTS = 4
 
 pytestmark = [
     pytest.mark.xdist_group("failing-calls"),

@@ -102,4 +102,5 @@ def test_ingests_that_start_together_before_the_store_is_there(
         outcomes = {line.partition(" ")[2] for line in said if line.startswith(f"{number} ")}
         assert "done" in outcomes
         assert outcomes <= {"done", "is being written"}
-        assert tree(tmp_path / f"store.{number}") == tree(tmp_path / "undisturbed")
+        found = tree(tmp_path / f"store.{number}")
+        assert found == tree(tmp_path / "undisturbed")

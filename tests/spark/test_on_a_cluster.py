@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import polars as pl
 import pytest
 from spark_support import ON_EXECUTOR, SparkCluster, spark_cluster, why_not
+from store_support import tree_but_lock
 
 import tracekit
 from tracekit.cli import run as run_command
@@ -102,14 +103,6 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
             session.stop()
 
 
-def files(folder: Path) -> dict[str, bytes]:
-    return {
-        str(path.relative_to(folder)): path.read_bytes()
-        for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != ".lock"
-    }
-
-
 def test_every_query_gives_the_same_rows(cluster: SparkCluster, store: Path) -> None:
     opened = open_store(store)
     with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
@@ -136,7 +129,7 @@ def test_ingest_writes_the_store_that_one_machine_writes(
     cluster: SparkCluster, traces: Path, store: Path, tmp_path: Path
 ) -> None:
     tracekit.ingest(traces, tmp_path / "store", engine=cluster.engine)
-    ours, theirs = files(store), files(tmp_path / "store")
+    ours, theirs = tree_but_lock(store), tree_but_lock(tmp_path / "store")
     assert theirs.keys() == ours.keys()
     assert [name for name in ours if ours[name] != theirs[name]] == []
 
@@ -144,7 +137,7 @@ def test_ingest_writes_the_store_that_one_machine_writes(
 def test_call_graphs_are_the_same(cluster: SparkCluster, store: Path, tmp_path: Path) -> None:
     for name, engine in (("here", None), ("there", cluster.engine)):
         tracekit.callgraph(store, tmp_path / name, engine=engine)
-    assert files(tmp_path / "here") == files(tmp_path / "there")
+    assert tree_but_lock(tmp_path / "here") == tree_but_lock(tmp_path / "there")
 
 
 def test_the_command_line_takes_the_engine(

@@ -5,22 +5,36 @@ from __future__ import annotations
 import hashlib
 from pathlib import Path
 
+import duckdb
 from tests_support import csv_text
 
 from tracekit.ingest import ingest
 from tracekit.store import Store, open_store
-from tracekit.store.folder import LOCK
+from tracekit.store.folder import CATALOG, LOCK
 from tracekit.store.manifest import SourceEntry
 from tracekit.synth import write
 
 
 def tree(folder: Path) -> dict[str, str]:
-    """The sha256 of every file of a folder."""
+    """The sha256 of every file of a folder; of a catalog that of its views, wherever it lies."""
     return {
-        path.relative_to(folder).as_posix(): hashlib.sha256(path.read_bytes()).hexdigest()
+        path.relative_to(folder).as_posix(): hashlib.sha256(_content(path)).hexdigest()
         for path in sorted(folder.rglob("*"))
         if path.is_file()
     }
+
+
+def _content(path: Path) -> bytes:
+    """The bytes; of a catalog its views, which name the folder of their files in full."""
+    if path.name != CATALOG:
+        return path.read_bytes()
+    try:
+        with duckdb.connect(path, read_only=True) as con:
+            views = con.execute("SELECT schema_name, sql FROM duckdb_views() ORDER BY ALL")
+            told = repr(views.fetchall())
+    except duckdb.Error:
+        return path.read_bytes()
+    return told.replace(str(path.parent.resolve()), "STORE").encode()
 
 
 def tree_but_lock(folder: Path) -> dict[str, str]:

@@ -43,6 +43,7 @@ def replay_by(
     gangs: bool = False,
     repeats: int | None = None,
     repeat_policies: Sequence[str] = (),
+    follow: bool = False,
     fit: Path | None = None,
     progress: Progress = SILENT,
 ) -> Run:
@@ -50,6 +51,8 @@ def replay_by(
 
     Parameters
     ----------
+    follow : bool
+        Whether the best of those that are not in ``repeat_policies`` meet every order too.
     fit : path, optional
         A fit that policy ``interference`` places by where it is given none.
     """
@@ -57,6 +60,7 @@ def replay_by(
     if repeats is None:
         repeats = FEWEST
         # of all policies those that are compared first: the others are many, and some are slow
+        follow = follow or (not repeat_policies and "all" in policies)
         repeat_policies = repeat_policies or (["common"] if "all" in policies else [])
     RUN_FOLDER.check_free(Path(out))
     calls = any(PARAMETER in text for text in policies)
@@ -94,6 +98,7 @@ def replay_by(
                 seed=seed,
                 repeats=repeats,
                 repeated=repeated,
+                follow=follow,
                 replayer=replayer,
                 progress=progress,
             )

@@ -101,6 +101,7 @@ def run_all(
                     assume=assume,
                     repeats=repeats,
                     repeat_policies=["common"] if list(policies) == ["all"] else [],
+                    follow=list(policies) == ["all"],
                     fit=fit,
                     progress=progress,
                 )

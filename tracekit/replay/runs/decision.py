@@ -30,6 +30,9 @@ SIMPLE = (
 #: Less of a resource than this share is the containers' own: no policy can move more.
 SMALL_SHARE = 0.2
 
+#: How many policies the answer names.
+_LISTED = 5
+
 _QUESTION = "Which policy should place these containers?"
 #: What a policy must not do is asked first; it does not rank those that do not.
 _CONDITIONS = (OVERLOAD, "pending")
@@ -101,7 +104,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     barred = left_out(found)
     out = {name for one in barred for name in one.names}
     fit = [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
-    measure, best = _best(found, fit)
+    measure, best = _best(found, fit, barred)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
     return Decision(
@@ -128,25 +131,31 @@ def _orders(found: Results) -> int:
     return max((found.orders(name) for name in found.policies), default=0)
 
 
-def _best(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[str, tuple[Standing, ...]]:
-    """The first measure that tells the policies apart which may be chosen, and its best rows."""
-    if len(fit) == 1 and _orders(found) >= FEWEST and len(found.groups) > 1:
-        known = [name for name in _CONDITIONS if found.known(fit[0][0], name)]
-        if known:
-            row = standings(found, known[0]).row(fit[0][0])
-            return known[0], (row,) if row else ()
+def _best(
+    found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]
+) -> tuple[str, tuple[Standing, ...]]:
+    """The first measure that tells the policies apart which may be chosen, and its best rows.
+
+    Where none does, but others may not be chosen, what they must not do tells them apart.
+    """
     for one in _answers(found):
         if one.better is None or one.name in _CONDITIONS:
             continue
         stand = standings(found, one.name, among=fit)
         if stand.tells:
             return one.name, stand.best
-    return "", ()
+    judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
+    known = [name for name in _CONDITIONS if all(found.known(one, name) for one in judged)]
+    if not known or all(one.names == (OBSERVED,) for one in barred):
+        return "", ()
+    rows = (standings(found, known[0]).row(name) for name in judged)
+    return known[0], tuple(row for row in rows if row is not None)
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
     """The best of the simple rules that may be chosen, else of all; empty if one came first."""
-    there = [name for name in found.policies if name in SIMPLE]
+    most = _orders(found)
+    there = [name for name in found.policies if name in SIMPLE and found.orders(name) == most]
     if not there or set(there) & set(chosen):
         return ""
     fit = [name for name in there if name not in out] or there
@@ -193,14 +202,8 @@ def _answer(
     if not chosen:
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
-    names = ", ".join(chosen)
     if measure in _CONDITIONS:
-        do = "holds" if len(chosen) == 1 else "hold"
-        more = "more than production does" if OBSERVED in found.policies else "at all"
-        return (
-            f"Of {count} policies {names} alone {do} the load without overloading nodes {more} or"
-            f" leaving containers waiting, in {orders} orders of arrival."
-        )
+        return _holding(found, chosen, fit, count)
     one = found.measures[measure]
     first, *others = standings(found, measure, among=fit).best
     end = "lowest" if one.first == "low" else "highest"
@@ -210,6 +213,33 @@ def _answer(
         f"{', '.join(first.names)}: {_small(one.title)} is the {end} of {count} policies"
         f" ({shown(one, first.mean, first.reach, unit=True)}), in {orders} orders of arrival{tail}."
     )
+
+
+def _holding(
+    found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int
+) -> str:
+    """Policies that nothing tells apart but that others do not hold the load."""
+    others = sum(len(names) for names in fit) - len(chosen)
+    do = "holds" if len(chosen) == 1 else "hold"
+    more = "more than production does" if OBSERVED in found.policies else "at all"
+    met = "met one order alone" if others == 1 else "met too few orders to be judged"
+    tails = [
+        "they do not differ beyond chance among themselves" if len(chosen) > 1 else "",
+        f"{others} more {'does' if others == 1 else 'do'} so but {met}" if others else "",
+    ]
+    alone = "" if others else " alone"
+    holding = (
+        f"Of {count} policies {_listed(chosen)}{alone} {do} the load without overloading nodes"
+        f" {more} or leaving containers waiting, in {_orders(found)} orders of arrival"
+    )
+    return "; ".join([holding, *(tail for tail in tails if tail)]) + "."
+
+
+def _listed(names: Sequence[str]) -> str:
+    """The names, of many the first."""
+    shown_names = names if len(names) <= _LISTED else names[: _LISTED - 1]
+    more = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
+    return ", ".join(shown_names) + more
 
 
 def _small(title: str) -> str:

@@ -13,6 +13,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.compare import differences, with_intervals
+from tracekit.replay.runs.followed import followed
 from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import results
@@ -28,6 +29,7 @@ def repeat_replay(
     seed: int,
     repeats: int,
     repeated: Sequence[Entrant] | None = None,
+    follow: bool = False,
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
@@ -41,6 +43,8 @@ def repeat_replay(
     repeated : sequence of Entrant, optional
         Those of ``policies`` that meet the other orders too; all of them if not given. The others
         are replayed once and have no intervals.
+    follow : bool
+        Whether the best of those others meet the other orders as well: see ``runs.followed``.
 
     Returns
     -------
@@ -68,11 +72,16 @@ def repeat_replay(
         repeats, again = (1, list(policies)) if cut else (repeats, again)
         differs = [] if cut else [SEED]
     planned = [Planned(policy, seed) for policy in policies]
-    planned += [
-        Planned(one, seed + number, number) for number in range(1, repeats) for one in again
-    ]
-    done = (replayer or Replayer()).replay(workload, planned, progress)
+    planned += _orders(again, seed, repeats)
+    replayer = replayer or Replayer()
+    done = replayer.replay(workload, planned, progress)
     first = assembled(workload, policies, done[: len(policies)], seed=seed)
+    if follow and repeats > 1:
+        more = followed(first, [one for one in policies if one not in again])
+        progress.told(_told(more, repeats))
+        plans = _orders(more, seed, repeats)
+        done += replayer.replay(workload, plans, progress)
+        planned, again = [*planned, *plans], [*again, *more]
     told = {str(one) for one in again}
     pairs = list(zip(planned, done, strict=True))
     rows = [
@@ -89,6 +98,18 @@ def repeat_replay(
     )
     found = results(run)
     return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
+
+
+def _orders(policies: Sequence[Entrant], seed: int, repeats: int) -> list[Planned]:
+    """All orders but the first."""
+    return [Planned(one, seed + number, number) for number in range(1, repeats) for one in policies]
+
+
+def _told(more: Sequence[Entrant], repeats: int) -> str:
+    if not more:
+        return "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
+    names = ", ".join(map(str, more))
+    return f"{names}: best in the first order of those that met one, meet {repeats - 1} more"
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
