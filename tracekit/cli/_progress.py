@@ -125,8 +125,12 @@ def _amount(number: float, unit: str) -> str:
 
     if unit == "bytes":
         return size(int(number))
-    one = unit.removesuffix("s") if number == 1 else unit
+    one = _singular(unit) if number == 1 else unit
     return f"{number:,.0f} {one}"
+
+
+def _singular(unit: str) -> str:
+    return f"{unit.removesuffix('ies')}y" if unit.endswith("ies") else unit.removesuffix("s")
 
 
 def _seconds(seconds: float) -> str:

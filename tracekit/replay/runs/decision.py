@@ -250,12 +250,14 @@ def _small(title: str) -> str:
 def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
     if not fit:
         ours = [one for one in barred if one.names != (OBSERVED,)]
-        more = "more than production does " if OBSERVED in found.policies else ""
-        return (
-            f"every policy overloads nodes {more}or leaves containers waiting"
-            if ours
-            else "none ran"
-        )
+        if not ours:
+            return "none ran"
+        more = " more than production does" if OBSERVED in found.policies else ""
+        waits = [found.waited(one.names[0]) for one in ours]
+        if all(waits):
+            return "every policy leaves containers waiting"
+        either = " or leaves containers waiting" if any(waits) else ""
+        return f"every policy overloads nodes{more}{either}, or may do so"
     if _orders(found) < FEWEST:
         return too_few(found)
     if len(fit) == 1:

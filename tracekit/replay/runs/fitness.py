@@ -75,4 +75,5 @@ def _mean(found: Results, policy: str, name: str) -> float:
 
 
 def _times(found: Results, policy: str) -> str:
-    return f"{_mean(found, policy, OVERLOAD):,.4g}"
+    mean = _mean(found, policy, OVERLOAD)
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.1f}"

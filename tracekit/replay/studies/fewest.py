@@ -209,7 +209,10 @@ class _Tried:
 def _hint(broken: Broken, load: Workload) -> str | None:
     """What may be done where even all nodes are too few."""
     if broken.measure not in {"pending", "pending_container_steps"}:
-        return "raise the limit, or lower the load with --scale"
+        return (
+            "raise the limit, lower the load with --scale, or allow what happens on all nodes:"
+            f" --limit '{broken.measure} <= base'"
+        )
     never = too_large(load)
     allow = f"allow it with --limit '{broken.measure} <= {broken.value or 0:g}'"
     return f"{never}; {allow}" if never else f"the cluster is too small for it as it is; {allow}"

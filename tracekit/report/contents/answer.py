@@ -248,16 +248,11 @@ def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
                     "tracekit replay STORE --policy common --rebalance load_spread --repeat 20"
                     " --out RUN"
                 ),
-            )
+            ),
+            *_fewer(data, next(iter(_ours(data)), "")),
         ]
     first, found = told.chosen[0], []
-    if fewest.STUDY not in data.studies:
-        found.append(
-            (
-                f"How many nodes {first} needs, and which can go:",
-                f"tracekit shrink STORE --policy '{first}' --out studies/fewest",
-            )
-        )
+    found += _fewer(data, first)
     if "assumptions" not in data.studies and "assumed" in dict(_known(data)).values():
         rival = told.simple or next((n for n in _replayed(data) if n not in {first, OBSERVED}), "")
         found.append(
@@ -270,6 +265,25 @@ def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
             )
         )
     return found
+
+
+def _ours(data: Data) -> list[str]:
+    """The policies, the usual one first."""
+    names = [name for name in _replayed(data) if name != OBSERVED]
+    return sorted(names, key=lambda name: name != "default_scheduler")
+
+
+def _fewer(data: Data, policy: str) -> list[tuple[str, str]]:
+    """How to ask for the fewest nodes; nothing where it was asked."""
+    if not policy or fewest.STUDY in data.studies:
+        return []
+    limit = "--limit 'overloaded_node_steps <= base'"
+    return [
+        (
+            f"How many nodes {policy} needs for no more overload than on all, and which can go:",
+            f"tracekit shrink STORE --policy '{policy}' {limit} --out studies/fewest",
+        )
+    ]
 
 
 def _known(data: Data) -> list[tuple[str, str]]:

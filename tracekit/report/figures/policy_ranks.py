@@ -220,7 +220,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
         return f"{title} ({span}) tells no two of {rows.height} ways to place apart: {why}."
     judged = rows.filter(pl.col("stands") != UNJUDGED)
     best = (judged if judged.height else rows).row(0, named=True)
-    near = rows.filter(pl.col("stands") == WITHIN)["policy"].to_list()
+    near = [
+        name for name in rows.filter(pl.col("stands") == WITHIN)["policy"] if name != best["policy"]
+    ]
     once = rows.filter(pl.col("stands") == UNJUDGED).height
     also = f"; {listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it"
     value = value_text(measure, best["value"], _reach(best))
