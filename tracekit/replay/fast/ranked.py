@@ -21,18 +21,20 @@ def ranked(values: FloatArray, rank: int, low: float, high: float) -> float:
     Parameters
     ----------
     values : float64, shape (some,)
-        Finite.
+        Those that are not finite, of nodes without capacity, are put in order as ``np.sort`` does.
     low, high : float
-        Their smallest and largest.
+        The smallest and largest of them.
     """
     if not high > low:
-        return high
-    scale = (PARTS - 1) / (high - low)
-    if not np.isfinite(scale):
         return float(np.sort(values)[rank])
+    scale = (PARTS - 1) / (high - low)
     counts = np.zeros(PARTS, dtype=np.int64)
     for value in values:
-        counts[int((value - low) * scale)] += 1
+        place = (value - low) * scale
+        # a comparison with what is no number does not hold, so nothing else is ever an index
+        if not 0.0 <= place < PARTS:
+            return float(np.sort(values)[rank])
+        counts[int(place)] += 1
     part, before = 0, 0
     while before + counts[part] <= rank:
         before += counts[part]
