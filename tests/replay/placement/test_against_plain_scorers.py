@@ -128,7 +128,7 @@ def test_scores_by_requests(policy: str, case: dict[str, Any], data: some.DataOb
     assert answered(policy, case, args) == expected
 
 
-@given(cases(), some.integers(1, 120), some.integers(0, 2000), some.floats(0, 3))
+@given(cases(), some.integers(1, 100), some.integers(0, 2000), some.floats(0, 3))
 def test_target_load_packing(
     case: dict[str, Any], target: int, default: int, multiplier: float
 ) -> None:

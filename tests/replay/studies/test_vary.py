@@ -68,13 +68,13 @@ def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
     assert chosen.better
     told = found.frames["ranks"].filter(change=BASE)["value"]
     assert told.n_unique() == 2
-    alike = vary_assumptions(store, policies=["lra", "bra"], changes=["limit_factor=2"])
+    alike = vary_assumptions(store, policies=["first_fit", "bcdi"], changes=["limit_factor=2"])
     assert alike.about["measure"] == USUAL
 
 
 def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
-    with pytest.raises(TracekitError, match="the workload has no measure 'network_max_fraction'"):
+    with pytest.raises(TracekitError, match="the workload has no measure 'gpu_max_fraction'"):
         vary_assumptions(
             store, policies=["lra", "bra"], changes=["background=none"],
-            measure="network_max_fraction",
+            measure="gpu_max_fraction",
         )  # fmt: skip

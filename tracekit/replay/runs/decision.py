@@ -146,7 +146,7 @@ def _best(
             return one.name, stand.best
     judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
     known = [name for name in _CONDITIONS if all(found.known(one, name) for one in judged)]
-    if not known or all(one.names == (OBSERVED,) for one in barred):
+    if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
