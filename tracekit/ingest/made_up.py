@@ -7,17 +7,15 @@ from pathlib import Path
 
 from tracekit.files.places import is_remote
 
-_ABOUT = Path("truth") / "manifest.json"
+_ABOUT = ("truth", "manifest.json")
 #: A file of a made-up trace lies at most so many folders below the trace's own.
 _BELOW = 2
 
 
 def is_made_up(source: Path) -> bool:
-    """Whether a folder of a trace, or a part of it, is made up; only this machine is looked at."""
-    if is_remote(source):
-        return False
-    folders = (source, *source.resolve().parents[:_BELOW])
-    return any(_is_truth(folder / _ABOUT) for folder in folders)
+    """Whether a folder of a trace is made up; on this machine also a part of such a folder."""
+    above = () if is_remote(source) else source.resolve().parents[:_BELOW]
+    return any(_is_truth(folder.joinpath(*_ABOUT)) for folder in (source, *above))
 
 
 def _is_truth(about: Path) -> bool:
