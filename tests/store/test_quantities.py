@@ -19,12 +19,12 @@ def test_a_cluster_of_ones_own(tmp_path: Path) -> None:
     assert {known[name] for name in ("limits", "priorities", "NUMA cells", "calls")} == {ABSENT}
 
 
-def test_a_trace_without_sizes(tmp_path: Path) -> None:
+def test_a_trace_with_sizes_beside_it(tmp_path: Path) -> None:
     known = quantities(tiny_store(tmp_path))
     assert {known[name] for name in ("use of nodes", "use of containers", "placement")} == {
         RECORDED
     }
-    assert {known[name] for name in ("node sizes", "requests", "arrivals")} == {ABSENT}
+    assert {known[name] for name in ("node sizes", "requests", "arrivals")} == {RECORDED}
 
 
 def test_a_column_without_a_value_is_absent(tmp_path: Path) -> None:

@@ -114,17 +114,27 @@ class SparkDatabase:
         return name
 
     def _prepare(self, sql: str) -> None:
-        """Make the views that a statement may speak of: each takes Spark a moment."""
-        words = set(re.findall(r"\w+", sql))
-        for name in [name for name in self._files if name in words]:
+        """Make the views that a statement may speak of: each takes Spark a moment.
+
+        They stand in an order in which each comes after those it reads.
+        """
+        needed = self._needed(sql)
+        for name in [name for name in self._files if name in needed]:
             files = self._files.pop(name)
             self._session.read.parquet(*map(spark_path, files)).createOrReplaceTempView(name)
-        for name in [name for name in self._waiting if name in words]:
-            text = self._waiting.pop(name, None)
-            if text is not None:
-                self._prepare(text)
-                text = text.replace("AS VARCHAR", "AS STRING")
-                self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {text}")
+        for name in [name for name in self._waiting if name in needed]:
+            text = self._waiting.pop(name).replace("AS VARCHAR", "AS STRING")
+            self._session.sql(f"CREATE OR REPLACE TEMPORARY VIEW {text}")
+
+    def _needed(self, sql: str) -> set[str]:
+        """The words of a statement, and of the views among them; a column may be called as one."""
+        found: set[str] = set()
+        texts = [sql]
+        while texts:
+            words = set(re.findall(r"\w+", texts.pop())) - found
+            found |= words
+            texts += [self._waiting[name] for name in words if name in self._waiting]
+        return found
 
 
 def spark_path(file: Path) -> str:
