@@ -142,9 +142,11 @@ class Database:
 
 
 def _replace_view(cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
-    cursor.execute(f"CREATE TABLE kept_{query.view_name} AS {select}")
-    cursor.execute(f"DROP VIEW {query.view_name}")
-    cursor.execute(f"ALTER TABLE kept_{query.view_name} RENAME TO {query.view_name}")
+    """Keep rows in a table and let the view read it, at once: other threads always find the view."""
+    cursor.execute(f"CREATE OR REPLACE TABLE kept_{query.view_name} AS {select}")
+    cursor.execute(
+        f"CREATE OR REPLACE VIEW {query.view_name} AS SELECT * FROM kept_{query.view_name}"
+    )
 
 
 def _as_error(error: duckdb.Error) -> TracekitError:
