@@ -26,6 +26,7 @@ class Flock:
         self.positions = problem.clipped(positions)
         self.costs = problem.evaluate(self.positions)
         self.evaluations = len(positions)
+        self._everybody = np.arange(len(positions))
         at = int(self.costs.argmin())
         self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 
@@ -38,6 +39,14 @@ class Flock:
         rows : int64, shape (proposed,), optional
             Whose; None: everybody's.
         """
+        move = self.problem.move
+        if move is not None:
+            whose = self._everybody if rows is None else rows
+            at = move(positions, whose, self.positions, self.costs)
+            if at >= 0:
+                self.evaluations += len(positions)
+                self._note(at)
+                return
         inside = self.problem.clipped(positions)
         self.take(inside, self.evaluate(inside), rows)
 
@@ -56,7 +65,10 @@ class Flock:
             better = costs < self.costs[rows]
             moved = rows[better]
             self.positions[moved], self.costs[moved] = positions[better], costs[better]
-        at = int(self.costs.argmin())
+        self._note(int(self.costs.argmin()))
+
+    def _note(self, at: int) -> None:
+        """Remember the candidate that costs least now, if none ever cost less."""
         if self.costs[at] < self.best_cost:
             self.best, self.best_cost = self.positions[at].copy(), float(self.costs[at])
 

@@ -7,7 +7,7 @@ each on what those before it have left.
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 
@@ -153,16 +153,61 @@ def _judge(
         fitness[row] = total
 
 
-_JUDGE = Direct(_judge)
+@compiled
+def _move(
+    proposed: FloatArray,
+    rows: IntArray,
+    positions: FloatArray,
+    costs: FloatArray,
+    box: FloatArray,
+    order: IntArray,
+    request: FloatArray,
+    kinds: IntArray,
+    open_nodes: BoolArray,
+    free: FloatArray,
+    ground: FloatArray,
+    mu: FloatArray,
+    nu: FloatArray,
+    rules: FloatArray,
+) -> int:
+    """See ``move``; the first of the lowest costs, or -1 where one is no number."""
+    count, batch = proposed.shape
+    inside = np.empty((count, batch))
+    nodes = np.empty((count, batch), np.int64)
+    for row in range(count):
+        for at in range(batch):
+            value = proposed[row, at]
+            # written so that what is no number goes to the lower bound
+            value = max(box[0, at], value)
+            value = min(box[1, at], value)
+            inside[row, at] = value
+            nodes[row, at] = order[int(max(min(value, len(order) - 1e-9), 0.0))]
+    fitness, placed = np.empty(count), np.zeros((count, batch), np.bool_)
+    _judge(nodes, request, kinds, open_nodes, free, ground, mu, nu, rules, fitness, placed)
+    for row in range(count):
+        if math.isnan(fitness[row]):
+            return -1
+    for row in range(count):
+        own = rows[row]
+        if -fitness[row] < costs[own]:
+            costs[own] = -fitness[row]
+            for at in range(batch):
+                positions[own, at] = inside[row, at]
+    least = 0
+    for own in range(1, len(costs)):
+        if costs[own] < costs[least]:
+            least = own
+    return least
 
 
-def judge(nodes: IntArray, **given: Any) -> tuple[FloatArray, BoolArray]:
-    """Fitness of every candidate, and which containers of its batch it finds room for.
+_JUDGE, _MOVE = Direct(_judge), Direct(_move)
+
+
+class Case(NamedTuple):
+    """A batch and what it is judged on.
 
     Parameters
     ----------
-    nodes : int64, shape (candidates, batch)
-        Where each candidate puts each container.
     request : float64, shape (batch, resources)
     kinds : int64, shape (batch, nodes)
         Which row of ``mu`` holds for a container on a node.
@@ -175,8 +220,58 @@ def judge(nodes: IntArray, **given: Any) -> tuple[FloatArray, BoolArray]:
     rules : float64, shape (5,)
         By ``TCRIT, MODE, EXCESS, SCORE_WEIGHT, IMBALANCE_WEIGHT``.
     """
+
+    request: FloatArray
+    kinds: IntArray
+    open_nodes: BoolArray
+    free: FloatArray
+    ground: FloatArray
+    mu: FloatArray
+    nu: FloatArray
+    rules: FloatArray
+
+
+def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
+    """Fitness of every candidate, and which containers of its batch it finds room for.
+
+    Parameters
+    ----------
+    nodes : int64, shape (candidates, batch)
+        Where each candidate puts each container.
+    """
     fitness = np.empty(len(nodes))
     placed = np.zeros(nodes.shape, dtype=np.bool_)
-    names = ("request", "kinds", "open_nodes", "free", "ground", "mu", "nu", "rules")
-    _JUDGE(np.ascontiguousarray(nodes), *(given[name] for name in names), fitness, placed)
+    _JUDGE(np.ascontiguousarray(nodes), *case, fitness, placed)
     return fitness, placed
+
+
+def move(
+    proposed: FloatArray,
+    rows: IntArray,
+    positions: FloatArray,
+    costs: FloatArray,
+    box: FloatArray,
+    order: IntArray,
+    case: Case,
+) -> int:
+    """Move those candidates whose proposed position, brought into the box, costs less.
+
+    Parameters
+    ----------
+    proposed : float64, shape (some, batch)
+    rows : int64, shape (some,)
+        Whose, each once.
+    positions, costs : float64, shapes (candidates, batch) and (candidates,)
+        Written to.
+    box : float64, shape (2, batch)
+        The lower and the upper bounds.
+    order : int64, shape (nodes,)
+        The node of each whole number.
+
+    Returns
+    -------
+    int
+        Who costs least now, the first of equals; -1 where a cost is no number: none has moved.
+    """
+    found: int = _MOVE(np.ascontiguousarray(proposed), rows, positions, costs, box, order, *case)
+    return found

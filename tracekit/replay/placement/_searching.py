@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import copy
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.problem import Move, Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 from tracekit.replay.placement._fitness import PENALTY, FitnessPolicy, Ground
 from tracekit.replay.view.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from tracekit.replay.placement._batch_fitness import Case
 
 #: What the mean imbalance of the nodes weighs where the objective counts it.
 IMBALANCE_WEIGHT = 100.0
@@ -51,6 +54,7 @@ class SearchingPolicy(FitnessPolicy, BatchPolicy):
             lower=np.zeros(size),
             upper=np.full(size, float(nodes)),
             cost=lambda positions: -judged.fitness(order[decode(positions, nodes)])[0],
+            move=judged.mover(order),
         )
         assert isinstance(self, Search)  # noqa: S101 - every policy of this kind is one
         chosen = order[decode(self.minimize(problem, rng).position, nodes)]
@@ -78,7 +82,7 @@ class BatchFitness:
     ) -> None:
         from tracekit.replay.placement import _batch_fitness as batch_fitness  # noqa: PLC0415 - numba is slow to import
 
-        self._judge = batch_fitness.judge
+        self._judge, self._move = batch_fitness.judge, batch_fitness.move
         nodes = np.arange(len(snapshot.capacity))
         ground = policy.ground(snapshot, nodes)
         columns = list(ground.columns)
@@ -89,34 +93,39 @@ class BatchFitness:
             "penalty": batch_fitness.PENALTY,
         }
         shut = batch.open_nodes
-        self._given: dict[str, Any] = {
-            "request": np.stack([policy.request(ground, one) for one in batch.containers]),
-            "kinds": _kinds(policy, ground, batch),
-            "open_nodes": np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
-            "free": np.ascontiguousarray(free, dtype=np.float64),
-            "ground": np.stack([ground.total, ground.used]),
-            "mu": policy.mu(ground),
-            "nu": policy.nu(ground),
-            "rules": np.array(
+        self._case = batch_fitness.Case(
+            request=np.stack([policy.request(ground, one) for one in batch.containers]),
+            kinds=_kinds(policy, ground, batch),
+            open_nodes=np.empty((0, len(nodes)), np.bool_) if shut is None else shut,
+            free=np.ascontiguousarray(free, dtype=np.float64),
+            ground=np.stack([ground.total, ground.used]),
+            mu=policy.mu(ground),
+            nu=policy.nu(ground),
+            rules=np.array(
                 [policy.tcrit, modes[policy.tcrit_mode], PENALTY, *self.weights[objective]]
             ),
-        }
+        )
 
     def first(self, count: int) -> BatchFitness:
         """The same for the first containers of the batch alone."""
-        names = ("request", "kinds", "open_nodes")
-        return self._with({name: self._given[name][:count] for name in names})
+        case = self._case
+        return self._of(
+            case._replace(
+                request=case.request[:count],
+                kinds=case.kinds[:count],
+                open_nodes=case.open_nodes[:count],
+            )
+        )
 
     def without(self, left_out: BoolArray) -> BatchFitness:
         """The same with no node open to some containers, shape (batch,)."""
-        shut = self._given["open_nodes"]
-        nodes = len(self._given["free"])
-        every = np.ones((len(left_out), nodes), np.bool_) if not len(shut) else shut
-        return self._with({"open_nodes": every & ~left_out[:, None]})
+        shut = self._case.open_nodes
+        every = np.ones((len(left_out), len(self._case.free)), np.bool_) if not len(shut) else shut
+        return self._of(self._case._replace(open_nodes=every & ~left_out[:, None]))
 
-    def _with(self, changed: dict[str, Any]) -> BatchFitness:
+    def _of(self, case: Case) -> BatchFitness:
         other = copy.copy(self)
-        vars(other)["_given"] = {**self._given, **changed}
+        vars(other)["_case"] = case
         return other
 
     def fitness(self, nodes: IntArray) -> tuple[FloatArray, BoolArray]:
@@ -130,7 +139,15 @@ class BatchFitness:
         -------
         float64, shape (proposals,), and bool, shape (proposals, batch)
         """
-        return self._judge(nodes, **self._given)
+        return self._judge(nodes, self._case)
+
+    def mover(self, order: IntArray) -> Move:
+        """What moves candidates to better proposals, by the fitness on nodes in this order."""
+        size, nodes = self._case.kinds.shape
+        box = np.stack([np.zeros(size), np.full(size, float(nodes))])
+        return lambda proposed, rows, positions, costs: self._move(
+            proposed, rows, positions, costs, box, order, self._case
+        )
 
 
 def _kinds(policy: FitnessPolicy, ground: Ground, batch: Batch) -> IntArray:
