@@ -75,8 +75,8 @@ def test_tent_rows_are_iterates() -> None:
 
 @pytest.mark.parametrize(("first", "steps"), [(0.1, 56), (0.37, 54), (0.123456789, 57)])
 def test_the_printed_tent_map_dies_and_ours_does_not(first: float, steps: int) -> None:
-    share, done = np.array([first]), 0
-    while share[0]:
+    share, done = first, 0
+    while share:
         share, done = tent(share, 2.0), done + 1
     assert done == steps
     rows = tent_rows("tent", 10_000, np.array([first]), np.random.default_rng(0))

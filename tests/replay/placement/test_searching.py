@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from typing import Any
 
@@ -13,6 +14,8 @@ from replay_support import waiting
 from tbesk_support import FOUR, POD, cluster, fitness_policy, golden, small
 
 from tracekit.replay.engine.engine import Engine
+from tracekit.replay.optimize.flock import Flock
+from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness, decode
@@ -85,6 +88,33 @@ def test_batches_are_judged_as_plain_loops_say(
     fitness, _ = judged.fitness(proposals)
     expected = [plain_fitness(policy, seen, pods, row, objective) for row in proposals.tolist()]
     assert fitness == pytest.approx(expected, abs=1e-9)
+
+
+def test_candidates_move_at_once_as_they_do_step_by_step() -> None:
+    rng = np.random.default_rng(7)
+    seen = cluster(rng.integers(50, 100, (5, 4)), np.zeros((5, 4), np.int64), resources=FOUR)
+    pods = [waiting(*rng.integers(0, 30, 4)) for _ in range(3)]
+    judged = BatchFitness(fitness_policy("tbesk_exact"), seen, Batch(containers=tuple(pods)))
+    order = rng.permutation(5)
+    plain = Problem(
+        lower=np.zeros(3),
+        upper=np.full(3, 5.0),
+        cost=lambda at: -judged.fitness(order[decode(at, 5)])[0],
+    )
+    at_once = dataclasses.replace(plain, move=judged.mover(order))
+    first = rng.uniform(-1, 6, (8, 3))
+    flocks = [Flock(problem, first) for problem in (plain, at_once)]
+    for rows in (None, np.array([5, 1, 6])):
+        proposed = rng.normal(2.5, 4, (8 if rows is None else 3, 3))
+        proposed[0], proposed[1, 1:], proposed[2, 0] = np.nan, np.inf, -np.inf
+        for flock in flocks:
+            flock.propose(proposed, rows)
+    one, other = flocks
+    assert not np.array_equal(one.positions, one.problem.clipped(first))
+    assert one.positions.tolist() == other.positions.tolist()
+    assert one.costs.tolist() == other.costs.tolist()
+    assert (one.best.tolist(), one.best_cost) == (other.best.tolist(), other.best_cost)
+    assert one.evaluations == other.evaluations == 19
 
 
 @pytest.mark.parametrize("name", SEARCHING)

@@ -102,6 +102,7 @@ class PlainSampler:
         self._request = np.ascontiguousarray(load.request.T)
         self._room = Room(load)
         self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
+        self._steps_waiting = 0
         self._measured: list[dict[str, NDArray[Any]]] = []
 
     def sample(
@@ -118,7 +119,8 @@ class PlainSampler:
             used = add_up(load, at, where, some)
             fractions = used / self._capacity
             self._waiting.append((Stretch(len(some), at, where), used, fractions))
-            if sum(one.steps for one, _, _ in self._waiting) * load.nodes > AT_ONCE:
+            self._steps_waiting += len(some)
+            if self._steps_waiting * load.nodes > AT_ONCE:
                 self._measure()
             yield fractions
 
@@ -138,7 +140,7 @@ class PlainSampler:
                 known=Held(load=self._load, stretches=stretches, room=self._room),
             )
             self._measured.append(measure_steps(sampled))
-            self._waiting = []
+            self._waiting, self._steps_waiting = [], 0
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""

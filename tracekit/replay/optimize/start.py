@@ -28,9 +28,9 @@ def start(how: Start, problem: Problem, rows: int, rng: np.random.Generator) -> 
     return problem.lower + shares * (problem.upper - problem.lower)
 
 
-def tent(share: FloatArray, slope: float = SLOPE) -> FloatArray:
-    """One step of the tent map, elementwise, of numbers 0..1."""
-    return np.asarray(slope * np.where(share <= 0.5, share, 1.0 - share))
+def tent(share: float, slope: float = SLOPE) -> float:
+    """One step of the tent map, of a number 0..1."""
+    return slope * (share if share <= 0.5 else 1.0 - share)
 
 
 def tent_rows(how: Start, rows: int, first: FloatArray, rng: np.random.Generator) -> FloatArray:
@@ -44,21 +44,31 @@ def tent_rows(how: Start, rows: int, first: FloatArray, rng: np.random.Generator
         Where each orbit begins; it is no row itself. One that comes to 0, 1 or the fixed point
         begins anew, but for 'tent_exact'.
     """
-    found = np.empty((rows, len(first)))
-    share = first
-    for row in range(rows):
+    # orbits are few: number by number is quicker than array by array
+    found, share = [], first.tolist()
+    for _ in range(rows):
         share = _next(how, share, rows, rng)
-        found[row] = share
-    return found
+        found.append(share)
+    return np.array(found).reshape(rows, len(first))
 
 
-def _next(how: Start, share: FloatArray, rows: int, rng: np.random.Generator) -> FloatArray:
+def _next(how: Start, share: list[float], rows: int, rng: np.random.Generator) -> list[float]:
     if how == "tent_exact":
-        return tent(share, 2.0)
+        return [tent(one, 2.0) for one in share]
     if how == "tent_perturbed":
-        return np.asarray((tent(share, 2.0) + rng.random(len(share)) / rows) % 1.0)
-    following = tent(share)
-    while (stuck := (following <= 0) | (following >= 1) | (following == share)).any():
-        share = np.where(stuck, rng.random(len(share)), share)
-        following = tent(share)
-    return following
+        draws = rng.random(len(share)).tolist()
+        return [
+            (tent(one, 2.0) + draw / rows) % 1.0 for one, draw in zip(share, draws, strict=True)
+        ]
+    while True:
+        following = [tent(one) for one in share]
+        stuck = [_stuck(one, then) for one, then in zip(share, following, strict=True)]
+        if not any(stuck):
+            return following
+        draws = rng.random(len(share)).tolist()
+        share = [draws[at] if stuck[at] else one for at, one in enumerate(share)]
+
+
+def _stuck(share: float, following: float) -> bool:
+    """Whether an orbit has come to 0, 1 or the fixed point."""
+    return following <= 0 or following >= 1 or following == share

@@ -170,5 +170,5 @@ def _mean(positions: FloatArray) -> FloatArray:
 
 
 def _over_largest(values: FloatArray) -> FloatArray:
-    largest = float(np.abs(values).max())
+    largest = np.maximum.reduce(np.abs(values), axis=None)
     return np.asarray(values / largest if largest > 0 else values)

@@ -17,6 +17,9 @@ from tracekit.replay.optimize.start import Start, start
 #: Keeps the step of the best sparrow finite where it is the worst too.
 _TINY = 1e-50
 
+#: Which way a component of a scrounger's step points.
+_SIGNS = np.array([-1.0, 1.0])
+
 
 @dataclass(frozen=True, kw_only=True)
 class TssaSearch(MutatingSearch[Flock]):
@@ -44,10 +47,11 @@ class TssaSearch(MutatingSearch[Flock]):
 
     def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
         """Producers, scroungers, scouts, mutation; the population is sorted by cost first."""
-        flock.arrange(np.argsort(flock.costs, kind="stable"))
+        flock.arrange(flock.costs.argsort(kind="stable"))
         leaders = max(round(self.producer_share * self.population), 1)
-        self._produce(flock, np.arange(leaders), rng)
-        self._scrounge(flock, np.arange(leaders, self.population), rng)
+        rows = np.arange(self.population)
+        self._produce(flock, rows[:leaders], rng)
+        self._scrounge(flock, rows[leaders:], rng)
         scouts = max(round(self.scout_share * self.population), 1)
         self._scout(flock, rng.permutation(self.population)[:scouts], rng)
         self.mutate(flock, iteration, rng)
@@ -65,13 +69,13 @@ class TssaSearch(MutatingSearch[Flock]):
         own, worst, lead = flock.positions[rows], flock.positions[-1], flock.best
         ranks = (rows + 1)[:, None]
         hungry = hungry_scrounger(own, worst, ranks, rng.standard_normal((len(rows), 1)))
-        signs = rng.choice([-1.0, 1.0], size=own.shape)
-        step = (signs * np.abs(own - lead)).mean(axis=1, keepdims=True)
+        signs = _SIGNS[rng.integers(0, 2, own.shape)]
+        step = np.add.reduce(signs * np.abs(own - lead), axis=1, keepdims=True) / own.shape[1]
         flock.propose(np.where(ranks > self.population / 2, hungry, lead + step), rows)
 
     def _scout(self, flock: Flock, rows: IntArray, rng: np.random.Generator) -> None:
         own, costs = flock.positions[rows], flock.costs[rows][:, None]
-        last = int(np.argmax(flock.costs))
+        last = flock.costs.argmax()
         fled = fleeing_scout(own, flock.best, rng.standard_normal((len(rows), 1)))
         gap = costs - flock.costs[last] + _TINY
         turn = rng.uniform(-1.0, 1.0, (len(rows), 1))
