@@ -16,8 +16,28 @@ def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(skips, "tracekit-skips")
 
 
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """What shares a fixture of its module stays in one process; the longest groups come first."""
+    for item in items:
+        if _shares_a_fixture(item) and item.get_closest_marker("xdist_group") is None:
+            item.add_marker(pytest.mark.xdist_group(item.location[0]))
+    items.sort(key=_turn)
+
+
+def _shares_a_fixture(item: pytest.Item) -> bool:
+    found = getattr(item, "_fixtureinfo", None)
+    definitions = found.name2fixturedefs.values() if found else ()
+    return any(one.scope == "module" for several in definitions for one in several)
+
+
+def _turn(item: pytest.Item) -> int:
+    if item.get_closest_marker("slow"):
+        return 0
+    return 1 if item.get_closest_marker("xdist_group") else 2
+
+
 # a shared machine may stall any one example; the number of examples bounds the time
-settings.register_profile("tracekit", deadline=None)
+settings.register_profile("tracekit", deadline=None, max_examples=50)
 settings.load_profile("tracekit")
 
 

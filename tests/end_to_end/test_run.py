@@ -21,7 +21,7 @@ POLICIES = ("first_fit", "least_allocated", "target_load_packing", "interference
 @pytest.fixture(scope="module")
 def done(tmp_path_factory: pytest.TempPathFactory) -> RunSummary:
     out = tmp_path_factory.mktemp("run") / "out"
-    return tracekit.run("synth:tiny", out, policies=POLICIES, seed=3, jobs=2)
+    return tracekit.run("synth:tiny", out, policies=POLICIES, repeats=2, seed=3, jobs=2)
 
 
 @pytest.fixture(scope="module")
@@ -121,10 +121,11 @@ def test_jobs_and_a_second_run_change_nothing(done: RunSummary, tmp_path: Path) 
             if not name.endswith("timing.parquet")
         }
 
-    other = tracekit.run("synth:tiny", tmp_path / "out", policies=POLICIES, seed=3, jobs=1)
+    out = tmp_path / "out"
+    other = tracekit.run("synth:tiny", out, policies=POLICIES, repeats=2, seed=3, jobs=1)
     first = digests(other.out)
     assert first == digests(done.out)
-    tracekit.run("synth:tiny", tmp_path / "out", policies=POLICIES, seed=3)
+    tracekit.run("synth:tiny", out, policies=POLICIES, repeats=2, seed=3)
     assert digests(other.out) == first
 
 
@@ -139,12 +140,9 @@ def test_the_command_prints_where_to_look(
 
 
 def test_json(real_rows: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert (
-        command_line(
-            ["run", str(real_rows), "--out", str(tmp_path / "out"), "--repeat", "1", "--json"]
-        )
-        == 0
-    )
+    out = str(tmp_path / "out")
+    few = ["--policy", "first_fit", "--repeat", "1"]
+    assert command_line(["run", str(real_rows), "--out", out, *few, "--json"]) == 0
     document = json.loads(capsys.readouterr().out)
     assert document["schema"] == "tracekit/run/1"
     assert Path(document["report"]).stat().st_size > 100_000

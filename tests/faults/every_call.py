@@ -11,7 +11,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from failing_loop import ERRORS, SCENARIOS, Loop, Loss, Scenario
+from failing_loop import ERRORS, FURTHER, SCENARIOS, Loop, Loss, Scenario
 from forks import Forks
 
 #: An open for reading fails alike wherever it is: of these, one in so many is tried.
@@ -22,7 +22,8 @@ def main(share: float = 1.0) -> int:
     """Try every point; print a line a command and one for each loss; 1 when there is any."""
     folder = Path(tempfile.mkdtemp(prefix="tracekit-calls-"))
     with ThreadPoolExecutor(2) as pool:
-        done = list(pool.map(lambda scenario: _through(scenario, folder, share), SCENARIOS))
+        every = (*SCENARIOS, *FURTHER)
+        done = list(pool.map(lambda scenario: _through(scenario, folder, share), every))
     losses = [loss for _, found in done for loss in found]
     points = sum(tried for tried, _ in done)
     print(f"{points:,} points, {len(losses)} losses")

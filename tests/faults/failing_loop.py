@@ -52,26 +52,41 @@ _OTHER = ("replay", "store", "--policy", "best_fit", "--out", "myrun")
 _ANALYZE = ("analyze", "store", "--out", "analysis")
 _CALLS = ("callgraph", "store", "--out", "calls", "--jobs", "1")
 _REPORT = ("report", "myrun", "--out", "report.html")
-_RUN = ("run", "traces", "--out", "all", "--policy", "first_fit")
+_RUN = ("run", "traces", "--out", "all", "--policy", "first_fit", "--repeat", "1")
 
+#: What the small form tries too.
 SCENARIOS = (
     Scenario(name="ingest", command=_INGEST, store="store"),
     Scenario(name="ingest-more", command=_INGEST, before=(_NODES,), store="store"),
-    Scenario(name="replay", command=_REPLAY, before=(_INGEST,), whole=("myrun",)),
     Scenario(name="replay-over", command=_REPLAY, before=(_INGEST, _OTHER), whole=("myrun",)),
-    Scenario(name="analyze", command=_ANALYZE, before=(_INGEST,), whole=("analysis",)),
     Scenario(
         name="analyze-over", command=_ANALYZE, before=(_INGEST, _ANALYZE), whole=("analysis",)
     ),
     Scenario(name="callgraph", command=_CALLS, before=(_INGEST,), whole=("calls",)),
-    Scenario(name="report", command=_REPORT, before=(_INGEST, _OTHER), whole=("report.html",)),
     Scenario(
         name="report-over",
         command=_REPORT,
         before=(_INGEST, _OTHER, _REPORT, _REPLAY),
         whole=("report.html",),
     ),
-    Scenario(name="run", command=_RUN, store="all/store", whole=("all/replay", "all/analysis")),
+    Scenario(
+        name="run",
+        command=(*_RUN, "--jobs", "1"),
+        store="all/store",
+        whole=("all/replay", "all/analysis"),
+    ),
+)
+#: What the large form tries besides.
+FURTHER = (
+    Scenario(name="replay", command=_REPLAY, before=(_INGEST,), whole=("myrun",)),
+    Scenario(name="analyze", command=_ANALYZE, before=(_INGEST,), whole=("analysis",)),
+    Scenario(name="report", command=_REPORT, before=(_INGEST, _OTHER), whole=("report.html",)),
+    Scenario(
+        name="run-side-by-side",
+        command=(*_RUN, "--jobs", "2"),
+        store="all/store",
+        whole=("all/replay", "all/analysis"),
+    ),
 )
 
 

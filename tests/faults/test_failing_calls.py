@@ -14,6 +14,7 @@ _POINTS = 4
 
 pytestmark = [
     pytest.mark.xdist_group("failing-calls"),
+    pytest.mark.slow,
     pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
 ]
 

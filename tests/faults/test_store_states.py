@@ -30,6 +30,7 @@ _INGEST = ("ingest", "traces", "store", "--jobs", "1")
 
 pytestmark = [
     pytest.mark.xdist_group("store-states"),
+    pytest.mark.slow,
     pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
 ]
 

@@ -192,7 +192,7 @@ FORMULAS = [
 
 
 @pytest.mark.parametrize(("part", "better", "way"), FORMULAS)
-@settings(max_examples=8, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=4, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(wide_workloads())
 def test_a_formula_of_a_users_file_equals_its_scores(
     part: str, better: str, way: str, tmp_path: Path, load: Workload
