@@ -8,12 +8,16 @@ from collections import Counter
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.replay.workload.constraints.affinity import PodAffinity
 from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.anti_affinity import PodAntiAffinity
 from tracekit.replay.workload.constraints.apart import Apart
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
+from tracekit.replay.workload.constraints.spread import Spread
 from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.workload import Workload
 
@@ -38,10 +42,31 @@ def drawn(load: Workload, rng: np.random.Generator) -> list[Constraint]:
     ]  # fmt: skip
 
 
+def among(load: Workload, rng: np.random.Generator) -> list[Constraint]:
+    """One constraint of each kind that speaks of other containers."""
+    domain = np.stack([np.arange(load.nodes), rng.integers(-1, 3, load.nodes)])
+    skew = rng.integers(1, 3, 2)
+    return [
+        PodAntiAffinity(label="anti-affinity", related=_related(load, rng, 2),
+                        by=rng.integers(0, 2, 2), domain=domain),
+        PodAffinity(related=_related(load, rng, 1), terms=Relation.of([[0, 1], [1]]),
+                    domain=domain),
+        Spread(related=_related(load, rng, 2), skew=skew, least=skew, by=np.array([0, 1]),
+               counted_by=np.array([0, 1]), domain=domain),
+    ]  # fmt: skip
+
+
+def _related(load: Workload, rng: np.random.Generator, most: int) -> Related:
+    """Who states some of two rules, and whom they mean."""
+    rows = [tuple(range(most)), (1,), (0,), ()]
+    one, other = rng.integers(-1, 4, load.containers), rng.integers(0, 4, load.containers)
+    return Related.join(one, rows, other, [(0, 1), *rows[1:]])
+
+
 def constrained(load: Workload, rng: np.random.Generator) -> Workload:
     """The workload with some of all kinds, some pinned containers, priorities and gangs."""
     count = load.containers
-    parts = tuple(part for part in drawn(load, rng) if rng.random() < 0.4)
+    parts = tuple(part for part in [*drawn(load, rng), *among(load, rng)] if rng.random() < 0.4)
     gang = np.where(rng.random(count) < 0.4, rng.integers(0, 3, count), -1)
     needed = rng.integers(1, 4, 4)
     pins = np.where(rng.random(count) < 0.15, rng.integers(0, load.nodes, count), -1)

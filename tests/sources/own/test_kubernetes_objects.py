@@ -253,8 +253,15 @@ def test_rules_about_where_a_pod_may_run(tmp_path: Path) -> None:
     assert json.loads(row["tolerations"]) == [
         {"key": "", "operator": "Exists", "value": "", "effect": ""}
     ]
-    assert (row["apart"], row["apart_domain"]) == ("default/app=web", "node")
-    assert (row["together"], row["priority"]) == (None, 7)
+    stated = [(one["kind"], one["topologyKey"]) for one in json.loads(row["rules"])]
+    assert stated == [
+        ("podAntiAffinity", "topology.kubernetes.io/zone"),
+        ("podAntiAffinity", "kubernetes.io/hostname"),
+        ("podAntiAffinity", "example.com/unknown"),
+        ("podAffinity", "x/rack"),
+    ]
+    assert (row["namespace"], row["labels"]) == ("default", '{"app": "web"}')
+    assert (row["host_ports"], row["priority"]) == (None, 7)
 
 
 def test_a_gang_is_what_a_pod_group_says(tmp_path: Path) -> None:

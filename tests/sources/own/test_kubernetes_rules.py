@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
-from tracekit.sources.own._kubernetes_rules import group, not_held
+from tracekit.sources.own._kubernetes_rules import among, host_ports, not_held
 
 HOST = "kubernetes.io/hostname"
 
@@ -20,32 +21,62 @@ def affinity(kind: str, *apps: str) -> dict[str, Any]:
     return {"affinity": {kind: {"requiredDuringSchedulingIgnoredDuringExecution": terms}}}
 
 
-SPREAD = {"topologySpreadConstraints": [{"maxSkew": 1, "topologyKey": HOST}]}
-SOFT = {"topologySpreadConstraints": [{"whenUnsatisfiable": "ScheduleAnyway"}]}
-PORT = {"containers": [{"ports": [{"containerPort": 80, "hostPort": 80}]}]}
+SPREAD = {"topologySpreadConstraints": [
+    {"maxSkew": 1, "topologyKey": HOST, "labelSelector": {}, "matchLabelKeys": ["app", "no"]},
+    {"whenUnsatisfiable": "ScheduleAnyway"},
+]}  # fmt: skip
+
+
+def elsewhere(selector: dict[str, Any]) -> dict[str, Any]:
+    found = affinity("podAffinity", "db")
+    required = found["affinity"]["podAffinity"]["requiredDuringSchedulingIgnoredDuringExecution"]
+    required[0]["namespaceSelector"] = selector
+    return found
 
 
 @pytest.mark.parametrize(
-    ("spec", "named"),
+    ("spec", "held", "named"),
     [
-        ({}, None),
-        (affinity("podAntiAffinity", "web"), None),
-        (affinity("podAntiAffinity", "other"), "podAntiAffinity"),
-        (affinity("podAntiAffinity", "web", "other"), "podAntiAffinity"),
-        (affinity("podAffinity", "other"), "podAffinity"),
-        (SPREAD, "topologySpreadConstraints"),
-        (SOFT, None),
-        (PORT, "hostPort"),
-        ({"containers": [{"ports": [{"containerPort": 80}]}]}, None),
-        ({**SPREAD, **PORT}, "topologySpreadConstraints, hostPort"),
+        ({}, None, None),
+        (
+            affinity("podAntiAffinity", "db"),
+            [{"kind": "podAntiAffinity", "topologyKey": HOST, "selector": [
+                {"key": "app", "operator": "In", "values": ["db"]}]}],
+            None,
+        ),
+        (
+            SPREAD,
+            [{"kind": "topologySpread", "topologyKey": HOST, "maxSkew": 1, "selector": [
+                {"key": "app", "operator": "In", "values": ["web"]}]}],
+            None,
+        ),
+        (
+            elsewhere({}),
+            [{"kind": "podAffinity", "topologyKey": HOST, "namespaces": ["*"], "selector": [
+                {"key": "app", "operator": "In", "values": ["db"]}]}],
+            None,
+        ),
+        (elsewhere({"matchLabels": {"team": "a"}}), None, "podAffinity"),
     ],
-)
-def test_what_is_not_held(spec: dict[str, Any], named: str | None) -> None:
+)  # fmt: skip
+def test_what_is_held_and_what_is_not(
+    spec: dict[str, Any], held: list[dict[str, Any]] | None, named: str | None
+) -> None:
+    found = among(pod(spec))
+    assert (None if found is None else json.loads(found)) == held
     assert not_held(pod(spec)) == named
 
 
-def test_a_rule_about_its_own_like_is_held() -> None:
-    assert group(pod(affinity("podAntiAffinity", "web")), "podAntiAffinity") == (
-        "shop/app=web",
-        "node",
-    )
+def test_ports_of_the_host_are_those_of_containers_and_sidecars() -> None:
+    def with_ports(**port: Any) -> dict[str, Any]:
+        return {"ports": [{"containerPort": 1, **port}]}
+
+    spec = {
+        "containers": [with_ports(hostPort=80, hostIP="0.0.0.0"), with_ports()],  # noqa: S104
+        "initContainers": [
+            with_ports(hostPort=81),
+            {**with_ports(hostPort=53, protocol="UDP", hostIP="10.0.0.1"),
+             "restartPolicy": "Always"},
+        ],
+    }  # fmt: skip
+    assert host_ports(spec) == "10.0.0.1:53/UDP,80/TCP"

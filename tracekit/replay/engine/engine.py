@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.patience import Patience
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.queueing import Gangs, turns
@@ -130,6 +130,7 @@ class Engine:
             end = int(np.searchsorted(arrivals, until, side="right"))
             if end > self._arrived:
                 self._arrive(np.arange(self._arrived, end))
+                self._let_in(int(arrivals[end - 1]))
                 self._arrived = end
                 continue
             if event > last_ms:
@@ -157,6 +158,17 @@ class Engine:
             self._join_queue(now)
         if self._pending and (freed or again):
             self._retry(now)
+            self._let_in(now)
+
+    def _let_in(self, now: int) -> None:
+        """Who waits for others to come is tried again, until nobody more gets in."""
+        awaits = self.state.awaits
+        if awaits is None:
+            return
+        waiting = -1
+        while self._pending and len(self._pending) != waiting:
+            waiting = len(self._pending)
+            self._retry(now, awaits)
 
     def _join_queue(self, now: int) -> None:
         """Who arrives now is in the queue with those that wait."""
@@ -278,8 +290,11 @@ class Engine:
             self.state.stop(index)
         self._placer.changed(self.state.node[indices])
 
-    def _retry(self, now: int) -> None:
-        """By priority, longest waiting first; a shape once refused is so until more is freed."""
+    def _retry(self, now: int, some: BoolArray | None = None) -> None:
+        """By priority, longest waiting first; a shape once refused is so until more is freed.
+
+        Of those without gangs only ``some`` are tried, shape (containers,); None: all.
+        """
         waiting = self._pending if self._turn is None else sorted(self._pending, key=self._turn)
         if self._gangs is not None:
             self._retry_gangs(self._gangs, waiting, now)
@@ -288,10 +303,12 @@ class Engine:
         self._pending = []
         for index in waiting:
             shape = (self._workload.request[index].tobytes(), self.state.kind(index))
-            if shape not in refused or self._is_pinned(index):
+            tried = some is None or some[index]
+            if tried and (shape not in refused or self._is_pinned(index)):
                 self._place(np.array([index]), np.array([now]))
             if not self.state.running[index]:
-                refused.add(shape)
+                if tried:
+                    refused.add(shape)
                 self._pending.append(index)
 
     def _is_pinned(self, index: int) -> bool:
@@ -323,4 +340,5 @@ class Engine:
         self._evicted, self._again = 0, 0
         if evicted:
             self._retry(now)
+            self._let_in(now)
         return evicted, again

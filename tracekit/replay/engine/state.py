@@ -123,6 +123,11 @@ class ReplayState:
             return found
         return ~self.lost if found is None else found & ~self.lost
 
+    @property
+    def awaits(self) -> BoolArray | None:
+        """Which containers another one's coming may let in, shape (containers,); None: none."""
+        return None if self._limits is None else self._limits.awaits
+
     def fixed(self, indices: IntArray) -> IntArray | None:
         """What containers have in common whose open nodes are the same, whatever is placed.
 

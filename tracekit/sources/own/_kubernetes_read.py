@@ -162,7 +162,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     container = known.container(thing.name, thing.uid)
     owner = _owner(meta)
     daemon = owner[0] in ("DaemonSet", "Node")
-    apart, together = rules.group(pod, "podAntiAffinity"), rules.group(pod, "podAffinity")
+    labels = meta.get("labels") or {}
     gang = _gang(meta)
     row = {
         "time_ms": arrival,
@@ -174,10 +174,10 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "priority": spec.get("priority"),
         "gang": gang,
         "gang_minimum": known.groups.get(gang) if gang else None,
-        "apart": apart[0] if apart else None,
-        "apart_domain": apart[1] if apart else None,
-        "together": together[0] if together else None,
-        "together_domain": together[1] if together else None,
+        "namespace": meta.get("namespace") or "default",
+        "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
+        "rules": rules.among(pod),
+        "host_ports": rules.host_ports(spec),
         "selector": None if daemon else rules.selector(spec),
         "tolerations": rules.tolerations(spec),
         "not_held": rules.not_held(pod),

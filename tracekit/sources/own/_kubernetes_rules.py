@@ -1,26 +1,16 @@
-"""Where a pod may run: its selector, its tolerations, whom it keeps apart from or together with."""
+"""Where a pod may run: its selector, its tolerations, what it requires of others, its ports."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 _HOSTNAME = "kubernetes.io/hostname"
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _RACK = "/rack"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-#: The narrower domain first: of several rules of a pod the store holds one.
-_DOMAINS = ("node", "rack", "zone")
-
-
-def domain(topology_key: str) -> str | None:
-    """What the store calls a topology; None for one that it does not know."""
-    if topology_key == _HOSTNAME:
-        return "node"
-    if topology_key in _ZONES:
-        return "zone"
-    return "rack" if topology_key.endswith(_RACK) else None
+_AMONG = ("podAntiAffinity", "podAffinity")
 
 
 def zone(labels: Mapping[str, str]) -> str | None:
@@ -66,46 +56,104 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
     return json.dumps(found) if found else None
 
 
-def group(pod: Mapping[str, Any], kind: str) -> tuple[str, str] | None:
-    """A group that the pod's required ``podAntiAffinity`` or ``podAffinity`` makes, and its domain.
+def among(pod: Mapping[str, Any]) -> str | None:
+    """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
 
-    Only rules about the pod's own like make a group: their selector matches its own labels, in its
-    own namespace. Of several the one of the narrowest domain holds.
+    Preferences are left out, and constraints on spread that say ScheduleAnyway.
     """
-    found = sorted(_groups(pod, kind))
-    return (found[0][1], _DOMAINS[found[0][0]]) if found else None
+    spec = pod["spec"]
+    found = [
+        _term(kind, term)
+        for kind in _AMONG
+        for term in _required(spec, kind) or ()
+        if not _elsewhere(term)
+    ]
+    labels = pod["metadata"].get("labels") or {}
+    found += [_spread(one, labels) for one in _unyielding(spec)]
+    return json.dumps(found) if found else None
+
+
+def host_ports(spec: Mapping[str, Any]) -> str | None:
+    """Ports of the host that the pod takes: ``80/TCP,10.0.0.1:53/UDP``; None: none."""
+    sidecars = (one for one in spec.get("initContainers") or () if one.get("restartPolicy"))
+    found = {
+        _port(port)
+        for one in (*(spec.get("containers") or ()), *sidecars)
+        for port in one.get("ports") or ()
+        if port.get("hostPort")
+    }
+    return ",".join(sorted(found)) or None
 
 
 def not_held(pod: Mapping[str, Any]) -> str | None:
     """What the pod requires and no column of the store can hold, by the fields' names.
 
-    These are rules about other pods, and about its own like beyond the one that ``group`` takes;
-    constraints on its spread; and ports of the host.
+    These are rules about pods of namespaces that are chosen by their labels: the store has none.
     """
     spec = pod["spec"]
-    found = [
-        kind
-        for kind in ("podAntiAffinity", "podAffinity")
-        if len(_required(spec, kind) or ()) > (group(pod, kind) is not None)
-    ]
-    spread = spec.get("topologySpreadConstraints") or ()
-    if any(one.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule" for one in spread):
-        found.append("topologySpreadConstraints")
-    ports = (port for one in spec.get("containers") or () for port in one.get("ports") or ())
-    if any(port.get("hostPort") for port in ports):
-        found.append("hostPort")
+    found = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
     return ", ".join(found) or None
 
 
-def _groups(pod: Mapping[str, Any], kind: str) -> Iterator[tuple[int, str]]:
-    meta = pod["metadata"]
-    for term in _required(pod["spec"], kind) or ():
-        wanted = domain(term.get("topologyKey", ""))
-        own = meta.get("namespace", "default")
-        elsewhere = term.get("namespaces") and own not in term["namespaces"]
-        chosen = term.get("labelSelector")
-        if wanted and not elsewhere and chosen and _matches(chosen, meta.get("labels") or {}):
-            yield _DOMAINS.index(wanted), f"{own}/{_spelled(chosen)}"
+def _term(kind: str, term: Mapping[str, Any]) -> dict[str, Any]:
+    every = term.get("namespaceSelector") is not None
+    spaces = ["*"] if every else sorted(term.get("namespaces") or ())
+    return {
+        "kind": kind,
+        "topologyKey": term.get("topologyKey", ""),
+        "selector": _selector(term.get("labelSelector")),
+        **({"namespaces": spaces} if spaces else {}),
+    }
+
+
+def _elsewhere(term: Mapping[str, Any]) -> bool:
+    """Whether a term chooses namespaces by their labels; an empty choice is all of them."""
+    chosen = term.get("namespaceSelector") or {}
+    return bool(chosen.get("matchLabels") or chosen.get("matchExpressions"))
+
+
+def _unyielding(spec: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    return [
+        one
+        for one in spec.get("topologySpreadConstraints") or ()
+        if one.get("whenUnsatisfiable", "DoNotSchedule") == "DoNotSchedule"
+    ]
+
+
+def _spread(one: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
+    """A constraint with its fields' own names; keys of ``matchLabelKeys`` ask for the pod's."""
+    asked = _selector(one.get("labelSelector"))
+    if asked is not None:
+        asked += [
+            {"key": key, "operator": "In", "values": [labels[key]]}
+            for key in one.get("matchLabelKeys") or ()
+            if key in labels
+        ]
+    kept = ("maxSkew", "minDomains", "nodeAffinityPolicy", "nodeTaintsPolicy")
+    return {
+        "kind": "topologySpread",
+        "topologyKey": one.get("topologyKey", ""),
+        "selector": asked,
+        **{name: one[name] for name in kept if one.get(name) is not None},
+    }
+
+
+def _selector(chosen: Mapping[str, Any] | None) -> list[dict[str, Any]] | None:
+    """A selector of labels as requirements; None, which means nobody, stays None."""
+    if chosen is None:
+        return None
+    exact = [
+        {"key": key, "operator": "In", "values": [value]}
+        for key, value in sorted((chosen.get("matchLabels") or {}).items())
+    ]
+    more = chosen.get("matchExpressions") or ()
+    return [*exact, *(_requirement(one, one.get("key")) for one in more)]
+
+
+def _port(port: Mapping[str, Any]) -> str:
+    address = port.get("hostIP") or ""
+    place = f"{address}:" if address not in ("", "0.0.0.0") else ""  # noqa: S104 - all addresses
+    return f"{place}{int(port['hostPort'])}/{port.get('protocol') or 'TCP'}"
 
 
 def _required(spec: Mapping[str, Any], kind: str) -> Any:
@@ -114,35 +162,3 @@ def _required(spec: Mapping[str, Any], kind: str) -> Any:
 
 def _requirement(one: Mapping[str, Any], key: str | None) -> dict[str, Any]:
     return {"key": key, "operator": one.get("operator"), "values": one.get("values") or []}
-
-
-def _expressions(chosen: Mapping[str, Any]) -> list[tuple[str, str, Sequence[str]]]:
-    exact = [(key, "In", [value]) for key, value in (chosen.get("matchLabels") or {}).items()]
-    more = [
-        (one["key"], one["operator"], one.get("values") or [])
-        for one in chosen.get("matchExpressions") or ()
-    ]
-    return sorted([*exact, *more])
-
-
-def _matches(chosen: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    return all(
-        {
-            "In": labels.get(key) in values,
-            "NotIn": labels.get(key) not in values,
-            "Exists": key in labels,
-            "DoesNotExist": key not in labels,
-        }.get(how, False)
-        for key, how, values in _expressions(chosen)
-    )
-
-
-def _spelled(chosen: Mapping[str, Any]) -> str:
-    """A selector in one line: ``app=web,tier in (a,b)``."""
-    parts = []
-    for key, how, values in _expressions(chosen):
-        if how == "In" and len(values) == 1:
-            parts.append(f"{key}={values[0]}")
-        else:
-            parts.append(f"{key} {how}" + (f" ({','.join(values)})" if values else ""))
-    return ",".join(parts)

@@ -56,7 +56,7 @@ SOURCE = ClusterSource(
     lacks=(
         "NUMA cells, bound CPUs and prices",
         "changes of labels and taints before a snapshot was taken",
-        "topologySpreadConstraints, preferred affinities, rules about other pods than a pod's like",
+        "preferred affinities, rules about pods of namespaces that are chosen by their labels",
         "calls between services",
     ),
     inferred=(

@@ -220,7 +220,11 @@ def test_both_engines_decide_the_same(tmp_path: Path) -> None:
 def test_disabled_filters_lift_their_rules(tmp_path: Path) -> None:
     disabled = [{"name": "TaintToleration"}, {"name": "InterPodAffinity"}]
     made = profile(tmp_path, {"filter": {"disabled": disabled}})
-    assert made.lifts == {"apart", "together"}  # taints stay: NodeUnschedulable looks at them too
+    # taints stay: NodeUnschedulable looks at them too
+    assert made.lifts == {"apart", "together", "affinity", "anti-affinity"}
+    disabled += [{"name": "PodTopologySpread"}, {"name": "NodePorts"}]
+    lifted = profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
+    assert lifted == made.lifts | {"spread", "ports"}
     disabled.append({"name": "NodeUnschedulable"})
     assert "taints" in profile(tmp_path, {"filter": {"disabled": disabled}}).lifts
 
@@ -254,7 +258,8 @@ def test_the_policy_document_of_an_extender(tmp_path: Path) -> None:
         (1.0, "bnp[weight=5,builtin=none]", "as_is"),
         (30.0, "most_allocated", "tenths"),
     ]
-    assert made.lifts == {"selector", "taints", "apart", "together"}
+    groups = {"apart", "together", "affinity", "anti-affinity", "spread"}
+    assert made.lifts == {"selector", "taints", "ports", *groups}
     text = "\n".join(made.notes)
     assert "priorities and predicates not known, and left out: Odd, MyPredicate" in text
     assert "http://127.0.0.1:8888/scheduler is not called: policy bnp stands for it" in text

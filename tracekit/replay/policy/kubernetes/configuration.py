@@ -53,6 +53,10 @@ _RULES = {
     "taints": ("TaintToleration", "NodeUnschedulable"),
     "apart": ("InterPodAffinity",),
     "together": ("InterPodAffinity",),
+    "affinity": ("InterPodAffinity",),
+    "anti-affinity": ("InterPodAffinity",),
+    "spread": ("PodTopologySpread",),
+    "ports": ("NodePorts",),
 }
 #: Fields about how the program runs, not what it decides.
 _RUNNING = (

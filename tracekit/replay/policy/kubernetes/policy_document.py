@@ -49,11 +49,15 @@ _RULES = {
     "taints": ("PodToleratesNodeTaints",),
     "apart": ("MatchInterPodAffinity",),
     "together": ("MatchInterPodAffinity",),
+    "affinity": ("MatchInterPodAffinity",),
+    "anti-affinity": ("MatchInterPodAffinity",),
+    "spread": ("EvenPodsSpread",),
+    "ports": ("PodFitsHostPorts", "GeneralPredicates"),
 }
 _ROOM = {"PodFitsResources", "GeneralPredicates"}
 _KNOWN = {name for names in _RULES.values() for name in names} | {
     *_ROOM,
-    *("PodFitsHostPorts", "HostName", "NoDiskConflict", "NoVolumeZoneConflict"),
+    *("HostName", "NoDiskConflict", "NoVolumeZoneConflict"),
     *("CheckVolumeBinding", "MaxEBSVolumeCount", "MaxGCEPDVolumeCount"),
     *("MaxAzureDiskVolumeCount", "MaxCSIVolumeCountPred", "CheckNodeUnschedulable"),
 }

@@ -59,7 +59,9 @@ def pod_topology_spread(given: Given) -> PlacementPolicy:
     for one in listed:
         row = (_domain(one), one.whole("maxSkew", 1, least=1))
         if one.text("whenUnsatisfiable") == "DoNotSchedule":
-            one.told.append(f"{one.where} is a wish here: DoNotSchedule closes no node")
+            one.told.append(
+                f"{one.where} is a wish here: DoNotSchedule closes nodes only where pods state it"
+            )
         found.append(row)
     return made("pod_topology_spread", every_domain=True, constraints=tuple(found))
 

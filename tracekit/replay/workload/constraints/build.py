@@ -6,31 +6,21 @@ cluster of any size costs what its distinct statements cost.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from typing import TypeVar
+from collections.abc import Mapping
 
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints import documents
-from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.build_allowed import Suited
+from tracekit.replay.workload.constraints.build_among import among, not_among
 from tracekit.replay.workload.constraints.build_cells import cells_of
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.labels import Labels, alternatives, selected
+from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
-from tracekit.replay.workload.constraints.taints import (
-    UNSCHEDULABLE,
-    Taint,
-    Toleration,
-    taints,
-    tolerations,
-)
 from tracekit.replay.workload.constraints.together import Together
-
-T = TypeVar("T")
 
 
 def constraints_of(
@@ -57,9 +47,10 @@ def constraints_of(
     containers : DataFrame
         A row per container, in the order of the workload: ``container`` and, where known,
         ``service``, ``selector``, ``tolerations``, ``daemon``, ``apart``, ``apart_domain``,
-        ``apart_most``, ``together``, ``together_domain``, ``numa_cells``. A daemon is on its node
-        whatever selectors and taints say. Groups keep apart and stay together by node unless the
-        table says by what; that may be any label.
+        ``apart_most``, ``together``, ``together_domain``, ``numa_cells``, ``namespace``,
+        ``labels``, ``rules``, ``host_ports``. A daemon is on its node whatever selectors and taints
+        say. Groups keep apart and stay together by node unless the table says by what; that may be
+        any label.
     rules : DataFrame, optional
         ``holder``, ``guest``, ``most``.
     request : int64, shape (containers, 2 or more)
@@ -69,8 +60,8 @@ def constraints_of(
     whole : mapping, optional
         For cells of unit ``fraction``: what 1 is, of ``cpu`` in cores, of ``memory`` in bytes.
 
-    Groups that keep apart, or together, by what no node states, as by rack where no rack is known,
-    are left out: ``not_held`` counts them.
+    Groups and rules by what no node states, as by rack where no rack is known, are left out:
+    ``not_held`` counts them.
 
     Raises
     ------
@@ -79,11 +70,13 @@ def constraints_of(
         names the container or node.
     """
     labels = Labels(nodes)
+    suited = Suited(labels, nodes, containers)
     parts: list[Constraint | None] = [
-        _selectors(labels, nodes, containers),
-        _taints(nodes, containers),
+        suited.selectors(),
+        suited.taints(),
         *_apart(labels, containers),
         *_together(labels, containers),
+        *among(labels, nodes.height, containers, suited.selects, suited.bears),
         _sharing(containers, rules),
         cells_of(nodes, cells, containers, request=request, capacity=capacity, whole=whole or {}),
     ]
@@ -92,7 +85,9 @@ def constraints_of(
 
 
 def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
-    """Containers of groups by what no node states, by ``containers_not_held_apart_by_rack``.
+    """Containers of groups, or with rules, by what no node states, by what they require.
+
+    As ``containers_not_held_apart_by_rack``.
 
     Parameters
     ----------
@@ -100,96 +95,14 @@ def not_held(nodes: pl.DataFrame, containers: pl.DataFrame) -> dict[str, int]:
         As ``constraints_of`` takes them.
     """
     labels = Labels(nodes)
-    return {
-        f"containers_not_held_{column}_by_{by}": len(rows)
+    groups = {
+        f"{column}_by_{by}": len(rows)
         for column in ("apart", "together")
         for by, _, rows in _groups(containers, column)
         if not labels.stated(by)
     }
-
-
-def _selectors(labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> Allowed | None:
-    of, read = _statements(containers, "selector", alternatives)
-    masks = [selected(labels, asked, nodes.height) if asked else None for asked in read]
-    return _allowed("selector", of, masks, nodes.height)
-
-
-def _taints(nodes: pl.DataFrame, containers: pl.DataFrame) -> Allowed | None:
-    taint_of, known = _statements(nodes, "taints", taints, kind="node")
-    known = [*known, ()]  # what -1 means
-    closed = _closed(nodes)
-    if not any(known) and not closed.any():
-        return None
-    of, read = _statements(containers, "tolerations", tolerations)
-    of = np.where(_daemons(containers), -1, np.where(of < 0, len(read), of))
-    masks: list[BoolArray | None] = []
-    for tolerated in (*read, ()):
-        fine = np.array([all(_bears(tolerated, taint) for taint in has) for has in known])
-        mask = fine[taint_of]
-        masks.append(mask if _bears(tolerated, UNSCHEDULABLE) else mask & ~closed)
-    return _allowed("taints", of, masks, nodes.height)
-
-
-def _daemons(containers: pl.DataFrame) -> BoolArray:
-    if "daemon" not in containers.columns:
-        return np.zeros(containers.height, dtype=np.bool_)
-    return np.asarray(containers["daemon"].fill_null(0).to_numpy() > 0)
-
-
-def _bears(tolerated: tuple[Toleration, ...], taint: Taint) -> bool:
-    return any(one.tolerates(taint) for one in tolerated)
-
-
-def _closed(nodes: pl.DataFrame) -> BoolArray:
-    if "state" not in nodes.columns:
-        return np.zeros(nodes.height, dtype=np.bool_)
-    return np.asarray((nodes["state"].fill_null("ready") == "closed").to_numpy(), dtype=np.bool_)
-
-
-def _allowed(label: str, of: IntArray, masks: list[BoolArray | None], nodes: int) -> Allowed | None:
-    """One class for each distinct mask; None where every container may run anywhere."""
-    rows: dict[bytes, int] = {}
-    kept: list[BoolArray] = []
-    row_of = np.full(len(masks) + 1, -1, dtype=np.int64)  # the last is that of -1
-    for at in np.unique(of[of >= 0]).tolist():
-        mask = masks[at]
-        if mask is None or mask.all():
-            continue
-        key = np.packbits(mask).tobytes()
-        if key not in rows:
-            rows[key] = len(kept)
-            kept.append(mask)
-        row_of[at] = rows[key]
-    if not kept:
-        return None
-    return Allowed(label=label, of=row_of[of], mask=np.stack(kept).reshape(-1, nodes))
-
-
-def _statements(
-    frame: pl.DataFrame, column: str, read: Callable[[str], T], *, kind: str = "container"
-) -> tuple[IntArray, list[T]]:
-    """The distinct statements of a column, read, and which one each row makes, -1 for none.
-
-    A daemon's are not read: it is on its node already.
-    """
-    if column not in frame.columns:
-        return np.full(frame.height, -1, dtype=np.int64), []
-    texts = frame[column].cast(pl.String).to_list()
-    daemons = _daemons(frame).tolist()
-    known: dict[str, int] = {}
-    found: list[T] = []
-    of = np.full(frame.height, -1, dtype=np.int64)
-    for at, (text, daemon) in enumerate(zip(texts, daemons, strict=True)):
-        if not text or daemon:
-            continue
-        if text not in known:
-            known[text] = len(found)
-            try:
-                found.append(read(text))
-            except ValueError as wrong:
-                raise documents.broken(kind, frame[kind][at], column, text, wrong) from wrong
-        of[at] = known[text]
-    return of, found
+    found = {**groups, **not_among(labels, containers)}
+    return {f"containers_not_held_{what}": count for what, count in found.items()}
 
 
 def _apart(labels: Labels, containers: pl.DataFrame) -> list[Constraint]:

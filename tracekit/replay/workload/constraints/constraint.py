@@ -58,6 +58,11 @@ class Constraint:
         return np.asarray(self.kinds >= 0)
 
     @property
+    def awaits(self) -> BoolArray:
+        """Which containers another one's coming may let in, shape (containers,)."""
+        return np.zeros(len(self.kinds), dtype=np.bool_)
+
+    @property
     def nodes(self) -> int | None:
         """How many nodes it knows, None where it takes any number."""
         return None

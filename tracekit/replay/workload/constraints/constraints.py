@@ -66,6 +66,12 @@ class Constraints:
         moving = [part.about for part in self.parts if not part.fixed]
         return np.where(np.any(moving, axis=0), -1, code) if moving else code
 
+    @functools.cached_property
+    def awaits(self) -> BoolArray | None:
+        """Which containers another one's coming may let in, shape (containers,); None: none."""
+        found = np.any([part.awaits for part in self.parts], axis=0)
+        return np.asarray(found) if found.any() else None
+
     def facts(self) -> dict[str, int]:
         """How many containers each constraint is about."""
         return {

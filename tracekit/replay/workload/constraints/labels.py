@@ -120,10 +120,11 @@ def selected(labels: Labels, asked: Sequence[Sequence[Requirement]], nodes: int)
 def _alternative(read: object) -> list[Requirement]:
     if not isinstance(read, list):
         raise documents.DocumentError("expected a list of requirements as an alternative")
-    return [_requirement(one) for one in read]
+    return [requirement(one) for one in read]
 
 
-def _requirement(read: object) -> Requirement:
+def requirement(read: object) -> Requirement:
+    """A requirement of an object with key, operator, values; raises ValueError for others."""
     if not isinstance(read, Mapping) or not isinstance(read.get("key"), str):
         raise documents.DocumentError("expected a requirement with a key, an operator and values")
     operator, values = read.get("operator", "In"), read.get("values") or []

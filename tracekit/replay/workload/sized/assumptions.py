@@ -75,7 +75,7 @@ class SizedAssumptions:
     ] = "keep"
     groups: Annotated[
         Literal["keep", "none"],
-        About("keep: who shall be apart, together or beside whom is a filter."),
+        About("keep: who shall be apart, together or beside whom, and ports, are a filter."),
     ] = "keep"
     selectors: Annotated[
         Literal["keep", "none"], About("keep: selectors and taints are a filter.")

@@ -13,13 +13,15 @@ from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
 
-#: The columns of the table ``container`` that name groups.
+#: The columns of the table ``container`` that say whom a container may be beside.
 _GROUPS = (
     "apart",
     "apart_domain",
     "apart_most",
     "together",
     "together_domain",
+    "rules",
+    "host_ports",
 )
 
 

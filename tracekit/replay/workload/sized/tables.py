@@ -121,6 +121,8 @@ def read(store: Store, name: str) -> pl.DataFrame:
         rows = rows.with_columns(
             pl.Series(column.name, ids.gather(rows[column.stored_name]), pl.String)
         )
+    lacking = [c for c in table.columns if c.name not in rows.columns]  # of an older store
+    rows = rows.with_columns(pl.lit(None, kinds[c.kind]).alias(c.name) for c in lacking)
     return rows.select(column.name for column in table.columns)
 
 
