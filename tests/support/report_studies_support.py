@@ -72,13 +72,18 @@ def fewest() -> Study:
             "of": [10, 10, None],
             "bound": [5, 5, None],
             "nodes_low": [6, 7, None],
-            "nodes_high": [7, 8, None],
+            "nodes_high": [6, 8, None],
             "going": ["smallest", "least_asked", None],
+            "tightest": ["cpu_max_fraction <= 0.8", "cpu_max_fraction <= 0.8", None],
+            "tightest_room": [0.05, 0.1, None],
             "fewer": [5, 7, None],
             "fails": ["cpu_max_fraction <= 0.8", None, None],
             "fails_measure": ["cpu_max_fraction", None, None],
             "fails_value": [0.81, None, None],
-            "problem": [None, None, "nothing fits"],
+            "problem": [None, None, "already with all 10 nodes cpu_max_fraction is 1, above 0.8"],
+            "cpu_max_fraction": [0.76, 0.72, None],
+            "memory_max_fraction": [0.5, 0.4, None],
+            "overloaded_node_steps": [0.0, 0.0, None],
         }
     )
     nodes = pl.DataFrame(
@@ -88,10 +93,53 @@ def fewest() -> Study:
             "place": range(1, 11),
             "requested_fraction": [0.5] * 10,
             "kept": [at < 6 for at in range(10)],
+            "cpu_max_fraction": [0.76, 0.7, 0.6, 0.5, 0.4, 0.3, *[None] * 4],
+            "memory_max_fraction": [0.5] * 6 + [None] * 4,
+            "cpu_cores": [64.0] * 8 + [32.0] * 2,
+            "memory_bytes": [256 * 2**30] * 8 + [128 * 2**30] * 2,
         }
     )
-    about = {"limits": ["cpu_max_fraction <= 0.8"], "scale": 1.5, "repeats": 2}
-    return Study(name="fewest_nodes", about=about, frames={"policies": policies, "nodes": nodes})
+    orders = pl.DataFrame(
+        {
+            "policy": ["lra"] * 2 + ["bra"] * 2,
+            "repeat": [0, 1] * 2,
+            "nodes": [6, 6, 7, 8],
+        }
+    )
+    about = {
+        "policies": ["lra", "bra", "random"],
+        "limits": ["cpu_max_fraction <= 0.8"],
+        "limits_given": True,
+        "measures": ["cpu_max_fraction"],
+        "scale": 1.5,
+        "repeats": 2,
+        "repeats_cover": ["order of arrival"],
+        "repeats_none": "",
+        "seed": 0,
+        "nodes": 10,
+        "workload": {
+            "name": "store",
+            "nodes": 10,
+            "containers": 40,
+            "steps": 5,
+            "quantities": {"requests": "assumed", "placement": "recorded"},
+            "store": "a store",
+            "loader": None,
+            "assume": [],
+            "made_up": False,
+        },
+        "observed": {
+            "nodes": 10,
+            "breaks": ["cpu_max_fraction <= 0.8"],
+            "measures": {
+                "cpu_max_fraction": 0.82,
+                "memory_max_fraction": 0.5,
+                "overloaded_node_steps": 0,
+            },
+        },
+    }
+    frames = {"policies": policies, "nodes": nodes, "orders": orders}
+    return Study(name="fewest_nodes", about=about, frames=frames)
 
 
 def comparison() -> Study:

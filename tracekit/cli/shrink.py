@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
@@ -16,88 +17,106 @@ if TYPE_CHECKING:
 PANEL = Panel.replay
 
 
-def command(asked: Asked, json: JsonOption = False) -> None:
+def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
     Each policy is replayed on all nodes, then on ever fewer: those on which it put least go first,
     or the smallest, whichever ends with fewer. Daemons go with their node, and what no container
-    explains of its use.
+    explains of its use. The count has to hold in six orders of arrival.
 
     Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """
     found = asked()
     if json:
         nodes = found.frames["nodes"].filter("kept")
+        orders = found.frames["orders"]
         print_json(
             {
                 "schema": "tracekit/shrink/1",
                 **found.about,
                 "policies": [
-                    {**row, "kept": nodes.filter(policy=row["policy"])["node"].to_list()}
+                    {
+                        **row,
+                        "by_order": orders.filter(policy=row["policy"])["nodes"].to_list(),
+                        "kept": nodes.filter(policy=row["policy"])["node"].to_list(),
+                    }
                     for row in found.frames["policies"].to_dicts()
                 ],
             }
         )
         return
-    _show(found)
+    _show(found, out)
 
 
-def _show(found: Study) -> None:
-    policies, about = found.frames["policies"], found.about
-    rows = policies.filter(policies["problem"].is_null()).to_dicts()
-    several = about["repeats"] > 1
-    load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
+def _show(study: Study, out: Path | None) -> None:
+    from tracekit.replay.studies import shrink_told as words
+
+    found = words.told(study)
+    assert found is not None  # noqa: S101 - a study without an answer is an error
+    print_paragraph(words.answer(found))
     print_table(
-        f"Fewest of {about['nodes']:,} nodes{load}",
-        ["policy", "nodes", *(["over orders"] if several else []), "bound", "with one fewer"],
-        [
-            [
-                row["policy"],
-                row["nodes"],
-                *([_span(row)] if several else []),
-                row["bound"],
-                _with_one_fewer(row),
-            ]
-            for row in rows
-        ],
+        f"Fewest of {study.about['nodes']:,} nodes",
+        ["policy", "nodes", "can go", "bound", "CPU", "memory", "overload"],
+        [*_production(study), *(_row(row) for row in _answers(study))],
+        note="CPU, memory: highest use of any node; overload: node-steps above what a node has",
     )
-    for row in rows:
-        print_sentence(_sentence(row, about))
-    for row in policies.filter(policies["problem"].is_not_null()).iter_rows(named=True):
-        print_sentence(row["problem"])
-    print_paragraph(
-        f"Limits: every container is placed at once, {', '.join(about['limits'])}."
-        " nodes.parquet of --out says which nodes stay."
+    for row in study.frames["policies"].to_dicts():
+        if row["problem"] is not None:
+            print_sentence(f"{row['policy']}: no answer, {row['problem']}")
+    told = [words.goes(found), words.margin(found), words.bound(found)]
+    told += [words.production(study), words.sure(found)]
+    for sentence in told:
+        if sentence:
+            print_sentence(sentence)
+    print_paragraph(_limits(study))
+    if out is not None:
+        print_paragraph(f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:")
+        print(f"  tracekit report {out} --out {out}.html")
+    for why, text in words.following(found):
+        print_paragraph(why)
+        print(f"  {text}")
+
+
+def _answers(study: Study) -> list[dict[str, Any]]:
+    return [row for row in study.frames["policies"].to_dicts() if row["problem"] is None]
+
+
+def _row(row: Mapping[str, Any]) -> list[Any]:
+    from tracekit.replay.studies.shrink_told import span
+
+    return [
+        row["policy"],
+        span(row["nodes_low"], row["nodes"]).replace(" to ", ".."),
+        span(row["of"] - row["nodes"], row["of"] - row["nodes_low"]).replace(" to ", ".."),
+        row["bound"],
+        *_use(row),
+    ]
+
+
+def _production(study: Study) -> list[list[Any]]:
+    """What production came to, as a row."""
+    observed = study.about["observed"]
+    if observed is None:
+        return []
+    return [["observed", observed["nodes"], None, None, *_use(observed["measures"])]]
+
+
+def _use(row: Mapping[str, Any]) -> list[str]:
+    from tracekit.replay.studies.shrink_frames import TOLD
+    from tracekit.replay.studies.shrink_told import number
+
+    return [number(name, row.get(name)) for name in TOLD]
+
+
+def _limits(study: Study) -> str:
+    """What had to hold, and why that where nothing was asked for."""
+    about = study.about
+    said = f"Limits: every container is placed at once; {', '.join(about['limits'])}."
+    if about["limits_given"]:
+        return said
+    why = (
+        "what production lives with can be borne"
+        if about["observed"] is not None
+        else "what production lived with is not recorded"
     )
-
-
-def _span(row: Mapping[str, Any]) -> str:
-    return f"{row['nodes_low']:,} .. {row['nodes_high']:,}"
-
-
-def _with_one_fewer(row: Mapping[str, Any]) -> str:
-    if row["fails"] is None:
-        return "below the bound" if row["fewer"] else "none left"
-    return f"{row['fails_measure']} {_number(row['fails_value'])}"
-
-
-def _sentence(row: Mapping[str, Any], about: Mapping[str, Any]) -> str:
-    orders = f" in each of {about['repeats']} orders of arrival" if about["repeats"] > 1 else ""
-    told = [f"{name} is {_number(row[name])}" for name in about["measures"]]
-    found = f"{row['nodes']:,} of {row['of']:,} nodes are enough under {row['policy']}{orders}"
-    found += f": {', '.join(told)}" if told else ""
-    if row["fails"] is not None:
-        found += (
-            f"; with {row['fewer']:,} '{row['fails']}' fails"
-            f" ({row['fails_measure']} is {_number(row['fails_value'])})"
-        )
-    bound = row["bound"]
-    if bound is None:
-        return f"{found}; no lower bound is proven."
-    if bound == row["nodes"]:
-        return f"{found}; fewer cannot be enough, it is the bound."
-    return f"{found}; fewer than {bound:,} cannot be enough (bound)."
-
-
-def _number(value: float | None) -> str:
-    return "unknown" if value is None else f"{value:,.4g}"
+    return f"{said} The second is the default, as {why}; --limit sets another."

@@ -28,7 +28,7 @@ def shrink(
     policies: Annotated[
         Sequence[str],
         Option(
-            "A policy, or POLICY+REBALANCER; repeatable. Without it, two.",
+            "A policy, or POLICY+REBALANCER; repeatable. Without it, three.",
             names="--policy",
             completes="entrants",
             setting="policies",
@@ -38,8 +38,9 @@ def shrink(
     limits: Annotated[
         Sequence[str],
         Option(
-            "What must hold: 'cpu_max_fraction <= 0.8'; repeatable. Without it no node may be"
-            " overloaded. Every container is placed at once.",
+            "What must hold: 'cpu_max_fraction <= 0.8'; repeatable. 'observed' in it is what"
+            " production has, 'base' the policy on all nodes. Without it nodes are overloaded no"
+            " more often than in production. Every container is placed at once.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",
@@ -47,9 +48,13 @@ def shrink(
     ] = (),
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
-        int,
-        Option("Orders of arrival, in each of which it must hold.", minimum=1, names="--repeat"),
-    ] = 1,
+        int | None,
+        Option(
+            "Orders of arrival, in each of which it must hold; without it six, as replay has.",
+            minimum=1,
+            names="--repeat",
+        ),
+    ] = None,
     workload: Annotated[
         Path | str | None,
         Option("Another workload than a store.", metavar="NAME[:PATH]|PATH", takes=str),

@@ -1,4 +1,4 @@
-"""How full each node is on average, under every policy of a run: a frame of its folder."""
+"""How full each node is: on average, under every policy of a run, and at most."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.workload.workload import Workload
 
@@ -40,6 +40,38 @@ def node_use(load: Workload, found: Iterable[tuple[str, pl.DataFrame]]) -> pl.Da
     return pl.concat(parts) if parts else pl.DataFrame(schema=_schema())
 
 
+def highest_use(load: Workload, node: IntArray) -> FloatArray:
+    """The highest use of each node over the settled steps, as a share of what it has.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each container was placed last, -1 for never.
+
+    Returns
+    -------
+    float64, shape (2, nodes)
+        CPU and memory, background included; 0 for a node that has none of it.
+    """
+    capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
+    highest = np.zeros((2, load.nodes))
+    for step in _settled(load):
+        there = np.flatnonzero(load.present(step) & (node >= 0))
+        use = load.use_at(step)
+        for resource in range(2):
+            total = load.background[resource, step] + np.bincount(
+                node[there], use[resource, there], minlength=load.nodes
+            )
+            highest[resource] = np.maximum(highest[resource], total)
+    return np.asarray(highest / capacity)
+
+
+def _settled(load: Workload) -> list[int]:
+    """The steps that count; all of them where none is settled."""
+    steps = np.flatnonzero(load.times_ms >= load.settled_ms)
+    return (steps if len(steps) else np.arange(len(load.times_ms))).tolist()
+
+
 def _schema() -> dict[str, type[pl.DataType]]:
     columns = {f"{name}_mean_fraction": pl.Float32 for name in RESOURCES}
     return {"policy": pl.String, "node": pl.String, **columns}
@@ -69,11 +101,10 @@ def _means(load: Workload) -> tuple[FloatArray, FloatArray]:
 
     A container counts 0 where it is not there, so that the means of those on a node add up.
     """
-    steps = np.flatnonzero(load.times_ms >= load.settled_ms)
-    steps = steps if len(steps) else np.arange(len(load.times_ms))
+    steps = _settled(load)
     used = np.zeros((2, load.containers))
     background = np.zeros((2, load.nodes))
-    for step in steps.tolist():
+    for step in steps:
         used += np.where(load.present(step), load.use_at(step), 0.0)
         background += load.background[:, step]
     return used / len(steps), background / len(steps)

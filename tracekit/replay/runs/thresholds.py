@@ -3,8 +3,9 @@
 ``compare --fail-if`` fails where one holds, ``shrink --limit`` takes nodes away while all hold.
 
 An expression of Python's arithmetic and comparisons, nothing else: numbers, names of measures (of
-the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one. The
-unit at the end of a name may be left out: ``cpu_p99 <= 0.8``.
+the new run), ``base`` for the same measure in the base run, ``base.MEASURE`` for another one. In
+``--limit`` base is the same policy on all nodes, and ``observed`` what production did. The unit at
+the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
@@ -36,6 +37,9 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
 #: Far more than any threshold takes, and far less than what reading one could choke on.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
 _FAIL_IF = "--fail-if"
+OBSERVED = "observed"
+#: The other runs that an expression may speak of.
+_OTHERS = {_FAIL_IF: ("base",), "--limit": ("base", OBSERVED)}
 #: What the options that take such an expression look like.
 _EXAMPLES = {
     _FAIL_IF: "for example --fail-if 'imbalance_mean > 1.05 * base'",
@@ -63,15 +67,17 @@ class Threshold:
     measure: str
     option: str = _FAIL_IF
 
-    def met(self, base: Row, new: Row) -> bool:
+    def met(self, base: Row, new: Row, observed: Row | None = None) -> bool:
         """Whether the condition holds between two rows of a summary; not where a value lacks.
+
+        ``observed`` is the row of production, for expressions that may speak of it.
 
         Raises
         ------
         TracekitError
             For a measure that the runs do not have.
         """
-        sides = self.sides(base, new)
+        sides = self.sides(base, new, observed)
         if any(side is None for side in sides):
             return False
         return all(
@@ -79,20 +85,28 @@ class Threshold:
             for op, left, right in zip(self.condition.ops, sides, sides[1:], strict=False)
         )
 
-    def sides(self, base: Row, new: Row) -> list[float | None]:
+    def sides(self, base: Row, new: Row, observed: Row | None = None) -> list[float | None]:
         """What is compared, from left to right; None where a value lacks. Raises as ``met``."""
-        values = _Values(self, base, new)
+        values = _Values(self, {"base": base, OBSERVED: observed or {}}, new)
         return [values.of(side) for side in (self.condition.left, *self.condition.comparators)]
 
     @property
     def measures(self) -> list[str]:
-        """The measures it names, each once, but for those of the base."""
+        """The measures it names, each once, but for those of other runs."""
+        return [name for name in self._words if name not in _OTHERS[self.option]]
+
+    def speaks_of(self, run: str) -> bool:
+        """Whether it names another run: ``base`` or ``observed``."""
+        return run in _OTHERS[self.option] and run in self._words
+
+    @property
+    def _words(self) -> list[str]:
         names = [node.id for node in ast.walk(self.condition) if isinstance(node, ast.Name)]
-        return [name for name in dict.fromkeys(names) if name != "base"]
+        return list(dict.fromkeys(names))
 
     @property
     def names(self) -> list[str]:
-        """The measures it names, of the new run and of the base, each once."""
+        """The measures it names, of the new run and of others, each once."""
         of_base = [
             node.attr for node in ast.walk(self.condition) if isinstance(node, ast.Attribute)
         ]
@@ -125,13 +139,13 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
     if not isinstance(tree, ast.Compare):
         raise _wrong(option, text, "compares nothing")
     for node in ast.walk(tree):
-        if not _allowed(node):
+        if not _allowed(node, _OTHERS[option]):
             raise _wrong(
                 option, text, f"holds '{ast.unparse(node)}', which is no number, measure or sum"
             )
     _spell_out(tree)
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
-    measures = [name for name in names if name != "base"]
+    measures = [name for name in names if name not in _OTHERS[option]]
     if not measures:
         raise _wrong(option, text, "names no measure")
     return Threshold(text, policy, tree, measures[0], option)
@@ -163,7 +177,7 @@ def _policy_and_expression(text: str) -> tuple[str | None, str]:
     return None, text
 
 
-def _allowed(node: ast.AST) -> bool:
+def _allowed(node: ast.AST, others: tuple[str, ...]) -> bool:
     if isinstance(node, ast.Constant):
         return isinstance(node.value, int | float) and not isinstance(node.value, bool)
     if isinstance(node, ast.BinOp):
@@ -171,7 +185,7 @@ def _allowed(node: ast.AST) -> bool:
     if isinstance(node, ast.UnaryOp):
         return isinstance(node.op, ast.USub)
     if isinstance(node, ast.Attribute):
-        return isinstance(node.value, ast.Name) and node.value.id == "base"
+        return isinstance(node.value, ast.Name) and node.value.id in others
     if isinstance(node, ast.Compare):
         return all(type(op) in _COMPARISON for op in node.ops)
     plain = (ast.Name, ast.expr_context, ast.operator, ast.cmpop, ast.unaryop)
@@ -196,8 +210,8 @@ def _wrong(option: str, text: str, what: str) -> TracekitError:
 class _Values:
     """What the parts of a threshold's expression are worth for one policy."""
 
-    def __init__(self, threshold: Threshold, base: Row, new: Row) -> None:
-        self._threshold, self._base, self._new = threshold, base, new
+    def __init__(self, threshold: Threshold, others: Mapping[str, Row], new: Row) -> None:
+        self._threshold, self._others, self._new = threshold, others, new
 
     def of(self, node: ast.expr) -> float | None:
         """The value; None where a run has none."""
@@ -209,10 +223,11 @@ class _Values:
         if isinstance(node, ast.BinOp):
             return self._combined(node)
         if isinstance(node, ast.Attribute):
-            return self._measure(self._base, node.attr)
+            assert isinstance(node.value, ast.Name)  # noqa: S101 - nothing else was let in
+            return self._measure(self._others[node.value.id], node.attr)
         assert isinstance(node, ast.Name)  # noqa: S101 - nothing else was let in
-        if node.id == "base":
-            return self._measure(self._base, self._threshold.measure)
+        if self._threshold.speaks_of(node.id):
+            return self._measure(self._others[node.id], self._threshold.measure)
         return self._measure(self._new, node.id)
 
     def _combined(self, node: ast.BinOp) -> float | None:

@@ -9,44 +9,32 @@ Nodes go in one of two stated orders, of which the one that ends with fewer node
   nodes the one goes first that ``least_asked`` takes first. It is searched where it holds with one
   node fewer than the first order ended with.
 
-How many nodes can go is found by bisection between the lower bound and all. So the answer is the
-fewest of its order: it holds, and with one node fewer a limit breaks, or the bound is reached.
-That fewer still would hold again, or another choice of as many nodes, is not ruled out.
+How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
+as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
+end far away; the answer is the least number, from the largest of these on, that holds in all. So it
+holds, and with one node fewer a limit breaks in some order, or the bound is reached. That fewer
+still would hold again, or another choice of as many nodes, is not ruled out.
 """
 
 from __future__ import annotations
 
-import copy
 import dataclasses
 import functools
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.errors import TracekitError
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.bounds import bound_frame, bound_steps
 from tracekit.replay.runs.demand_bound import demand_bound
-from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.studies.limits import Broken, Limits
-from tracekit.replay.workload.feasible import too_large
-from tracekit.replay.workload.on_nodes import on_nodes, without_daemons
+from tracekit.replay.studies.limits import Limits
+from tracekit.replay.studies.trials import Trial, Trials
+from tracekit.replay.workload.on_nodes import without_daemons
 from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
-
-
-@dataclass(frozen=True)
-class Trial:
-    """One replay on so many nodes, in one order of arrival; what broke, if anything did."""
-
-    repeat: int
-    nodes: int
-    row: dict[str, Any]
-    broken: Broken | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -67,6 +55,9 @@ class Fewest:
         Share of each node that was asked for over time, on all nodes.
     trials : tuple of Trial
         All that were replayed in this order, on all nodes first, then by number of nodes.
+    peak : float64, shape (2, nodes)
+        The highest use of CPU and memory of each node that stays, as a share of what it has, in
+        the order of arrival as given; NaN for those that go.
     """
 
     nodes: int
@@ -76,6 +67,7 @@ class Fewest:
     place: IntArray
     put: FloatArray
     trials: tuple[Trial, ...]
+    peak: FloatArray
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""
@@ -92,10 +84,9 @@ def fewest_nodes(
     TracekitError
         Where a limit breaks on all nodes; the message says by how much.
     """
-    tried = _Tried(load, policy, limits, seed)
+    tried = Trials(load, policy, limits, seed)
     orders = range(repeats)
-    for order in orders:
-        tried.check_all_nodes(order)
+    tried.check_all_nodes(0)
     bound = least_nodes(load, policy, limits)
     found = _searched(tried, orders, bound)
     other = tried.smallest_first()
@@ -105,15 +96,21 @@ def fewest_nodes(
     return found
 
 
-def _searched(tried: _Tried, orders: Sequence[int], bound: int | None) -> Fewest:
+def _searched(tried: Trials, orders: Sequence[int], bound: int | None) -> Fewest:
     """The fewest nodes in the order in which they go."""
     every = len(tried.place)
-    by_order = [
-        fewest(functools.partial(tried.holds, order), bound or 1, every) for order in orders
-    ]
+    by_order = [fewest(functools.partial(tried.holds, 0), bound or 1, every)]
+    for order in orders[1:]:
+        holds = functools.partial(tried.holds, order)
+        found = fewest_around(holds, by_order[0], bound or 1, every)
+        by_order.append(every if found is None else found)
+        if found is None:
+            tried.check_all_nodes(order)
     nodes = max(by_order)
-    if not tried.hold_all(nodes, orders):
-        nodes = fewest(lambda some: tried.hold_all(some, orders), nodes + 1, every)
+    held = fewest_from(lambda some: tried.hold_all(some, orders), nodes, every)
+    nodes = every if held is None else held
+    for order in orders if held is None else ():
+        tried.check_all_nodes(order)
     return Fewest(
         nodes=nodes,
         bound=bound,
@@ -122,6 +119,7 @@ def _searched(tried: _Tried, orders: Sequence[int], bound: int | None) -> Fewest
         place=tried.place,
         put=tried.put,
         trials=tried.trials(),
+        peak=tried.peak(nodes),
     )
 
 
@@ -139,106 +137,27 @@ def fewest(holds: Callable[[int], bool], low: int, high: int) -> int:
     return high
 
 
-class _Tried:
-    """Replays of one policy on the first nodes of its order, each done once."""
-
-    def __init__(self, load: Workload, policy: Entrant, limits: Limits, seed: int) -> None:
-        self._load, self._policy, self._limits, self._seed = load, policy, limits, seed
-        self.done: dict[tuple[int, int], Trial] = {}
-        self._ordered = (0, load)
-        whole = replay_one(load, policy, seed)
-        self._base = {0: whole.row}
-        node = whole.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
-        self.put = asked_over_time(load, node)
-        self.place = np.argsort(-self.put, kind="stable")
-        self.going = "least_asked"
-
-    def smallest_first(self) -> _Tried:
-        """The same where the smallest nodes go first; replays on all nodes are known."""
-        load = self._load
-        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-        other = copy.copy(self)
-        other.place = np.lexsort((-self.put, -size))
-        other.going = "smallest"
-        other.done = {key: one for key, one in self.done.items() if one.nodes == load.nodes}
-        return other
-
-    def check_all_nodes(self, order: int) -> None:
-        """Raise TracekitError where a limit breaks on all nodes in this order of arrival."""
-        if order not in self._base:
-            self._base[order] = replay_one(self._in(order), self._policy, self._seed + order).row
-        trial = self._trial(order, self._load.nodes, self._base[order])
-        if trial.broken is not None:
-            raise TracekitError(self._on_all_nodes(trial), hint=_hint(trial.broken, self._load))
-
-    def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
-        """Whether all limits hold on so many nodes in every order of arrival."""
-        return all(self.holds(order, nodes) for order in orders)
-
-    def holds(self, order: int, nodes: int) -> bool:
-        """Whether all limits hold on so many nodes, in this order of arrival."""
-        known = self.done.get((order, nodes))
-        if known is None:
-            kept = np.sort(self.place[:nodes])
-            few = on_nodes(self._in(order), kept)
-            known = self._trial(order, nodes, replay_one(few, self._policy, self._seed + order).row)
-        return known.broken is None
-
-    def trials(self) -> tuple[Trial, ...]:
-        """All replays, on most nodes first."""
-        return tuple(sorted(self.done.values(), key=lambda one: (-one.nodes, one.repeat)))
-
-    def _trial(self, order: int, nodes: int, row: dict[str, Any]) -> Trial:
-        broken = self._limits.first_broken(str(self._policy), self._base[order], row)
-        self.done[order, nodes] = Trial(order, nodes, row, broken)
-        return self.done[order, nodes]
-
-    def _in(self, order: int) -> Workload:
-        """The workload in an order of arrival; drawn with all nodes, so that it is the same."""
-        if order == 0:
-            return self._load
-        if self._ordered[0] != order:
-            self._ordered = order, in_order(self._load, self._seed + order)
-        return self._ordered[1]
-
-    def _on_all_nodes(self, trial: Trial) -> str:
-        again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
-        return f"{self._policy} on all {trial.nodes:,} nodes{again}: {trial.broken}"
+def fewest_around(holds: Callable[[int], bool], start: int, low: int, high: int) -> int | None:
+    """As ``fewest``, by steps that double away from ``start``; None where ``high`` fails too."""
+    if not holds(start):
+        return fewest_from(holds, start, high)
+    step, good = 1, start
+    while good > low:
+        less = max(good - step, low)
+        if not holds(less):
+            return fewest(holds, less + 1, good)
+        good, step = less, step * 2
+    return good
 
 
-def _hint(broken: Broken, load: Workload) -> str | None:
-    """What may be done where even all nodes are too few."""
-    if broken.measure not in {"pending", "pending_container_steps"}:
-        return (
-            "raise the limit, lower the load with --scale, or allow what happens on all nodes:"
-            f" --limit '{broken.measure} <= base'"
-        )
-    never = too_large(load)
-    allow = f"allow it with --limit '{broken.measure} <= {broken.value or 0:g}'"
-    return f"{never}; {allow}" if never else f"the cluster is too small for it as it is; {allow}"
-
-
-def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
-    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
-
-    Daemons are not counted: they go with their node.
-
-    Parameters
-    ----------
-    node : int64, shape (containers,)
-        Where each container was placed last, -1 for never.
-    """
-    counted = node >= 0
-    if load.daemon is not None:
-        counted &= ~load.daemon
-    who = np.flatnonzero(counted)
-    end = int(load.times_ms[-1]) + load.step_ms
-    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
-    asked = np.zeros(load.capacity.shape)
-    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
-    span = max(end - int(load.times_ms[0]), 1)
-    share = asked / np.maximum(load.capacity, 1) / span
-    return np.asarray(share.max(axis=1))
+def fewest_from(holds: Callable[[int], bool], start: int, high: int) -> int | None:
+    """The same upwards: ``holds`` there, and not one less unless that is below ``start``."""
+    step, more, failed = 1, start, start - 1
+    while not holds(more):
+        if more == high:
+            return None
+        failed, more, step = more, min(more + step, high), step * 2
+    return fewest(holds, failed + 1, more)
 
 
 def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
-from tracekit.replay.runs.thresholds import Threshold, parse_threshold
+from tracekit.replay.runs.thresholds import OBSERVED, Threshold, parse_threshold
 
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
 PLACED = ("pending == 0", "pending_container_steps == 0")
-#: What holds where no limit is given.
-DEFAULT = ("overloaded_node_steps == 0",)
+#: What holds where no limit is given: production's own overload is what people live with already;
+#: where it is not recorded, nothing but none is known to be bearable.
+DEFAULT, UNRECORDED = "overloaded_node_steps <= observed", "overloaded_node_steps == 0"
+_BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 
 Row = Mapping[str, Any]
 
@@ -28,25 +31,34 @@ class Broken:
     ----------
     value : float, optional
         The side that is measured; None where the run cannot tell it.
+    how : str
+        In which way it is broken, as far as two sides tell: ``above 0.8``.
     """
 
     limit: str
     measure: str
     value: float | None
-    excess: float | None
+    how: str
 
     def __str__(self) -> str:
         if self.value is None:
             return f"{self.measure} is not known, so '{self.limit}' does not hold"
-        by = "" if self.excess is None else f" by {self.excess:,.4g}"
-        return f"{self.measure} is {self.value:,.4g}, which breaks '{self.limit}'{by}"
+        how = self.how or f"so '{self.limit}' does not hold"
+        return f"{self.measure} is {self.value:,.4g}, {how}"
 
 
 @dataclass(frozen=True)
 class Limits:
-    """All that has to hold; see ``parse_limits``."""
+    """All that has to hold; see ``parse_limits``.
+
+    Parameters
+    ----------
+    observed : mapping
+        What production came to, for those that compare with it.
+    """
 
     given: tuple[Threshold, ...]
+    observed: Row = field(default_factory=dict)
 
     @property
     def measures(self) -> list[str]:
@@ -55,10 +67,17 @@ class Limits:
 
     def of(self, policy: str) -> list[Threshold]:
         """All that hold for a policy: every container is placed, then those given."""
-        given = [one for one in self.given if one.policy in (None, policy)]
+        given = self._given(policy)
         named = {name for one in given for name in one.measures}
         placed = [parse_threshold(text, _OPTION) for text in PLACED]
         return [*(one for one in placed if one.measure not in named), *given]
+
+    def _given(self, policy: str) -> list[Threshold]:
+        return [one for one in self.given if one.policy in (None, policy)]
+
+    def speak_of(self, run: str, policy: str) -> bool:
+        """Whether a limit compares with another run: ``base`` or ``observed``."""
+        return any(one.speaks_of(run) for one in self._given(policy))
 
     def first_broken(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit that a row of the summary does not keep; None where all hold.
@@ -66,18 +85,29 @@ class Limits:
         ``base`` is the row of the same policy and order of arrival on all nodes.
         """
         for one in self.of(policy):
-            if not one.met(base, row):
-                sides = one.sides(base, row)
-                first, last = sides[0], sides[-1]
-                known = None not in (first, last)
-                plain = len(sides) == 2 and known
+            if not one.met(base, row, self.observed):
                 return Broken(
                     limit=one.text,
                     measure=one.measure,
                     value=row.get(one.measure),
-                    excess=abs(float(first or 0) - float(last or 0)) if plain else None,
+                    how=_how(one, one.sides(base, row, self.observed)),
                 )
         return None
+
+    def room(self, policy: str, base: Row, row: Row) -> dict[str, float]:
+        """How far each given limit is from breaking, as a share 0..1 of what it allows.
+
+        Of those that allow a measure no more than something.
+        """
+        found = {}
+        for one in self._given(policy):
+            sides = one.sides(base, row, self.observed)
+            plain = len(sides) == 2 and isinstance(one.condition.left, ast.Name)
+            most, value = sides[-1], sides[0]
+            capped = plain and isinstance(one.condition.ops[0], ast.LtE | ast.Lt | ast.Eq)
+            if capped and most is not None and value is not None:
+                found[one.text] = (most - value) / most if most else 0.0
+        return found
 
     def nobody_waits(self, policy: str) -> bool:
         """Whether every container present runs at every settled step, as bounds assume."""
@@ -97,30 +127,61 @@ class Limits:
 
     def _ceiling(self, policy: str, measure: str) -> float:
         found = [
-            one.ceiling
+            self.observed.get(measure) if _as_production(one) else one.ceiling
             for one in self.of(policy)
-            if one.measure == measure and one.ceiling is not None
+            if one.measure == measure
         ]
-        return min(found, default=float("inf"))
+        return min((one for one in found if one is not None), default=float("inf"))
 
 
-def parse_limits(texts: Sequence[str], policies: Sequence[str]) -> Limits:
+def parse_limits(
+    texts: Sequence[str], policies: Sequence[str], *, recorded: bool = False
+) -> Limits:
     """The limits given, or the default one, and that every container is placed at once.
+
+    ``recorded`` is whether it is known where production ran the containers.
 
     Raises
     ------
     TracekitError
-        For what is no limit, a measure there is not, or a policy that is not replayed.
+        For what is no limit, a measure there is not, a policy that is not replayed, or
+        ``observed`` where it is not known.
     """
-    given = [parse_threshold(text, _OPTION) for text in texts or DEFAULT]
+    usual_one = DEFAULT if recorded else UNRECORDED
+    given = [parse_threshold(text, _OPTION) for text in texts or [usual_one]]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources
         further = {name: None for name in one.names if find_measure(name) is not None}
-        one.sides({**usual, **further}, {**usual, **further})
+        row = {**usual, **further}
+        one.sides(row, row, row)
+        if one.speaks_of(OBSERVED) and not recorded:
+            raise TracekitError(
+                f"{_OPTION} '{one.text}': the workload does not record where production ran its"
+                " containers, so 'observed' is not known",
+                hint="compare with a number, or with 'base', the same policy on all nodes",
+            )
         if one.policy is not None and one.policy not in policies:
             raise TracekitError(
                 f"{_OPTION} '{one.text}': policy '{one.policy}' is not replayed",
                 hint=f"policies: {', '.join(policies)}",
             )
     return Limits(tuple(given))
+
+
+def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
+    """In which way a limit is broken: ``above 0.8``; empty where it is not of two plain sides."""
+    other = sides[-1]
+    if len(sides) != 2 or not isinstance(limit.condition.left, ast.Name) or other is None:
+        return ""
+    word = _BEYOND.get(type(limit.condition.ops[0]), "not")
+    right = limit.condition.comparators[0]
+    plain = isinstance(right, ast.Constant)
+    return f"{word} {other:,.4g}{'' if plain else f' ({ast.unparse(right)})'}"
+
+
+def _as_production(limit: Threshold) -> bool:
+    """Whether it is of the plain form ``MEASURE <= observed``."""
+    left, right = limit.condition.left, limit.condition.comparators[-1]
+    names = [one.id for one in (left, right) if isinstance(one, ast.Name)]
+    return names == [limit.measure, OBSERVED] and type(limit.condition.ops[0]) in (ast.LtE, ast.Lt)

@@ -1,17 +1,16 @@
 """How many nodes are enough: per policy the fewest, and which, within limits on use.
 
-See ``tracekit.replay.studies.fewest`` for the search, ``limits`` for what has to hold, and
-``tracekit.replay.workload.multiplied`` for more load.
+See ``tracekit.replay.studies.fewest`` for the search, ``limits`` for what has to hold,
+``tracekit.replay.workload.multiplied`` for more load, and ``shrink_told`` for the answer in words.
 """
 
 from __future__ import annotations
 
+import dataclasses
 import functools
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-
-import polars as pl
 
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError
@@ -19,45 +18,28 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
+from tracekit.replay.runs.followed import LARGEST
+from tracekit.replay.runs.one import replay_one
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.windows import varying
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink_frames import Cluster, frames_of
+from tracekit.replay.studies.trials import TooFewError
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
+from tracekit.store import open_store
 from tracekit.study import Study
 
 NAME = "fewest_nodes"
-#: Kubernetes' default, which spreads, and the same plugin set to pack.
-POLICIES = ("least_allocated", "most_allocated")
+#: Kubernetes' default, which spreads, the same plugin set to pack, and one that looks at use.
+POLICIES = ("least_allocated", "most_allocated", "cwt")
 
-_POLICIES = {
-    "policy": pl.String,
-    "nodes": pl.Int64,
-    "of": pl.Int64,
-    "bound": pl.Int64,
-    "nodes_low": pl.Int64,
-    "nodes_high": pl.Int64,
-    "going": pl.String,
-    "fewer": pl.Int64,
-    "fails": pl.String,
-    "fails_measure": pl.String,
-    "fails_value": pl.Float64,
-    "problem": pl.String,
-}
-_SIZES = {
-    "policy": pl.String,
-    "repeat": pl.Int64,
-    "nodes": pl.Int64,
-    "holds": pl.Boolean,
-    "fails": pl.String,
-}
-_NODES = {
-    "policy": pl.String,
-    "node": pl.String,
-    "place": pl.Int64,
-    "requested_fraction": pl.Float64,
-    "kept": pl.Boolean,
-}
+#: Why one order of arrival was all there is.
+ALIKE = "every time of arrival is recorded, so that there is one order"
+LARGE = f"a replay of so many nodes and containers takes long (--repeat {FEWEST} asks for more)"
 
 
 @dataclass(frozen=True)
@@ -71,18 +53,51 @@ class _Search:
     seed: int
     repeats: int
 
-    def run(self, on_progress: OnProgress) -> tuple[Fewest, tuple[str, ...]]:
-        """The answer, and the names of the nodes by position."""
-        load = _loaded(self.source, self.scale)
+    def run(self, on_progress: OnProgress) -> Fewest:
+        load = _scaled(self.source, self.scale)
         entrant = parse_entrant(self.policy)
         found = fewest_nodes(load, entrant, self.limits, seed=self.seed, repeats=self.repeats)
         on_progress(1, 0, 0)
-        return found, load.node_ids
+        return found
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known before any search: the cluster, and what production came to on it."""
+
+    source: WorkloadSource
+    scale: float
+    seed: int
+
+    def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
+        """The nodes, facts about the workload, and production's row where it is recorded."""
+        load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        production = parse_entrant(OBSERVED)
+        observed = replay_one(given, production, self.seed).row if given.recorded else None
+        on_progress(1, 0, 0)
+        cluster = Cluster(load.node_ids, load.resources, load.capacity, load.price_per_hour)
+        return cluster, _facts(load), observed
+
+
+def _facts(load: Workload) -> dict[str, Any]:
+    return {
+        "name": load.name,
+        "nodes": load.nodes,
+        "containers": load.containers,
+        "steps": len(load.times_ms),
+        "varying": varying(load),
+        "quantities": dict(load.quantities),
+    }
 
 
 @functools.lru_cache(maxsize=1)
-def _loaded(source: WorkloadSource, scale: float) -> Workload:
-    return multiplied(source.load(), scale_of(scale))
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _scaled(source: WorkloadSource, scale: float) -> Workload:
+    return multiplied(_loaded(source), scale_of(scale))
 
 
 def shrink_cluster(
@@ -91,7 +106,7 @@ def shrink_cluster(
     policies: Sequence[str] = (),
     limits: Sequence[str] = (),
     scale: float = 1.0,
-    repeats: int = 1,
+    repeats: int | None = None,
     seed: int = 0,
     crew: Crew | None = None,
     progress: Progress = SILENT,
@@ -102,13 +117,15 @@ def shrink_cluster(
     ----------
     limits : sequence of str
         Expressions over measures of the summary, as ``compare --fail-if`` reads them; all hold.
-        ``base`` is the same policy on all nodes. Without any, no node is ever overloaded. Every
-        container is placed, and none waits, unless a limit speaks of ``pending`` or
+        ``base`` is the same policy on all nodes, ``observed`` what production did. Without any,
+        nodes are overloaded no more often than in production, or never where that is not recorded.
+        Every container is placed, and none waits, unless a limit speaks of ``pending`` or
         ``pending_container_steps``.
     scale : float
         So many times as many containers.
-    repeats : int
-        Orders of arrival in each of which the limits hold.
+    repeats : int, optional
+        Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
+        where all orders are the same, or the workload is very large.
 
     Returns
     -------
@@ -116,12 +133,16 @@ def shrink_cluster(
         ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
         below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
         the fewest over single orders of arrival, ``going`` which nodes went first (``least_asked``
-        or ``smallest``); the measures that limits speak of, in the order
-        of arrival as given, from the replay on exactly these nodes; with ``fewer`` nodes, one less,
-        ``fails`` is the first limit that breaks (null where the bound is reached). A policy under
-        which even all nodes are too few has its problem there.
+        or ``smallest``); highest use, overload and the measures that limits speak of, the worst
+        over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
+        closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
+        it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
+        where the bound is reached). A policy under which even all nodes are too few, or that cannot
+        run here, has its problem there.
+        ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
         ``sizes``: every replay in that order of nodes, with all measures.
-        ``nodes``: policy, node, place (1 stays longest), requested_fraction (on all nodes), kept.
+        ``nodes``: policy, node, place (1 stays longest), requested_fraction (on all nodes), kept,
+        the highest use on the nodes that stay, capacity, and price_per_hour where it is known.
 
     Raises
     ------
@@ -129,45 +150,123 @@ def shrink_cluster(
         For unknown names or values, and where no policy keeps the limits on all nodes.
     """
     scale_of(scale)
-    if repeats < 1:
+    if repeats is not None and repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
     entrants = chosen(policies)
-    within = parse_limits(limits, list(entrants))
+    parse_limits(limits, list(entrants), recorded=True)
     crew = crew or Alone()
-    found: dict[str, Fewest] = {}
-    problems: dict[str, TracekitError] = {}
-    names: tuple[str, ...] = ()
-    with progress.task("fewest nodes", len(entrants), "policies") as task:
+    with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
+        cluster, facts, observed = crew.submit(
+            _Known(source, scale, seed), lambda *_: None
+        ).result()
+        task.advance(1, "production" if observed else "the workload")
+        within = parse_limits(limits, list(entrants), recorded=observed is not None)
+        within = dataclasses.replace(within, observed=observed or {})
+        orders, alone = _orders(facts, repeats)
+        found, problems = {}, {}
         running = {
             name: crew.submit(
-                _Search(source, scale, one.address(), within, seed, repeats), lambda *_: None
+                _Search(source, scale, one.address(), within, seed, orders), lambda *_: None
             )
             for name, one in entrants.items()
         }
         for name, future in running.items():
             try:
-                found[name], names = future.result()
+                found[name] = future.result()
             except TracekitError as error:
                 problems[name] = error
             task.advance(1, name)
     if not found:
-        raise next(iter(problems.values()))
+        raise _none(problems, observed or {}, len(cluster.node_ids))
     return Study(
         name=NAME,
         about={
             "policies": list(entrants),
             "limits": [one.text for one in within.given],
+            "limits_given": bool(limits),
             "measures": within.measures,
             "scale": scale,
-            "repeats": repeats,
+            "repeats": orders,
+            "repeats_cover": facts.pop("varying"),
+            "repeats_none": alone,
             "seed": seed,
-            "nodes": len(names),
+            "nodes": len(cluster.node_ids),
+            "workload": {**facts, **_given(source)},
+            "observed": _of_production(observed, within),
         },
-        frames={
-            "policies": _policies_frame(found, problems, within),
-            "sizes": _sizes_frame(found),
-            "nodes": _nodes_frame(found, names),
-        },
+        frames=frames_of(found, problems, within, cluster),
+    )
+
+
+def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
+    """How many orders of arrival are searched; why it is one where more were not asked for."""
+    if repeats is not None:
+        return repeats, ""
+    if not facts["varying"]:
+        return 1, ALIKE
+    large = facts["containers"] * facts["nodes"] > LARGEST
+    return (1, LARGE) if large else (FEWEST, "")
+
+
+def _given(source: WorkloadSource) -> dict[str, Any]:
+    """How the workload is asked for again."""
+    store = source.store
+    return {
+        "store": None if store is None else str(store),
+        "loader": source.workload,
+        "assume": list(source.assume),
+        "made_up": store is not None and open_store(str(store)).manifest.made_up,
+    }
+
+
+def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any] | None:
+    """What production came to, and which limits it breaks itself."""
+    if observed is None:
+        return None
+    broken = [
+        one.text
+        for one in limits.given
+        if one.policy is None
+        and not one.speaks_of("base")
+        and not one.met(observed, observed, observed)
+    ]
+    measures = {name: observed[name] for name in compared(observed)}
+    return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
+
+
+def _none(
+    problems: Mapping[str, TracekitError], observed: Mapping[str, Any], nodes: int
+) -> TracekitError:
+    """The error where no policy has an answer: why of each, and what would have held."""
+    details = [f"{name}: {one.what}" for name, one in problems.items()]
+    every = f"under none of {len(problems)} policies do the limits hold"
+    what = f"{every}, not even on all {nodes:,} nodes" if len(problems) > 1 else details[0]
+    hints = [one.hint for one in problems.values() if one.hint]
+    return TracekitError(
+        what,
+        hint=_what_holds(problems, observed) or next(iter(hints), None),
+        details=details if len(problems) > 1 else (),
+    )
+
+
+def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, Any]) -> str | None:
+    """The policy that came nearest to the limit that most broke, and what production has."""
+    broken = {
+        name: one.broken
+        for name, one in problems.items()
+        if isinstance(one, TooFewError) and one.broken and one.broken.value is not None
+    }
+    told = [one for one in broken.values() if not one.measure.startswith("pending")]
+    if not told:
+        return None
+    measure = max({one.measure for one in told}, key=[one.measure for one in told].count)
+    nearest = min((one.value or 0, name) for name, one in broken.items() if one.measure == measure)
+    value, name = nearest
+    usual = observed.get(measure)
+    beside = "" if usual is None else f"; production itself reaches {measure} {usual:,.4g}"
+    return (
+        f"{name} comes nearest, with {measure} {value:,.4g}: raise the limit above that,"
+        f" lower the load with --scale, or try another policy{beside}"
     )
 
 
@@ -175,66 +274,3 @@ def chosen(policies: Sequence[str]) -> dict[str, Entrant]:
     """The policies that texts spell, each once; two where none is given."""
     texts = [text for name in policies or POLICIES for text in policies_of(name)]
     return {str(one): one for one in map(parse_entrant, texts)}
-
-
-def _policies_frame(
-    found: dict[str, Fewest], problems: dict[str, TracekitError], limits: Limits
-) -> pl.DataFrame:
-    rows = [_policy_row(name, one, limits) for name, one in found.items()]
-    rows += [{"policy": name, "problem": error.what} for name, error in problems.items()]
-    schema = {**_POLICIES, **dict.fromkeys(limits.measures, pl.Float64)}
-    frame = pl.DataFrame(rows, schema=schema)
-    return frame.sort("nodes", nulls_last=True, maintain_order=True)
-
-
-def _policy_row(name: str, one: Fewest, limits: Limits) -> dict[str, Any]:
-    own = one.at(one.nodes)[0].row
-    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.broken), None)
-    broken = None if fewer is None else fewer.broken
-    return {
-        "policy": name,
-        "nodes": one.nodes,
-        "of": len(one.place),
-        "bound": one.bound,
-        "nodes_low": min(one.by_order),
-        "nodes_high": max(one.by_order),
-        "going": one.going,
-        "fewer": one.nodes - 1,
-        "fails": None if broken is None else broken.limit,
-        "fails_measure": None if broken is None else broken.measure,
-        "fails_value": None if broken is None else broken.value,
-        **{measure: own.get(measure) for measure in limits.measures},
-    }
-
-
-def _sizes_frame(found: dict[str, Fewest]) -> pl.DataFrame:
-    seen = {name for one in found.values() for trial in one.trials for name in trial.row}
-    measures = ["placed", *compared(seen)]
-    rows = [
-        {
-            "policy": name,
-            "repeat": trial.repeat,
-            "nodes": trial.nodes,
-            "holds": trial.broken is None,
-            "fails": None if trial.broken is None else trial.broken.limit,
-            **{measure: trial.row.get(measure) for measure in measures},
-        }
-        for name, one in found.items()
-        for trial in one.trials
-    ]
-    return pl.DataFrame(rows, schema={**_SIZES, **dict.fromkeys(measures, pl.Float64)})
-
-
-def _nodes_frame(found: dict[str, Fewest], names: tuple[str, ...]) -> pl.DataFrame:
-    rows = [
-        {
-            "policy": policy,
-            "node": names[at],
-            "place": place + 1,
-            "requested_fraction": float(one.put[at]),
-            "kept": place < one.nodes,
-        }
-        for policy, one in found.items()
-        for place, at in enumerate(one.place.tolist())
-    ]
-    return pl.DataFrame(rows, schema=_NODES)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
@@ -13,6 +12,7 @@ from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.contents import fewest, sizing
+from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.headline import named
 from tracekit.report.words import count, listed
@@ -22,52 +22,12 @@ _NAMED = 3
 _KINDS = ("recorded", "inferred", "assumed")
 
 
-@dataclass(frozen=True, kw_only=True)
-class Change:
-    """A measure before and after: a row of what the answer would change."""
-
-    title: str
-    meaning: str
-    before: str
-    after: str
-    difference: str
-    way: str
-
-
-@dataclass(frozen=True, kw_only=True)
-class Answer:
-    """The first screen.
-
-    Parameters
-    ----------
-    before, after : str
-        What the columns of ``changes`` are called.
-    change : str
-        What stands above them.
-    rests : sequence of (str, str)
-        How something is known, and what.
-    next : sequence of (str, str)
-        What for, and the command.
-    """
-
-    asked: str
-    sentence: str
-    warnings: Sequence[str] = ()
-    changes: Sequence[Change] = ()
-    before: str = ""
-    after: str = ""
-    change: str = ""
-    sure: str = ""
-    rests: Sequence[tuple[str, str]] = ()
-    next: Sequence[tuple[str, str]] = ()
-
-
 def answer(data: Data) -> Answer:
     """What the data answer: a run before a study, a study before a store."""
     if data.decision is not None:
         return _of_run(data, data.decision)
     if fewest.STUDY in data.studies:
-        return Answer(asked="How many nodes are enough?", sentence=fewest.sentence(data))
+        return fewest.answer(data)
     if data.sizing is not None:
         return _of_sizing(data)
     if data.studies:

@@ -2,54 +2,127 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 
 from tracekit.replay.measures import find_measure
+from tracekit.replay.studies import shrink_told
+from tracekit.replay.studies.shrink_frames import TOLD
+from tracekit.report.amounts import value_text
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import text
-from tracekit.report.words import count, listed
+from tracekit.report.words import MINUS, count
+from tracekit.study import Study
 
 STUDY = "fewest_nodes"
+#: So many of the nodes that stay are shown, the hottest first.
+_HOTTEST = 10
+_SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 
-def sentence(data: Data) -> str:
-    """The answer: how many nodes, under which policy, of how many."""
-    frame = data.result(f"{STUDY}/policies")
-    found = frame.filter(pl.col("nodes").is_not_null())
-    if found.is_empty():
-        return "Under no policy do the limits hold, not even on all nodes."
-    best = found.row(0, named=True)
-    orders = data.studies[STUDY].about.get("repeats", 1)
-    span = (
-        f", between {best['nodes_low']:,} and {best['nodes_high']:,} over"
-        f" {count(orders, 'order')} of arrival"
-        if best["nodes_low"] != best["nodes_high"]
-        else ""
+def answer(data: Data) -> Answer:
+    """What was asked, how many nodes are enough, how sure, and what to do next."""
+    study = data.studies[STUDY]
+    found = shrink_told.told(study)
+    asked = shrink_told.question(study)
+    if found is None:
+        none = "Under no policy do the limits hold, not even on all nodes."
+        return Answer(asked=asked, sentence=none, warnings=_without(study))
+    said = [shrink_told.goes(found), shrink_told.margin(found), shrink_told.bound(found)]
+    return Answer(
+        asked=asked,
+        sentence=shrink_told.answer(found),
+        warnings=[*_made_up(study), *_breaks(study), *(one for one in said if one)],
+        changes=_changes(found),
+        before="production" if study.about["observed"] else "all nodes",
+        after=str(found.best["policy"]),
+        change="What it would change",
+        interval="over orders" if study.about["repeats"] > 1 else "",
+        sure=" ".join([shrink_told.sure(found), *_without(study)]),
+        rests=shrink_told.rests(study),
+        next=shrink_told.following(found),
     )
-    bound = f"; no policy can do with fewer than {best['bound']:,}" if best["bound"] else ""
+
+
+def _made_up(study: Study) -> list[str]:
     return (
-        f"{best['nodes']:,} of {count(best['of'], 'node')} are enough under"
-        f" {best['policy']}{span}{bound}."
+        ["This trace is made up (tracekit synth): it says nothing about any real cluster."]
+        if study.about["workload"]["made_up"]
+        else []
     )
 
 
-def limits(data: Data) -> list[str]:
-    """What had to hold, and for how much load."""
-    about = data.studies[STUDY].about
-    given = about.get("limits", [])
-    said = [f"What had to hold: {listed(given)}." if given else "No node may ever be overloaded."]
-    scale = about.get("scale", 1.0)
-    if scale != 1:
-        said.append(f"The load is {scale:g} times the recorded number of containers.")
-    said += [
-        f"{row['policy']}: {row['problem']}."
-        for row in data.result(f"{STUDY}/policies").iter_rows(named=True)
-        if row["problem"]
+def _breaks(study: Study) -> list[str]:
+    observed = study.about["observed"]
+    return [shrink_told.production(study)] if observed and observed["breaks"] else []
+
+
+def _without(study: Study) -> list[str]:
+    """Policies without an answer, and why."""
+    rows = study.frames["policies"].filter(pl.col("problem").is_not_null())
+    return [f"{row['policy']} has no answer: {row['problem']}." for row in rows.to_dicts()]
+
+
+def _changes(found: shrink_told.Told) -> list[Change]:
+    """Production, or all nodes, beside the nodes that are left."""
+    observed, best = found.about["observed"], found.best
+    before = observed["measures"] if observed else _on_all(found)
+    few, many = best["of"] - best["nodes"], best["of"] - best["nodes_low"]
+    nodes = Change(
+        title="Nodes",
+        meaning="how many nodes there are to keep",
+        before=f"{best['of']:,}",
+        after=f"{best['nodes']:,}",
+        difference=f"{MINUS}{few:,}"
+        + ("" if few == many else f" ({MINUS}{many:,} to {MINUS}{few:,})"),
+        way="better" if few else "",
+    )
+    names = list(dict.fromkeys([*TOLD, *found.about["measures"]]))
+    return [nodes, *_price(found), *(_change(name, before, best) for name in names)]
+
+
+def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
+    sizes = found.study.frames["sizes"]
+    whole = sizes.filter(policy=found.best["policy"], nodes=found.best["of"], repeat=0)
+    return whole.row(0, named=True)
+
+
+def _price(found: shrink_told.Told) -> list[Change]:
+    nodes = found.nodes
+    if "price_per_hour" not in nodes.columns or nodes["price_per_hour"].is_null().all():
+        return []
+    before, after = (float(one["price_per_hour"].sum()) for one in (nodes, nodes.filter("kept")))
+    return [
+        Change(
+            title="Price per hour",
+            meaning="prices of all nodes, in the currency of the source",
+            before=f"{before:,.2f}",
+            after=f"{after:,.2f}",
+            difference=f"{MINUS}{before - after:,.2f}",
+            way="better" if after < before else "",
+        )
     ]
-    return said
+
+
+def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
+    measure = find_measure(name)
+    assert measure is not None  # noqa: S101 - limits speak of measures alone
+    one, other = before.get(name), after.get(name)
+    apart = None if one is None or other is None else other - one
+    sign = "" if not apart else "+" if apart > 0 else MINUS
+    shown = "\u2013" if apart is None else f"{sign}{value_text(measure, abs(apart))}"
+    return Change(
+        title=measure.title,
+        meaning=measure.meaning,
+        before=value_text(measure, one),
+        after=value_text(measure, other),
+        difference=shown.replace("%", "pp") if apart else "none",
+        way="",
+    )
 
 
 def policies(data: Data) -> Table:
@@ -63,6 +136,9 @@ def policies(data: Data) -> Table:
         "most_over_orders": pl.Int64,
         "lower_bound": pl.Int64,
         "nodes_that_can_go": pl.Int64,
+        "highest_cpu_fraction": pl.Float64,
+        "highest_memory_fraction": pl.Float64,
+        "overloaded_node_steps": pl.Float64,
         "with_one_node_fewer": pl.String,
         "which_go_first": pl.String,
     }
@@ -82,6 +158,9 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "most_over_orders": row["nodes_high"],
         "lower_bound": row["bound"],
         "nodes_that_can_go": row["of"] - row["nodes"] if known else None,
+        "highest_cpu_fraction": row["cpu_max_fraction"],
+        "highest_memory_fraction": row["memory_max_fraction"],
+        "overloaded_node_steps": row["overloaded_node_steps"],
         "with_one_node_fewer": row["problem"] or fails or "the lower bound is reached",
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
     }
@@ -89,13 +168,32 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
 
 def removed(data: Data) -> Table:
     """The nodes that can go under the best policy, the first to go first."""
-    frame = data.result(f"{STUDY}/policies")
-    best = str(frame["policy"][0]) if frame.height else ""
-    nodes = data.result(f"{STUDY}/nodes")
-    if nodes.is_empty():
+    found = shrink_told.told(data.studies[STUDY])
+    if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
-    going = nodes.filter((pl.col("policy") == best) & ~pl.col("kept"))
-    shown = going.sort("place", descending=True).select(
-        "node", pl.col("requested_fraction").alias("requested_before_fraction")
+    going = found.nodes.filter(~pl.col("kept")).sort("place", descending=True)
+    shape = [name for name in _SHAPE if name in going.columns]
+    shown = going.select(
+        "node", *shape, pl.col("requested_fraction").alias("requested_before_fraction")
     )
-    return table(shown, f"{count(shown.height, 'node')} that can go under {best}")
+    caption = f"{count(shown.height, 'node')} that can go under {found.best['policy']}"
+    return table(shown, caption)
+
+
+def hottest(data: Data) -> Table:
+    """The nodes that stay and get fullest."""
+    found = shrink_told.told(data.studies[STUDY])
+    if found is None:
+        return Table(caption="Nodes that stay", columns=[], rows=[])
+    kept = found.nodes.filter("kept")
+    fullest = pl.max_horizontal("cpu_max_fraction", "memory_max_fraction")
+    first = kept.sort(fullest, descending=True, maintain_order=True).head(_HOTTEST)
+    shape = [name for name in _SHAPE[:3] if name in first.columns]
+    shown = first.select(
+        "node",
+        pl.col("cpu_max_fraction").alias("highest_cpu_fraction"),
+        pl.col("memory_max_fraction").alias("highest_memory_fraction"),
+        *shape,
+    )
+    caption = f"The {shown.height} hottest of {count(kept.height, 'node')} that stay"
+    return table(shown, caption)

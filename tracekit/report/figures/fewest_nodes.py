@@ -5,6 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.studies.shrink_told import span
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -54,7 +55,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     )
     names = [
         {
-            "text": f"{row['policy']}: {row['nodes']:,}",
+            "text": f"{row['policy']}: {span(row['nodes_low'], row['nodes'])}",
             "x": 0,
             "xref": "paper",
             "xanchor": "left",
@@ -90,10 +91,10 @@ def _mark(figure: go.Figure, nodes: int, name: str) -> None:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     best = frame.row(0, named=True)
-    share = percent(1 - best["nodes"] / best["of"])
+    enough = span(best["nodes_low"], best["nodes"])
     return (
-        f"Under {best['policy']} {best['nodes']:,} of {count(best['of'], 'node')} are enough:"
-        f" {share} of them can go."
+        f"Under {best['policy']} {enough} of {count(best['of'], 'node')} are enough:"
+        f" {percent(1 - best['nodes'] / best['of'])} of them can go in every order of arrival."
     )
 
 

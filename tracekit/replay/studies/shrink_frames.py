@@ -1,0 +1,183 @@
+"""The frames of a study of the fewest nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.studies.fewest import Fewest
+from tracekit.replay.studies.limits import Limits
+from tracekit.units import MILLI_PER_CORE
+
+#: What is told of every answer besides the measures that limits speak of.
+TOLD = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+
+_POLICIES = {
+    "policy": pl.String,
+    "nodes": pl.Int64,
+    "of": pl.Int64,
+    "bound": pl.Int64,
+    "nodes_low": pl.Int64,
+    "nodes_high": pl.Int64,
+    "going": pl.String,
+    "tightest": pl.String,
+    "tightest_room": pl.Float64,
+    "fewer": pl.Int64,
+    "fails": pl.String,
+    "fails_measure": pl.String,
+    "fails_value": pl.Float64,
+    "problem": pl.String,
+}
+_ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
+_SIZES = {
+    "policy": pl.String,
+    "repeat": pl.Int64,
+    "nodes": pl.Int64,
+    "holds": pl.Boolean,
+    "fails": pl.String,
+}
+_NODES = {
+    "policy": pl.String,
+    "node": pl.String,
+    "place": pl.Int64,
+    "requested_fraction": pl.Float64,
+    "kept": pl.Boolean,
+    "cpu_max_fraction": pl.Float64,
+    "memory_max_fraction": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes there are: names, what they have, and what they cost where that is known."""
+
+    node_ids: tuple[str, ...]
+    resources: tuple[str, ...]
+    capacity: IntArray
+    price_per_hour: FloatArray | None
+
+
+def frames_of(
+    found: Mapping[str, Fewest],
+    problems: Mapping[str, TracekitError],
+    limits: Limits,
+    cluster: Cluster,
+) -> dict[str, pl.DataFrame]:
+    """All frames; ``tracekit.replay.studies.shrink.shrink_cluster`` says what is in them."""
+    orders = [
+        {"policy": policy, "repeat": repeat, "nodes": nodes}
+        for policy, one in found.items()
+        for repeat, nodes in enumerate(one.by_order)
+    ]
+    return {
+        "policies": _policies(found, problems, limits),
+        "orders": pl.DataFrame(orders, schema=_ORDERS),
+        "sizes": _sizes(found),
+        "nodes": _nodes(found, cluster),
+    }
+
+
+def _policies(
+    found: Mapping[str, Fewest], problems: Mapping[str, TracekitError], limits: Limits
+) -> pl.DataFrame:
+    told = list(dict.fromkeys([*TOLD, *limits.measures]))
+    rows = [_policy(name, one, told) for name, one in found.items()]
+    rows += [{"policy": name, "problem": error.what} for name, error in problems.items()]
+    frame = pl.DataFrame(rows, schema={**_POLICIES, **dict.fromkeys(told, pl.Float64)})
+    return frame.sort("nodes", nulls_last=True, maintain_order=True)
+
+
+def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
+    held = one.at(one.nodes)
+    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.broken), None)
+    broken = None if fewer is None else fewer.broken
+    room = {
+        limit: min(trial.room[limit] for trial in held if limit in trial.room)
+        for limit in held[0].room
+    }
+    tightest = min(room, key=lambda limit: room[limit], default=None)
+    return {
+        "policy": name,
+        "nodes": one.nodes,
+        "of": len(one.place),
+        "bound": one.bound,
+        "nodes_low": min(one.by_order),
+        "nodes_high": max(one.by_order),
+        "going": one.going,
+        "tightest": tightest,
+        "tightest_room": None if tightest is None else room[tightest],
+        "fewer": one.nodes - 1,
+        "fails": None if broken is None else broken.limit,
+        "fails_measure": None if broken is None else broken.measure,
+        "fails_value": None if broken is None else broken.value,
+        **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
+    }
+
+
+def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
+    """The value over orders of arrival that is farthest from the better end."""
+    values = [float(row[measure]) for row in rows if row.get(measure) is not None]
+    known = find_measure(measure)
+    high = known is not None and known.better == "high"
+    return (min if high else max)(values, default=None)
+
+
+def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
+    seen = {name for one in found.values() for trial in one.trials for name in trial.row}
+    measures = ["placed", *compared(seen)]
+    rows = [
+        {
+            "policy": name,
+            "repeat": trial.repeat,
+            "nodes": trial.nodes,
+            "holds": trial.broken is None,
+            "fails": None if trial.broken is None else trial.broken.limit,
+            **{measure: trial.row.get(measure) for measure in measures},
+        }
+        for name, one in found.items()
+        for trial in one.trials
+    ]
+    return pl.DataFrame(rows, schema={**_SIZES, **dict.fromkeys(measures, pl.Float64)})
+
+
+def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
+    parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
+    return pl.concat(parts)
+
+
+def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
+    """The nodes in the order in which they stay."""
+    at = one.place
+    cpu, memory = (pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.peak)
+    columns = {
+        "policy": pl.repeat(policy, len(at), dtype=pl.String, eager=True),
+        "node": [cluster.node_ids[place] for place in at.tolist()],
+        "place": np.arange(1, len(at) + 1),
+        "requested_fraction": one.put[at],
+        "kept": np.arange(len(at)) < one.nodes,
+        "cpu_max_fraction": cpu,
+        "memory_max_fraction": memory,
+    }
+    frame = pl.DataFrame(columns, schema=_NODES).with_columns(
+        *(pl.Series(name, values[at]) for name, values in _capacity(cluster).items())
+    )
+    if cluster.price_per_hour is None:
+        return frame
+    price = pl.Series("price_per_hour", cluster.price_per_hour[at], dtype=pl.Float64)
+    return frame.with_columns(price.fill_nan(None))
+
+
+def _capacity(cluster: Cluster) -> dict[str, FloatArray | IntArray]:
+    """What nodes have of each resource, by a name with its unit."""
+    found: dict[str, FloatArray | IntArray] = {}
+    for name, has in zip(cluster.resources, cluster.capacity.T, strict=True):
+        cores = name == "cpu_milli"
+        found["cpu_cores" if cores else name] = has / MILLI_PER_CORE if cores else has
+    return found

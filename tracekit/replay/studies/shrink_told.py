@@ -1,0 +1,296 @@
+"""A study of the fewest nodes in words: the answer, how sure it is, and what to do next.
+
+The command line and the report say these sentences; neither makes its own.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.shown import few
+from tracekit.replay.runs.student import FEWEST, compare
+from tracekit.replay.studies.limits import DEFAULT, UNRECORDED
+from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB, percent, size
+
+#: More load that is asked about next.
+_MORE = 1.2
+#: More shapes of nodes than this are counted.
+_SHAPES = 4
+
+
+@dataclass(frozen=True)
+class Told:
+    """A study of the fewest nodes, and the row of the policy with the fewest."""
+
+    study: Study
+    best: Mapping[str, Any]
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What was studied."""
+        return self.study.about
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """The nodes under the best policy, those that stay longest first."""
+        return self.study.frames["nodes"].filter(policy=self.best["policy"])
+
+
+def told(study: Study) -> Told | None:
+    """The study with its best policy; None where no policy has an answer."""
+    found = study.frames["policies"].filter(pl.col("nodes").is_not_null())
+    return None if found.is_empty() else Told(study, found.row(0, named=True))
+
+
+def question(study: Study) -> str:
+    """What was asked."""
+    load, scale = study.about["workload"], study.about["scale"]
+    more = f", {scale:g} times those recorded," if scale != 1 else ""
+    return (
+        f"How many of {load['nodes']:,} nodes are enough for {load['containers']:,}"
+        f" containers{more} {within(study.about)}, and which can go?"
+    )
+
+
+def within(about: Mapping[str, Any]) -> str:
+    """The limits, as a sentence goes on with them."""
+    given = list(about["limits"])
+    if given == [UNRECORDED]:
+        return "while no node is ever overloaded"
+    if given == [DEFAULT]:
+        times = about["observed"]["measures"]["overloaded_node_steps"]
+        steps = f"{times:,} node-step{'s' * (times != 1)}"
+        return f"while nodes are overloaded no more often than in production ({steps})"
+    return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
+
+
+def answer(found: Told) -> str:
+    """The answer with its range over orders of arrival."""
+    row, scale = found.best, found.about["scale"]
+    load = f" for {scale:g} times the containers" if scale != 1 else ""
+    if row["nodes_low"] == row["of"]:
+        return (
+            f"All {row['of']:,} nodes are needed under {row['policy']}{load} {within(found.about)}."
+        )
+    enough = span(row["nodes_low"], row["nodes"])
+    go = span(row["of"] - row["nodes"], row["of"] - row["nodes_low"])
+    return (
+        f"{enough} of {row['of']:,} nodes are enough under {row['policy']}{load}"
+        f" {within(found.about)}; {go} can go."
+    )
+
+
+def span(low: int, high: int) -> str:
+    """A count, or the two ends of what it may be."""
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def bound(found: Told) -> str:
+    """What no policy gets below."""
+    row = found.best
+    if row["bound"] is None:
+        return "No lower bound is proven."
+    if row["bound"] == row["nodes"]:
+        return f"No placement gets by with fewer than {row['bound']:,} nodes (proven)."
+    return (
+        f"No placement gets by with fewer than {row['bound']:,} nodes (proven); between that and"
+        f" {row['nodes']:,} another policy may do with fewer."
+    )
+
+
+def breaks(row: Mapping[str, Any]) -> str:
+    """By what a limit breaks with one node fewer, or why none does."""
+    if row["fails"] is None:
+        return "the bound is reached" if row["fewer"] else "none left"
+    return f"{row['fails_measure']} is {number(row['fails_measure'], row['fails_value'])}"
+
+
+def goes(found: Told) -> str:
+    """Which nodes go, by shape, and what they cost; empty where none can."""
+    gone = found.nodes.filter(~pl.col("kept"))
+    if gone.is_empty():
+        return ""
+    shapes = by_shape(gone)
+    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
+    more = shapes.height - len(listed)
+    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
+    first = {"least_asked": "those that are asked for least", "smallest": "the smallest"}
+    said = f"{gone.height:,} can go, {first[found.best['going']]}: {', '.join(listed)}"
+    if "price_per_hour" in gone.columns and gone["price_per_hour"].is_not_null().any():
+        saved, all_ = (one["price_per_hour"].sum() for one in (gone, found.nodes))
+        said += f"; they cost {saved:,.2f} of {all_:,.2f} per hour"
+    return f"{said}."
+
+
+def by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
+    """How many nodes there are of each shape, the most first: shape, nodes."""
+    resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
+    rows = nodes.group_by(resources, maintain_order=True).len().sort("len", descending=True)
+    shapes = [_shape(row) for row in rows.iter_rows(named=True)]
+    return pl.DataFrame({"shape": shapes, "nodes": rows["len"]})
+
+
+def _shape(row: Mapping[str, Any]) -> str:
+    said = f"{row['cpu_cores']:g} cores and {_size(row['memory_bytes'])}"
+    return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
+
+
+def _size(value: float) -> str:
+    whole = value % BYTES_PER_GIB == 0
+    return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else size(value)
+
+
+def margin(found: Told) -> str:
+    """Which limit comes closest to breaking afterwards, and which node is hottest."""
+    row, said = found.best, []
+    if row["tightest"] is not None:
+        room = row["tightest_room"]
+        left = f"{percent(room)} of what it allows is left" if room > 0 else "it is used up"
+        said.append(f"The tightest limit afterwards is {row['tightest']}: {left}")
+    if row["fails"] is not None:
+        said.append(f"with {row['fewer']:,} nodes {row['fails']} breaks ({breaks(row)})")
+    hot = hottest(found)
+    if hot is not None:
+        name, resource, share = hot
+        said.append(f"the hottest node is {name}, whose {resource} reaches {percent(share)}")
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def hottest(found: Told) -> tuple[str, str, float] | None:
+    """The node that is used most afterwards, of what, and how far; in the order as given."""
+    kept = found.nodes.filter("kept")
+    peaks = [
+        (kept[column][at], str(kept["node"][at]), words)
+        for column, words in (("cpu_max_fraction", "CPU"), ("memory_max_fraction", "memory"))
+        if (at := kept[column].arg_max()) is not None
+    ]
+    if not peaks:
+        return None
+    share, name, words = max(peaks)
+    return name, words, float(share)
+
+
+def sure(found: Told) -> str:
+    """What the range covers, which policies are beyond chance, and what is not covered."""
+    about, row = found.about, found.best
+    orders = about["repeats"]
+    if orders == 1:
+        why = about["repeats_none"]
+        known = (
+            f"There is one order of arrival: {why}."
+            if not about["repeats_cover"]
+            else "One order of arrival was searched"
+            f"{f': {why}' if why else ''}. How far another would differ is not known."
+        )
+        return f"{known} {_uncovered(about)}"
+    alone = span(row["nodes_low"], row["nodes_high"])
+    return (
+        f"{row['nodes']:,} nodes hold in each of {orders} orders of arrival, of which one alone"
+        f" needs {alone}; a further order would need more with a chance of at most 1 in {orders}."
+        f" {_beyond_chance(found)}{_uncovered(about)}"
+    )
+
+
+def _uncovered(about: Mapping[str, Any]) -> str:
+    assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
+    what = f" what was assumed ({few(assumed)})," if assumed else ""
+    return f"Not covered:{what} load beyond that of the trace, and another choice of nodes."
+
+
+def _beyond_chance(found: Told) -> str:
+    """Which policies need more nodes than the best one, beyond chance, and which may not."""
+    best, others, counts = found.best["policy"], [], []
+    orders = found.study.frames["orders"]
+    for (name,), part in orders.group_by("policy", maintain_order=True):
+        others += [str(name)]
+        counts += [part.sort("repeat")["nodes"].to_numpy().astype(np.float64)]
+    rivals = [at for at, name in enumerate(others) if name != best]
+    if not rivals:
+        return ""
+    if found.about["repeats"] < FEWEST:
+        return f"Whether another policy needs more takes {FEWEST} orders to tell. "
+    ours = counts[others.index(best)]
+    apart = compare(np.stack([counts[at] - ours for at in rivals], axis=1)).separated
+    more = [others[at] for at, told_ in zip(rivals, apart, strict=True) if told_]
+    alike = [others[at] for at, told_ in zip(rivals, apart, strict=True) if not told_]
+    said = f"{few(more)} need{'s' * (len(more) == 1)} more, beyond chance. " if more else ""
+    return said + (
+        f"{few(alike)} cannot be told from {best} by the number of nodes. " if alike else ""
+    )
+
+
+def production(study: Study) -> str:
+    """What production came to; empty where that is not recorded."""
+    observed = study.about["observed"]
+    if observed is None:
+        return ""
+    came = [
+        f"{known.title[:1].lower()}{known.title[1:]} {number(name, observed['measures'][name])}"
+        for name in ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+        if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
+    ]
+    said = f"Production used {observed['nodes']:,} nodes: {', '.join(came)}."
+    if observed["breaks"]:
+        said += f" It breaks {' and '.join(repr(one) for one in observed['breaks'])} itself."
+    return said
+
+
+def number(measure: str, value: float | None) -> str:
+    """A value of a measure: a share in percent."""
+    if value is None:
+        return "unknown"
+    known = find_measure(measure)
+    return percent(value) if known is not None and known.share else f"{value:,.4g}"
+
+
+def rests(study: Study) -> list[tuple[str, str]]:
+    """How quantities are known, and which."""
+    load = study.about["workload"]
+    known = load["quantities"]
+    kinds = ("recorded", "inferred", "assumed")
+    found = [(kind, [name for name, how in known.items() if how == kind]) for kind in kinds]
+    said = [(kind.capitalize(), ", ".join(names)) for kind, names in found if names]
+    return [("Made up", "the whole trace"), *said] if load["made_up"] else said
+
+
+def following(found: Told) -> list[tuple[str, str]]:
+    """What to do next, and the command for it."""
+    about, policy = found.about, found.best["policy"]
+    said = []
+    if about["repeats"] == 1 and about["repeats_cover"]:
+        said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
+    scale = round(about["scale"] * _MORE, 6)
+    said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
+    steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
+    load = about["workload"]
+    if "assumed" in load["quantities"].values() and load["store"]:
+        rival = next((name for name in about["policies"] if name != policy), "least_allocated")
+        store, one, other = map(shlex.quote, (load["store"], policy, rival))
+        asked = f"tracekit vary {store} --policy {one} --policy {other}"
+        steps.append(("See whether it hangs on what was assumed:", asked))
+    return steps
+
+
+def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:
+    """The command that asks the same of these policies."""
+    load = about["workload"]
+    words = ["tracekit", "shrink", *([load["store"]] if load["store"] else [])]
+    words += ["--workload", load["loader"]] if load["loader"] else []
+    for name in policies:
+        words += ["--policy", name]
+    for text in about["limits"] if about["limits_given"] else ():
+        words += ["--limit", text]
+    for text in load["assume"]:
+        words += ["--assume", text]
+    words += ["--seed", str(about["seed"])] if about["seed"] else []
+    words += ["--scale", f"{about['scale']:g}"] if keep_scale and about["scale"] != 1 else []
+    return " ".join(map(shlex.quote, words))

@@ -1,0 +1,179 @@
+"""Replays of one policy on some of the nodes of a workload, each done once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.node_use import highest_use
+from tracekit.replay.runs.one import Replayed, in_order, replay_one
+from tracekit.replay.studies.limits import Broken, Limits
+from tracekit.replay.workload.feasible import too_large
+from tracekit.replay.workload.on_nodes import on_nodes
+from tracekit.replay.workload.workload import Workload
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One replay on so many nodes, in one order of arrival.
+
+    Parameters
+    ----------
+    broken : Broken, optional
+        The first limit that broke, if one did.
+    room : mapping
+        How far each limit is from breaking: see ``Limits.room``.
+    """
+
+    repeat: int
+    nodes: int
+    row: dict[str, Any]
+    broken: Broken | None
+    room: dict[str, float]
+
+
+class TooFewError(TracekitError):
+    """A limit breaks on all nodes already."""
+
+    broken: Broken | None = None
+
+
+class Trials:
+    """Replays of one policy on the first nodes of its order.
+
+    ``place`` are the positions of nodes, those that stay longest first, ``put`` what was asked of
+    each on all nodes, and ``going`` what the order is called.
+    """
+
+    def __init__(self, load: Workload, policy: Entrant, limits: Limits, seed: int) -> None:
+        self._load, self._policy, self._limits, self._seed = load, policy, limits, seed
+        self._done: dict[tuple[int, int], Trial] = {}
+        self._ordered = (0, load)
+        whole = replay_one(load, policy, seed)
+        node = _node(whole)
+        self._base: dict[int, dict[str, Any]] = {0: whole.row}
+        self._placed = {load.nodes: node}
+        self.put = asked_over_time(load, node)
+        self.start(np.argsort(-self.put, kind="stable"), "least_asked")
+
+    def smallest_first(self) -> Trials:
+        """The same where the smallest nodes go first; replays on all nodes are known."""
+        load = self._load
+        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        other = copy.copy(self)
+        other.start(np.lexsort((-self.put, -size)), "smallest")
+        return other
+
+    def start(self, place: IntArray, going: str) -> None:
+        """Begin with nodes that go in an order; what is known is what came on all of them."""
+        every = self._load.nodes
+        self.place, self.going = place, going
+        self._done = {key: one for key, one in self._done.items() if one.nodes == every}
+        self._placed = {every: self._placed[every]}
+
+    def check_all_nodes(self, order: int) -> None:
+        """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
+        if not self.holds(order, self._load.nodes):
+            trial = self._done[order, self._load.nodes]
+            error = TooFewError(self._on_all_nodes(trial), hint=_hint(trial.broken, self._load))
+            error.broken = trial.broken
+            raise error
+
+    def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
+        """Whether all limits hold on so many nodes in every order of arrival."""
+        return all(self.holds(order, nodes) for order in orders)
+
+    def holds(self, order: int, nodes: int) -> bool:
+        """Whether all limits hold on so many nodes, in this order of arrival."""
+        known = self._done.get((order, nodes))
+        if known is None:
+            known = self._done[order, nodes] = self._trial(order, nodes)
+        return known.broken is None
+
+    def trials(self) -> tuple[Trial, ...]:
+        """All replays, on most nodes first."""
+        return tuple(sorted(self._done.values(), key=lambda one: (-one.nodes, one.repeat)))
+
+    def peak(self, nodes: int) -> FloatArray:
+        """The highest use of each node, shape (2, nodes), where so many stay; NaN for others."""
+        kept = np.sort(self.place[:nodes])
+        peak = np.full((2, self._load.nodes), np.nan)
+        peak[:, kept] = highest_use(on_nodes(self._load, kept), self._placed[nodes])
+        return peak
+
+    def _trial(self, order: int, nodes: int) -> Trial:
+        row = self._row(order, nodes)
+        name = str(self._policy)
+        base = self._base_of(order) if self._limits.speak_of("base", name) else row
+        broken = self._limits.first_broken(name, base, row)
+        return Trial(order, nodes, row, broken, self._limits.room(name, base, row))
+
+    def _row(self, order: int, nodes: int) -> dict[str, Any]:
+        if nodes == self._load.nodes:
+            return self._base_of(order)
+        few = on_nodes(self._in(order), np.sort(self.place[:nodes]))
+        found = replay_one(few, self._policy, self._seed + order)
+        if order == 0:
+            self._placed[nodes] = _node(found)
+        return found.row
+
+    def _base_of(self, order: int) -> dict[str, Any]:
+        """The policy's own row on all nodes."""
+        if order not in self._base:
+            self._base[order] = replay_one(self._in(order), self._policy, self._seed + order).row
+        return self._base[order]
+
+    def _in(self, order: int) -> Workload:
+        """The workload in an order of arrival; drawn with all nodes, so that it is the same."""
+        if order == 0:
+            return self._load
+        if self._ordered[0] != order:
+            self._ordered = order, in_order(self._load, self._seed + order)
+        return self._ordered[1]
+
+    def _on_all_nodes(self, trial: Trial) -> str:
+        again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
+        return f"already with all {trial.nodes:,} nodes{again} {trial.broken}"
+
+
+def _node(found: Replayed) -> IntArray:
+    return found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
+
+
+def _hint(broken: Broken | None, load: Workload) -> str | None:
+    """What may be done where even all nodes are too few."""
+    if broken is None or broken.measure not in {"pending", "pending_container_steps"}:
+        return None
+    never = too_large(load)
+    allow = f"allow it with --limit '{broken.measure} <= {broken.value or 0:g}'"
+    return f"{never}; {allow}" if never else f"the cluster is too small for it as it is; {allow}"
+
+
+def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
+    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
+
+    Daemons are not counted: they go with their node.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each container was placed last, -1 for never.
+    """
+    counted = node >= 0
+    if load.daemon is not None:
+        counted &= ~load.daemon
+    who = np.flatnonzero(counted)
+    end = int(load.times_ms[-1]) + load.step_ms
+    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
+    asked = np.zeros(load.capacity.shape)
+    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
+    span = max(end - int(load.times_ms[0]), 1)
+    share = asked / np.maximum(load.capacity, 1) / span
+    return np.asarray(share.max(axis=1))

@@ -1,0 +1,49 @@
+"""What the first screen of a question holds, whoever fills it: a run, or a study."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, kw_only=True)
+class Change:
+    """A measure before and after: a row of what the answer would change."""
+
+    title: str
+    meaning: str
+    before: str
+    after: str
+    difference: str
+    way: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """The first screen.
+
+    Parameters
+    ----------
+    before, after : str
+        What the columns of ``changes`` are called.
+    change : str
+        What stands above them.
+    rests : sequence of (str, str)
+        How something is known, and what.
+    next : sequence of (str, str)
+        What for, and the command.
+    interval : str
+        What is told of the differences of ``changes``.
+    """
+
+    asked: str
+    sentence: str
+    warnings: Sequence[str] = ()
+    changes: Sequence[Change] = ()
+    before: str = ""
+    after: str = ""
+    change: str = ""
+    interval: str = "95 %"
+    sure: str = ""
+    rests: Sequence[tuple[str, str]] = ()
+    next: Sequence[tuple[str, str]] = ()
