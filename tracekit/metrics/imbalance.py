@@ -25,9 +25,10 @@ def imbalance(utilization_fraction: ArrayLike) -> FloatArray:
     array, shape (...)
         Z, 0 for a node whose resources are equally used; an empty node has 0 and counts.
     """
-    used = np.asarray(utilization_fraction, dtype=np.float64)
-    off = used - used.mean(axis=-1, keepdims=True)
-    return np.asarray(np.sqrt(np.square(off).sum(axis=-1)))
+    # resource by resource: rows of so few are too short to be added up one by one
+    used = np.ascontiguousarray(np.moveaxis(np.asarray(utilization_fraction, np.float64), -1, 0))
+    off = used - used.mean(axis=0)
+    return np.asarray(np.sqrt(np.square(off).sum(axis=0)))
 
 
 METRIC = Metric(

@@ -18,6 +18,7 @@ from tracekit.replay.measures import find_measure, measures_in, resources_in
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.view import room
 from tracekit.replay.view.room import Room, measured_names, typical_shapes
+from tracekit.replay.view.sampled import addable, requested_on
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Workload
 
@@ -150,6 +151,26 @@ def test_room_looks_again_at_nodes_that_changed_alone(monkeypatch: pytest.Monkey
         for one, other in zip(kept.closed(requested), Room(load).closed(requested), strict=True):
             assert np.array_equal(one, other)
     assert looked == [4, 1]
+
+
+def test_room_over_many_stretches_is_room_of_one_after_another() -> None:
+    load = workload([(10, 10)] * 4, [(0, 9000, 6, 2), (0, 9000, 5, 1)], steps=1)
+    rng, one, other = np.random.default_rng(3), Room(load), Room(load)
+    for stretches in (1, 5, 3):
+        requested = rng.choice([0, 3, 6], (stretches, 4, 2))
+        closed, full = one.closed_over(requested)
+        slowly = [other.closed(at) for at in requested]
+        assert closed.tolist() == [of.tolist() for of, _ in slowly]
+        assert full.tolist() == [of.tolist() for _, of in slowly]
+
+
+@pytest.mark.parametrize("most", [10**6, 2**54])
+def test_requests_are_added_up_exactly(most: int) -> None:
+    rng = np.random.default_rng(1)
+    request = rng.integers(0, most, (50, 3))
+    at, node = np.arange(0, 50, 2), rng.integers(0, 4, 25)
+    expected = [sum(request[at[node == n]], start=np.zeros(3, dtype=np.int64)) for n in range(4)]
+    assert np.array_equal(requested_on(addable(request), at, node, 4), expected)
 
 
 def test_measures_are_found_by_their_names() -> None:

@@ -243,7 +243,8 @@ class Engine:
         return freed
 
     def _holders(self) -> int:
-        return sum(len(members) for members in self._patience.holding.values())
+        holding = self._patience.holding
+        return sum(len(members) for members in holding.values()) if holding else 0
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
         """A pinned container goes to its node the first time; for others a policy decides."""

@@ -15,7 +15,14 @@ from numpy.typing import NDArray
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.view.room import Room
-from tracekit.replay.view.sampled import Held, Positions, Sampled, Stretch
+from tracekit.replay.view.sampled import (
+    Held,
+    Positions,
+    Sampled,
+    Stretch,
+    addable,
+    requested_on,
+)
 from tracekit.replay.workload.workload import Workload
 
 #: Numbers of one kind that a sampler holds at once, about: they stay in the cache.
@@ -99,7 +106,7 @@ class PlainSampler:
     def __init__(self, load: Workload) -> None:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
-        self._request = np.ascontiguousarray(load.request.T)
+        self._request = addable(load.request)
         self._room = Room(load)
         self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
         self._steps_waiting = 0
@@ -146,7 +153,5 @@ class PlainSampler:
         """Running containers and their requests."""
         at = np.flatnonzero(running)
         where = node[at]
-        counted = np.zeros((len(self._request), self._load.nodes), dtype=np.int64)
-        for resource, request in enumerate(self._request):
-            np.add.at(counted[resource], where, request[at])
-        return Counted(counted.T, np.bincount(where, minlength=self._load.nodes))
+        requested = requested_on(self._request, at, where, self._load.nodes)
+        return Counted(requested, np.bincount(where, minlength=self._load.nodes))

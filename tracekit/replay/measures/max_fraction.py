@@ -14,7 +14,7 @@ MEASURE = Measure(
     per_resource=True,
     step=Step(
         column="max_fraction",
-        at=lambda sampled: sampled.fractions.max(axis=1),
+        at=lambda sampled: sampled.by_resource.max(axis=-1).T,
         drawn="{resource} of the fullest node [%]",
     ),
     over_steps="max",

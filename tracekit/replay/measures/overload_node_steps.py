@@ -14,7 +14,7 @@ MEASURE = Measure(
     per_resource=True,
     step=Step(
         column="overload_nodes",
-        at=lambda sampled: (sampled.fractions > 1.0).sum(axis=1),
+        at=lambda sampled: (sampled.by_resource > 1.0).sum(axis=-1).T,
         whole=True,
     ),
     over_steps="sum",

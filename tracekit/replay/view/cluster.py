@@ -38,6 +38,7 @@ class Cluster:
     nonzero_requested: IntArray = field(init=False)
     limits: IntArray = field(init=False)
     containers: IntArray = field(init=False)
+    _shown: dict[str, IntArray] = field(init=False)
 
     def __post_init__(self) -> None:
         nodes, resources = self.allocatable.shape
@@ -47,6 +48,15 @@ class Cluster:
             self.amounts[kind].T for kind in range(1, 4)
         )
         self.containers = np.zeros(len(self.allocatable), dtype=np.int64)
+        # they are written in place, so that one view of each serves every snapshot
+        self._shown = {
+            "capacity": read_only(self.capacity),
+            "allocatable": read_only(self.allocatable),
+            "requested": read_only(self.requested),
+            "nonzero_requested": read_only(self.nonzero_requested),
+            "limits": read_only(self.limits),
+            "containers": read_only(self.containers),
+        }
 
     def change(
         self, node: int, request: IntArray, nonzero: IntArray, limit: IntArray, *, sign: int
@@ -70,15 +80,16 @@ class Cluster:
         lost: BoolArray | None = None,
     ) -> Snapshot:
         """What a policy may see now; read-only views of this state."""
+        shown = self._shown
         return Snapshot(
             time_ms=time_ms,
             resources=self.resources,
-            capacity=read_only(self.capacity),
-            allocatable=read_only(self.allocatable),
-            requested=read_only(self.requested),
-            nonzero_requested=read_only(self.nonzero_requested),
-            limits=read_only(self.limits),
-            containers=read_only(self.containers),
+            capacity=shown["capacity"],
+            allocatable=shown["allocatable"],
+            requested=shown["requested"],
+            nonzero_requested=shown["nonzero_requested"],
+            limits=shown["limits"],
+            containers=shown["containers"],
             known_usage=usage,
             known_placed=placed,
             known_calls=calls,

@@ -77,6 +77,35 @@ class Room:
         self._look(requested)
         return self._closed.copy(), self._full.copy()
 
+    def closed_over(self, requested: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As ``closed`` says of one stretch after another, found in one go.
+
+        Parameters
+        ----------
+        requested : int64, shape (stretches, nodes, resources), at least one
+
+        Returns
+        -------
+        float64, shape (stretches, measured, nodes), and bool, shape (stretches, nodes)
+        """
+        if len(requested) == 1:
+            closed, full = self.closed(requested[0])
+            return closed[None], full[None]
+        nodes = requested.shape[1]
+        before = np.concatenate([self._seen.T[None], requested[:-1]])
+        at, node = np.nonzero((requested != before).any(axis=-1))
+        closed, full = self._closed_of(node, requested[at, node])
+        # which look at a node is the latest: of those before these stretches, or of these
+        latest = np.zeros(requested.shape[:2], dtype=np.int64)
+        latest[0] = np.arange(nodes)
+        latest[at, node] = nodes + np.arange(len(at))
+        latest = np.maximum.accumulate(latest, axis=0)
+        every = np.concatenate([self._closed, closed], axis=1)[:, latest].transpose(1, 0, 2)
+        every_full = np.concatenate([self._full, full])[latest]
+        self._seen = requested[-1].T.copy()
+        self._closed, self._full = every[-1].copy(), every_full[-1].copy()
+        return np.ascontiguousarray(every), every_full
+
     def _look(self, requested: IntArray) -> None:
         """Look again at the nodes that hold other than the last time."""
         differs = requested[:, 0] != self._seen[0]
@@ -87,11 +116,14 @@ class Room:
             return
         held = requested[changed]
         self._seen[:, changed] = held.T
-        fit, some = self._fitting(self._whole[changed] - held)
-        before = self._fit_empty[changed]
+        self._closed[:, changed], self._full[changed] = self._closed_of(changed, held)
+
+    def _closed_of(self, nodes: IntArray, held: IntArray) -> tuple[FloatArray, BoolArray]:
+        """As ``closed``, of some nodes that hold this much, shape (some, resources)."""
+        fit, some = self._fitting(self._whole[nodes] - held)
+        before = self._fit_empty[nodes]
         share = np.divide(fit, before, out=np.ones_like(fit), where=before > 0)
-        self._closed[:, changed] = 1.0 - share.T
-        self._full[changed] = self._any_empty[changed] & ~some
+        return 1.0 - share.T, self._any_empty[nodes] & ~some
 
     def _fitting(self, free: IntArray) -> tuple[FloatArray, BoolArray]:
         """How many typical containers fit that ask for each resource, and whether any does."""

@@ -19,6 +19,9 @@ Positions = NDArray[np.integer[Any]]
 #: The columns of resources whose use is known; of all others what is requested counts as used.
 USED = (0, 1)
 
+#: Floats hold every whole number up to here.
+_WHOLE = 2.0**53
+
 
 class Stretch(NamedTuple):
     """Steps between which no container moved.
@@ -33,6 +36,32 @@ class Stretch(NamedTuple):
     steps: int
     containers: Positions
     nodes: Positions
+
+
+def addable(request: IntArray) -> FloatArray | IntArray:
+    """Requests as ``requested_on`` adds them up: floats, where their sums are whole floats too."""
+    exact = np.abs(request).astype(np.float64).sum(axis=0).max(initial=0.0) < _WHOLE
+    return request.astype(np.float64) if exact else request
+
+
+def requested_on(
+    request: FloatArray | IntArray, containers: Positions, node: Positions, nodes: int
+) -> IntArray:
+    """Requests of some containers added up on their nodes, int64, shape (nodes, resources).
+
+    Parameters
+    ----------
+    request : shape (containers, resources)
+        As ``addable`` gives it.
+    """
+    wide = request.shape[1]
+    if request.dtype.kind == "f":
+        where = (node[:, None] * wide + np.arange(wide)).ravel()
+        summed = np.bincount(where, request[containers].ravel(), nodes * wide)
+        return summed.astype(np.int64).reshape(nodes, wide)
+    counted = np.zeros((nodes, wide), dtype=np.int64)
+    np.add.at(counted, node, request[containers])
+    return counted
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,12 +86,13 @@ class Held:
         """Requests of the containers that run, shape (stretches, nodes, resources)."""
         if self.counted is not None:
             return self.counted
-        return np.stack([self._requested(one) for one in self.stretches])
-
-    def _requested(self, one: Stretch) -> IntArray:
-        counted = np.zeros(self.load.capacity.shape, dtype=np.int64)
-        np.add.at(counted, one.nodes, self.load.request[one.containers])
-        return counted
+        request = addable(self.load.request)
+        return np.stack(
+            [
+                requested_on(request, one.containers, one.nodes, self.load.nodes)
+                for one in self.stretches
+            ]
+        )
 
     @cached_property
     def taken(self) -> FloatArray:
@@ -76,8 +106,8 @@ class Held:
         return np.maximum(self.room.capacity - self.taken, 0.0)
 
     @cached_property
-    def _closed(self) -> list[tuple[FloatArray, BoolArray]]:
-        return [self.room.closed(one) for one in self.requested]
+    def _closed(self) -> tuple[FloatArray, BoolArray]:
+        return self.room.closed_over(self.requested)
 
     @cached_property
     def closed(self) -> FloatArray:
@@ -85,12 +115,12 @@ class Held:
 
         Shape (stretches, measured, nodes).
         """
-        return np.stack([closed for closed, _ in self._closed])
+        return self._closed[0]
 
     @cached_property
     def full(self) -> BoolArray:
         """Nodes that could hold containers, and now take none, shape (stretches, nodes)."""
-        return np.stack([full for _, full in self._closed])
+        return self._closed[1]
 
     @cached_property
     def containers(self) -> IntArray:
@@ -167,7 +197,7 @@ class Sampled:
     @cached_property
     def overloaded(self) -> BoolArray:
         """Nodes that need more of some resource than they have, shape (steps, nodes)."""
-        return np.asarray((self.fractions > 1.0).any(axis=-1))
+        return np.asarray((self.by_resource > 1.0).any(axis=0))
 
     @cached_property
     def held(self) -> Held:
