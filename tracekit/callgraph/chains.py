@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
-from scipy.sparse import csr_matrix
 
 from tracekit.arrays import IntArray
 from tracekit.callgraph.totals import Tally
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_matrix
 
 #: The choice is made among this many of the most frequent chains.
 MOST_CANDIDATES = 20_000
@@ -126,5 +129,9 @@ def _membership(chains: list[Chain]) -> tuple[csr_matrix, IntArray]:
     sizes = np.array([len(chain.edges) for chain in chains], dtype=np.int64)
     columns = np.array([numbers[edge] for chain in chains for edge in sorted(chain.edges)])
     starts = np.concatenate([[0], np.cumsum(sizes)])
-    matrix = csr_matrix((np.ones(len(columns)), columns, starts), shape=(len(chains), len(numbers)))
+    from scipy import sparse  # noqa: PLC0415 - slow to import
+
+    matrix = sparse.csr_matrix(
+        (np.ones(len(columns)), columns, starts), shape=(len(chains), len(numbers))
+    )
     return matrix, sizes

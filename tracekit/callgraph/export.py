@@ -24,7 +24,6 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import scan_parquet
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
-from tracekit.query.database import Database
 from tracekit.store.folder import Store
 
 CHAINS = 330
@@ -107,6 +106,8 @@ def _graphs(parts: list[Part], task: Task) -> Iterator[pl.DataFrame]:
 
 def _containers(store: Store) -> pl.DataFrame:
     """service_key, container_key; of each service the containers with the most samples first."""
+    from tracekit.query.database import Database  # noqa: PLC0415 - duckdb is slow to import
+
     with Database(store) as database:
         found = database.frame(
             "SELECT service_key, container_key, count(*) AS samples FROM container_usage_keyed"

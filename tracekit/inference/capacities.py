@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import polars as pl
 
-from tracekit.query.engine import AnyDatabase
+if TYPE_CHECKING:
+    from tracekit.query.engine import AnyDatabase
+
 
 _ROWS = """
 SELECT node_key, resource, unit, time_ms, amount

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.inference.capacities import capacities
-from tracekit.query.engine import AnyDatabase
+
+if TYPE_CHECKING:
+    from tracekit.query.engine import AnyDatabase
 
 RESOURCES = ("cpu", "memory")
 #: Values of one resource held at a time: 64 MB.

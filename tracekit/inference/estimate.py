@@ -6,7 +6,6 @@ import dataclasses
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import nnls
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.inference.sums import NodeSums, Sums
@@ -132,6 +131,8 @@ def _solve(gram: FloatArray, cross: FloatArray) -> tuple[FloatArray, float]:
     clipped = np.maximum(values, _SMALLEST * values[-1])
     root = np.sqrt(clipped)
     target = vectors.T @ (cross[live] / length) / root
+    from scipy.optimize import nnls  # noqa: PLC0415 - slow to import
+
     found: FloatArray = nnls(root[:, None] * vectors.T, target)[0]
     size[live] = found / length
     smallest = max(float(values[0]), float(np.finfo(float).tiny))

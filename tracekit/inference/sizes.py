@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from tracekit.inference.changes import RESOURCES, changes
 from tracekit.inference.estimate import Estimate, estimate
 from tracekit.inference.sums import Sums, sums_of
-from tracekit.query.engine import AnyDatabase
+
+if TYPE_CHECKING:
+    from tracekit.query.engine import AnyDatabase
 
 
 def inferred_sizes(

@@ -31,7 +31,7 @@ from tracekit.read.wide import layout_of, table_of, unpivot
 from tracekit.sources import Match, recognise
 
 #: Files from this size on are worth loading, and on a new machine compiling, the quick way.
-COMPILED_FROM_BYTES = 4 << 20
+COMPILED_FROM_BYTES = 16 << 20
 #: What is unpacked while numba loads.
 _BLOCKS_AHEAD = 8
 

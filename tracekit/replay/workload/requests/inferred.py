@@ -18,7 +18,6 @@ from tracekit.inference.capacities import Capacities, capacities
 from tracekit.inference.estimate import Estimate
 from tracekit.inference.sizes import inferred_sizes
 from tracekit.inference.sums import Sums
-from tracekit.query.engine import open_database
 from tracekit.replay.workload.doubt import SizeDoubt, allowed
 from tracekit.replay.workload.requests.asked import Told
 from tracekit.replay.workload.resources import BASE
@@ -54,6 +53,8 @@ def inferred(
     TracekitError
         Where the store tells no size at all.
     """
+    from tracekit.query.engine import open_database  # noqa: PLC0415 - duckdb is slow to import
+
     with open_database(store, None) as database:
         found = inferred_sizes(database, lambda label: labelled(0, label))
         recorded = capacities(database)
