@@ -269,6 +269,7 @@ def _assemble(
         limit=np.ceil(requests * assumptions.limit_factor).astype(np.int64),
         usage=usage,
         background=background,
+        reserved=_reserved(trace, background, capacity, requests, timing),
         exchangeable=timing.exchangeable,
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},
@@ -283,6 +284,27 @@ def _capacity(trace: Trace, assumptions: Assumptions, requests: IntArray) -> Int
         # One factor for both resources, so that nodes keep their shape; the scarcer one decides.
         node = node * (wanted / node).max()
     return np.tile(np.ceil(node).astype(np.int64), (len(trace.node_ids), 1))
+
+
+def _reserved(
+    trace: Trace,
+    background: Float32Array,
+    capacity: IntArray,
+    requests: IntArray,
+    timing: Timing,
+) -> IntArray | None:
+    """The mean memory of the background, at most what production's requests leave."""
+    kept = np.zeros_like(capacity)
+    where = trace.table["at"].to_numpy()[timing.order]
+    for node in range(len(capacity)):
+        its = where == node
+        comes, goes, asked = (
+            one[its] for one in (timing.arrival_ms, timing.departure_ms, requests[:, 1])
+        )
+        most = max((asked[(comes <= now) & (now < goes)].sum() for now in comes), default=0)
+        mean = int(np.ceil(background[1, :, node].mean(dtype=np.float64)))
+        kept[node, 1] = min(mean, max(capacity[node, 1] - most, 0))
+    return kept if kept.any() else None
 
 
 def _background(

@@ -87,7 +87,7 @@ def summary_frame(rows: Mapping[str, tuple[float, float, int]]) -> pl.DataFrame:
             "imbalance_mean": z,
             "cpu_max_fraction": cpu,
             "overloaded_node_steps": None if policy == "bound" else 3,
-            "nodes_used_max": 4,
+            "nodes_used_mean": 4.0,
             "pending_container_steps": pending,
             "imbalance_mean_gap": None if policy == "bound" or pending else z / 2,
         }

@@ -25,6 +25,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
     from tracekit.replay.runs.decision import decision
+    from tracekit.replay.runs.kept_back import kept_back, shares
+    from tracekit.replay.runs.moved import moved
     from tracekit.replay.runs.overview import overview
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
@@ -36,7 +38,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     print_paragraph(decision(found).answer)
-    for sentence in _movable(run):
+    for sentence in [*_movable(run), *kept_back(shares(load))]:
         print_sentence(sentence)
     seen = overview(found)
     print_table(
@@ -52,7 +54,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         *_told(load),
         *_unseen(run),
         *_left_out(run),
-        *_moved(run),
+        *moved(run.summary),
         *_compared(run, found),
     ]
     for sentence in told:
@@ -151,18 +153,6 @@ def _left_out(run: Any) -> list[str]:
     clause = too_large(run.workload)
     count = len(run.workload.too_large())
     return [f"{count:,} containers fit on no node, even an empty one: {clause}"] if clause else []
-
-
-def _moved(run: Any) -> list[str]:
-    """What rebalancers did."""
-    from tracekit.units import duration
-
-    return [
-        f"{row['policy']}: {row['moves']:,} moves, {duration(row['move_downtime_ms']) or '0 s'} of"
-        " service lost to them"
-        for row in run.summary.to_dicts()
-        if row["moves"]
-    ]
 
 
 def _compared(run: Any, found: Any) -> list[str]:

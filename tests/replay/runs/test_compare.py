@@ -25,7 +25,7 @@ def measured(waiting: int = 0, repeats: int = REPEATS) -> Results:
         ):
             rows.append(
                 {"repeat": repeat, "policy": policy, "imbalance_mean": z,
-                 "nodes_used_max": nodes, "pending": pending}
+                 "nodes_used_mean": nodes, "pending": pending}
             )  # fmt: skip
     frame = pl.DataFrame(rows)
     return Results({}, frame.filter(repeat=0).drop("repeat"), frame)
@@ -57,10 +57,10 @@ def test_every_pair_by_every_measure_once() -> None:
     found = differences(measured())
     assert found.select("policy_a", "policy_b", "measure").n_unique() == found.height == 3 * 3
     assert found["repeats"].unique().to_list() == [REPEATS]
-    nodes = row(found, "a", "c", "nodes_used_max")
+    nodes = row(found, "a", "c", "nodes_used_mean")
     assert (nodes["difference_mean"], nodes["separated"], nodes["all_placed"]) == (-2.0, True, True)
     assert -3 < nodes["low"] < -2 < nodes["high"] < -1  # type: ignore[operator]
-    same = row(found, "a", "b", "nodes_used_max")
+    same = row(found, "a", "b", "nodes_used_mean")
     assert (same["difference_mean"], same["low"], same["p"]) == (0.0, 0.0, None)
     assert not row(found, "a", "b", "pending")["separated"]
 

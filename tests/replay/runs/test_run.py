@@ -73,7 +73,7 @@ def test_summary_takes_the_settled_steps() -> None:
 def test_every_gap_is_at_least_zero() -> None:
     summary = run("all").summary.filter(pl.col("policy") != "bound")
     gaps = summary.select(pl.col("^.*_gap.*$"))
-    assert gaps.width == 12
+    assert gaps.width == 13
     assert min(value for value in gaps.min().row(0)) >= 0
 
 

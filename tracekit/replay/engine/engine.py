@@ -101,7 +101,8 @@ class Engine:
             self._events_until(now)
             moves, again = self._place_evicted(now)
             self.state.pass_step(step, len(self._pending) + self._holders(), moves, again)
-            self._rebalance(now)
+            if now < self._workload.times_ms[-1]:  # whom it evicts is placed by the next step
+                self._rebalance(now)
             each_step()
         steps = self.state.finish()
         self._events_until(int(self._workload.times_ms[-1]) + self._workload.step_ms - 1)

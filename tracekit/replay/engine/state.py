@@ -39,7 +39,9 @@ class ReplayState:
         self.policy = policy
         self.rebalance = rebalance
         self.cluster = Cluster(
-            resources=workload.resources, capacity=workload.capacity, allocatable=workload.capacity
+            resources=workload.resources,
+            capacity=workload.capacity,
+            allocatable=workload.allocatable,
         )
         self.running = np.zeros(workload.containers, dtype=np.bool_)
         self.node = np.full(workload.containers, -1, dtype=np.int64)

@@ -91,18 +91,25 @@ def _of_resources(
 
 
 def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
-    """The measures that are taken over steps with these columns, in order."""
+    """The measures that are taken over steps with these columns, in order, of the steps each has.
+
+    Settled are all steps where none is.
+    """
     resources = tuple(resources_in(schema))
+    settled = pl.col("settled")
+    counted = {
+        "settled": settled | ~settled.any(),
+        "filling": ~settled & settled.any(),
+        "whole": pl.lit(value=True),
+    }
     return {
-        one.name: getattr(pl.col(one.step.column), one.over_steps)()
+        one.name: getattr(pl.col(one.step.column).filter(counted[one.during]), one.over_steps)()
         for one in all_measures(resources).values()
         if one.step is not None and one.step.column in schema
     }
 
 
 def summarize(steps: pl.DataFrame) -> dict[str, Any]:
-    """The measures over the settled steps; over all of them when none is settled."""
-    settled = steps.filter(pl.col("settled"))
-    counted = settled if settled.height else steps
-    row = counted.select(taken.alias(name) for name, taken in summed(steps.schema).items())
+    """The measures over the steps that each of them is of; without filling all are settled."""
+    row = steps.select(taken.alias(name) for name, taken in summed(steps.schema).items())
     return row.row(0, named=True)

@@ -97,8 +97,11 @@ class Measure:
     per_resource : bool
         Whether it is one of each resource, whose name then stands before the file's.
     step : Step, optional
-        How it is taken at a step, and ``over_steps`` what is made of the settled steps: ``mean``,
-        ``max``, ``min`` or ``sum``.
+        How it is taken at a step, and ``over_steps`` what is made of the steps: ``mean``, ``max``,
+        ``min``, ``sum`` or ``last``.
+    during : {'settled', 'filling', 'whole'}
+        Which steps count: those from which on the cluster is filled (all of them where none is
+        so), those before, or the whole run.
     of_run : function(Finished) -> number or None, optional
         How it is taken where it is no measure of steps.
     needs : str
@@ -126,7 +129,8 @@ class Measure:
     group: Literal["answer", "resource", "detail"] = "detail"
     per_resource: bool = False
     step: Step | None = None
-    over_steps: Literal["mean", "max", "min", "sum"] = "mean"
+    over_steps: Literal["mean", "max", "min", "sum", "last"] = "mean"
+    during: Literal["settled", "filling", "whole"] = "settled"
     of_run: Callable[[Finished], float | None] | None = None
     needs: str = ""
     bound: Literal["any", "requests"] | None = None

@@ -13,9 +13,10 @@ def _held(held: Held) -> FloatArray:
 
 MEASURE = Measure(
     title="Allocated {resource}",
-    meaning="share of the {resource} of all nodes that containers request, mean over time",
-    formula="sum of the {resource} requests of containers that run over the {resource} of all"
-    " nodes; mean over steps",
+    meaning="share of the {resource} that requests may take on all nodes (what is reserved is left"
+    " out) that containers request, mean over time",
+    formula="sum of the {resource} requests of containers that run over what requests may take"
+    " of the {resource} of all nodes; mean over steps",
     group="resource",
     unit="0..1",
     better=None,

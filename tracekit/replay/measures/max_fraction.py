@@ -4,8 +4,9 @@ from tracekit.replay.measures import Measure, Step
 
 MEASURE = Measure(
     title="Highest {resource} use",
-    meaning="the fullest any node ever was",
-    formula="largest {resource} use over capacity of any node at any step",
+    meaning="the fullest any node was at a sample from when the cluster was filled on: what its"
+    " containers, daemons and background use, over all that it has, reserved or not",
+    formula="largest {resource} use over capacity of any node at any settled step",
     group="answer",
     unit="0..1",
     better="low",

@@ -1,16 +1,13 @@
 """Containers that a rebalancer moved."""
 
-from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._moves import of_moves
 
-MEASURE = Measure(
+MEASURE = of_moves(
+    column="moves",
     title="Moves",
-    meaning="containers that a rebalancer moved",
-    formula="number of containers evicted and placed again",
-    group="answer",
-    unit="moves",
-    better="low",
+    meaning="containers that a rebalancer took off their node to be placed anew, over the whole"
+    " run: while the cluster filled and afterwards",
+    formula="number of evictions by a rebalancer, each container as often as it was evicted",
     because="each costs a pause in its service; what it buys is in the other measures",
     order=42,
-    step=Step(column="moves", whole=True),
-    over_steps="sum",
 )

@@ -1,26 +1,14 @@
-"""The most nodes that held a container at one time; those with nothing but daemons are empty."""
+"""The most nodes that held a container at one time: what has to be there at the peak."""
 
-from tracekit.replay.measures import Measure, Step
+from tracekit.replay.measures._nodes_used import of_nodes_used
 
-MEASURE = Measure(
-    title="Nodes used",
-    meaning="most nodes that held a container at one time, daemons not counted; fewer save nodes,"
-    " more spread the load",
+MEASURE = of_nodes_used(
+    title="Nodes used at most",
+    meaning="most nodes that held a container at one time, daemons not counted: the others are"
+    " never needed",
     formula="largest number of nodes with at least one container, at any step",
     group="answer",
-    unit="nodes",
-    better=None,
-    because="no policy is better for merely using fewer nodes: they save only where nodes can be"
-    " switched off, and the load they hold is denser",
-    order=14,
-    step=Step(
-        column="nodes_used",
-        at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),
-        whole=True,
-        drawn="Nodes used [nodes]",
-    ),
+    order=15,
     over_steps="max",
     bound="requests",
-    spoken=True,
-    short="nodes",
 )

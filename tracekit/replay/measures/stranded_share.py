@@ -16,9 +16,9 @@ MEASURE = Measure(
     title="Stranded {resource}",
     meaning="{resource} that nobody requests and that a typical container cannot get, because the"
     " node lacks what else it asks for, or has too little left; mean over time",
-    formula="sum over nodes of free {resource} times the share of containers that do not fit there"
-    " now, of those that ask for {resource} and would fit on the empty node, over the {resource} of"
-    " all nodes; mean over steps",
+    formula="sum over nodes of free {resource} (not reserved) times the share of containers that"
+    " do not fit there now, of those that ask for {resource} and would fit on the empty node, over"
+    " what requests may take of all nodes; mean over steps",
     group="answer",
     unit="0..1",
     better="low",

@@ -180,7 +180,7 @@ class _NodesUsed:
     def __init__(self, workload: Workload) -> None:
         self._load = workload
         self.requested = requested_at(workload, but_daemons=True)
-        self.by_volume = volume_bounds(self.requested, workload.capacity)
+        self.by_volume = volume_bounds(self.requested, workload.allocatable)
 
     def by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.
@@ -198,7 +198,7 @@ class _NodesUsed:
             present = load.present_but_daemons(step)
             key = present.tobytes()
             if key not in found:
-                found[key] = linear_bound(load.request[present], load.capacity)
+                found[key] = linear_bound(load.request[present], load.allocatable)
         bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
         return [(step, bound) for step, bound in bounds.items() if bound is not None]
 

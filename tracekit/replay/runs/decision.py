@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import Measure, words_of
+from tracekit.replay.measures import RESOURCES, Measure, words_of
 from tracekit.replay.runs.fitness import OVERLOAD, RULE, LeftOut, left_out
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
@@ -139,7 +139,7 @@ def _best(
     Where none does, but others may not be chosen, what they must not do tells them apart.
     """
     for one in _answers(found):
-        if one.better is None or one.name in _CONDITIONS:
+        if one.better is None or one.name in _CONDITIONS or _of_requests(one):
             continue
         stand = standings(found, one.name, among=fit)
         if stand.tells:
@@ -150,6 +150,12 @@ def _best(
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _of_requests(measure: Measure) -> bool:
+    """Whether requests stand for use: how they lie tells of nodes, but decides nothing."""
+    resource = measure.name.split("_", maxsplit=1)[0]
+    return measure.per_resource and resource not in RESOURCES
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:

@@ -60,7 +60,7 @@ def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
     price = np.nan_to_num(workload.price_per_hour)
     least = np.zeros(len(requested))
     for column in range(requested.shape[1]):
-        room = workload.capacity[:, column].astype(np.float64)
+        room = workload.allocatable[:, column].astype(np.float64)
         if (room >= UNLIMITED).any() or not room.any():
             continue
         there = np.flatnonzero(room)

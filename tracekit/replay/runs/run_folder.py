@@ -13,6 +13,7 @@ from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.demand_bound import demand_bound
+from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import Run
 from tracekit.replay.workload.pinned import pinned_over_capacity
 from tracekit.replay.workload.resources import lacking
@@ -44,6 +45,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "settled_ms": load.settled_ms,
             "resources": list(load.resources),
             "movable": dict(run.movable),
+            **shares(load),
             "recorded": load.recorded,
             "gangs": 0 if load.gang is None else len(np.unique(load.gang[load.gang >= 0])),
             "containers_too_large": len(load.too_large()),

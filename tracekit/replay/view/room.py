@@ -1,4 +1,4 @@
-"""What nodes have room for: capacities by resource, and which containers still fit.
+"""What nodes have room for: by resource what requests may take, and which containers still fit.
 
 What is free on a node is of use to a container only where all that it asks for is free there. How
 much that is lost to shows over the shapes of the workload's own containers, after the fragmentation
@@ -29,7 +29,7 @@ class Room:
     names : tuple of str
         As ``measured_columns`` and ``measured_names`` give them.
     capacity : float64, shape (measured, nodes)
-        0 where a node does not have the resource, or has no limit.
+        What requests may take; 0 where a node does not have the resource, or has no limit.
     there : bool, shape (measured, nodes)
         Where it is above 0.
     """
@@ -37,17 +37,17 @@ class Room:
     def __init__(self, load: Workload) -> None:
         self.columns = measured_columns(load)
         self.names = measured_names(load)
-        limited = np.where(load.capacity < UNLIMITED, load.capacity, 0)
+        limited = np.where(load.allocatable < UNLIMITED, load.allocatable, 0)
         self.capacity = limited.T[list(self.columns)].astype(np.float64)
         self.there = self.capacity > 0
-        self._whole = load.capacity
+        self._whole = load.allocatable
         shapes, count = typical_shapes(_placed_by_policies(load))
         self._shapes = shapes
         # who asks for a resource, by shape: what is free of it is of use to nobody else
         self._asking = (shapes[:, list(self.columns)] > 0) * count[:, None].astype(np.float64)
-        self._fit_empty, self._any_empty = self._fitting(load.capacity)
+        self._fit_empty, self._any_empty = self._fitting(load.allocatable)
         # node beside node, as the engine keeps what is requested
-        self._seen = np.full(load.capacity.T.shape, -1, dtype=np.int64)
+        self._seen = np.full(load.allocatable.T.shape, -1, dtype=np.int64)
         self._closed = np.zeros((len(self.columns), load.nodes))
         self._full = np.zeros(load.nodes, dtype=np.bool_)
 

@@ -15,6 +15,7 @@ from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.workload.request_choice import AUTO, Requests, shown
+from tracekit.replay.workload.reserved import OF_TRACE, Reserved
 from tracekit.sizes import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
@@ -65,6 +66,7 @@ class Assumptions:
             " scaled so that target_alloc_fraction of them is requested."
         ),
     ] = "keep"
+    reserved: Reserved = OF_TRACE
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity with background=none.", minimum=1e-6, maximum=1)
     ] = 0.75

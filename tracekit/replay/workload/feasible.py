@@ -27,9 +27,11 @@ def too_large(workload: Workload) -> str | None:
     if not len(large):
         return None
     asked = workload.request[large[0]]
-    column = int(np.argmax(asked / np.maximum(workload.capacity.max(axis=0), 1)))
+    room = workload.allocatable.max(axis=0)
+    column = int(np.argmax(asked / np.maximum(room, 1)))
     name = workload.resources[column]
+    left = "" if workload.reserved is None else " left for requests"
     return (
         f"'{workload.container_ids[large[0]]}' requests {asked[column]:,} {name},"
-        f" the largest node has {workload.capacity[:, column].max():,}"
+        f" the largest node has {room[column]:,}{left}"
     )

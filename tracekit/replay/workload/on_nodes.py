@@ -30,6 +30,7 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         node_ids=tuple(load.node_ids[at] for at in nodes.tolist()),
         capacity=load.capacity[nodes],
         background=load.background[:, :, nodes],
+        reserved=None if load.reserved is None else load.reserved[nodes],
         doubt=None if load.doubt is None else load.doubt.on(nodes),
         price_per_hour=None if load.price_per_hour is None else load.price_per_hour[nodes],
         recorded_node=place[stays.recorded_node],

@@ -29,7 +29,7 @@ def pinned_over_capacity(load: Workload) -> int:
     if load.pinned is None:
         return 0
     return over_capacity(
-        load.pinned, load.capacity, load.request, load.arrival_ms, load.departure_ms
+        load.pinned, load.allocatable, load.request, load.arrival_ms, load.departure_ms
     )
 
 

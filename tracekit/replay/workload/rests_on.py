@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tracekit.arrays import IntArray
 from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 
@@ -28,6 +29,11 @@ def requests_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
 def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
     """What the sizes of nodes rest on, likewise."""
     return _each("node sizes", rests)
+
+
+def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
+    """What is kept for the background rests on its recorded use; nothing where nothing is kept."""
+    return {} if reserved is None else {"reserved for the background": INFERRED}
 
 
 def _each(quantity: str, rests: Mapping[str, str]) -> dict[str, str]:

@@ -97,6 +97,9 @@ class Workload:
         Nodes that are lost; what runs there is evicted. None: none is.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
+    reserved : int64, shape (nodes, resources), optional
+        What of the capacity is kept for what runs outside of containers: who goes by requests has
+        the rest. None: nothing is. See ``tracekit.replay.workload.reserved``.
     price_per_hour : float64, shape (nodes,), optional
         What each node costs, in the currency of the source; NaN where not known. None: of none.
     calls : CallWeights, optional
@@ -141,6 +144,7 @@ class Workload:
     gang_backoff_ms: int = 0
     losses: Losses | None = None
     domains: NodeDomains | None = None
+    reserved: IntArray | None = None
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
     doubt: SizeDoubt | None = None
@@ -193,6 +197,11 @@ class Workload:
         """Whether production's node is known for some container; without one it waits."""
         return bool((self.recorded_node >= 0).any())
 
+    @property
+    def allocatable(self) -> IntArray:
+        """What requests may take of each node, shape (nodes, resources)."""
+        return self.capacity if self.reserved is None else self.capacity - self.reserved
+
     def use_at(self, step: int) -> Float32Array:
         """Use of millicores and of bytes at a sampling step, shape (2, containers)."""
         use = self.usage[:, step]
@@ -200,8 +209,9 @@ class Workload:
 
     def too_large(self) -> IntArray:
         """Containers whose request fits on no node, even an empty one; shape (found,)."""
+        room = self.allocatable
         shapes, where = np.unique(self.request, axis=0, return_inverse=True)
-        fits = np.array([bool((self.capacity >= shape).all(axis=1).any()) for shape in shapes])
+        fits = np.array([bool((room >= shape).all(axis=1).any()) for shape in shapes])
         return np.flatnonzero(~fits[where.reshape(-1)]) if len(shapes) else np.empty(0, np.int64)
 
     def present_but_daemons(self, step: int) -> BoolArray:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.kept_back import kept_back
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.replay.runs.student import FEWEST
@@ -126,7 +127,7 @@ def _warnings(data: Data, told: Decision) -> list[str]:
             f"Not to be chosen, because nodes are overloaded or containers left waiting:"
             f" {_few(names)}. The policies page has the reason for each."
         )
-    return said
+    return [*said, *(f"{one}." for one in kept_back((data.run or {})["workload"]))]
 
 
 def _changes(data: Data, policy: str, before: str) -> list[Change]:

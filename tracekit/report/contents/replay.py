@@ -10,6 +10,7 @@ import polars as pl
 
 from tracekit.parameters import about
 from tracekit.replay.measures import Measure, measures_in, part_column
+from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
 from tracekit.replay.workload.assumptions import Assumptions
@@ -133,7 +134,7 @@ def verdicts(data: Data) -> list[str]:
     said = []
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    return [*said, *_left_out(data), *_moved(summary)]
+    return [*said, *_left_out(data), *(f"{one}." for one in moved(summary))]
 
 
 def unfit(data: Data) -> Table:
@@ -167,18 +168,6 @@ def _left_out(data: Data) -> list[str]:
         " does not have them, so the policies decided without them."
     )
     return [said]
-
-
-def _moved(summary: pl.DataFrame) -> list[str]:
-    """What rebalancers did."""
-    if "moves" not in summary.columns or "move_downtime_ms" not in summary.columns:
-        return []
-    moved = summary.filter(pl.col("moves") > 0)
-    return [
-        f"{row['policy']} made {count(row['moves'], 'move')}, which cost"
-        f" {duration(row['move_downtime_ms']) or 'no time'} of service."
-        for row in moved.iter_rows(named=True)
-    ]
 
 
 def gap_table(data: Data) -> Table | None:

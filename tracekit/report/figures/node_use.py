@@ -91,7 +91,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
 
 def _peaks(row: dict[str, Any]) -> str:
     return (
-        f"the highest samples of any node are {percent(row['cpu_top'])} CPU and"
+        f"the highest samples recorded of any node are {percent(row['cpu_top'])} CPU and"
         f" {percent(row['memory_top'])} memory."
     )
 

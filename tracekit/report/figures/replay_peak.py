@@ -23,7 +23,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
         return f"The fullest node reaches {percent(peaks[low], 1)} CPU whatever the policy."
     return (
         f"The fullest node reaches {percent(peaks[low], 1)} CPU under {label(low)} and"
-        f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is filled."
+        f" {percent(peaks[high], 1)} under {label(high)}, once the cluster is"
+        " filled, in the first order of arrival."
     )
 
 
@@ -31,7 +32,11 @@ FIGURE = Figure(
     title="CPU in use on the fullest node, over time",
     question="How close does the hottest node come to its limit?",
     how_to_read="Lower is better. Above 100 % the containers on a node want more CPU than it has,"
-    " and all of them slow down. The dashed grey line is the least that any placement could do."
+    " and all of them slow down. Use is what containers, daemons and background take of all that a"
+    " node has, in the first order of arrival; the tables tell the mean of the highest over all"
+    " orders, and the page of what was recorded tells what production reached at any time, while"
+    " the replay still filled its nodes, too. The dashed grey line is the least that any placement"
+    " could do."
     " Drawn are production, the policy that the first page names, and the one that goes highest;"
     " the page on two policies draws any.",
     reads=("replay/steps",),

@@ -16,7 +16,7 @@ from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
 from tracekit.report.words import count, listed, percent
 
-_NODES, _OVERLOAD = "nodes_used_max", "overloaded_node_steps"
+_NODES, _OVERLOAD = "nodes_used_mean", "overloaded_node_steps"
 FRONT, BEATEN, PRODUCTION, CHOSEN = "beaten by none", "beaten on both", "production", "best"
 _LOOKS = {
     BEATEN: ("other", "circle-open", 9),
@@ -108,7 +108,7 @@ def _plot(frame: pl.DataFrame, most: int) -> go.Figure:
     x, y = _range(frame["nodes"], 1.0), _range(100 * frame["overload_share"], 0.1)
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
-        xaxis=axis("Nodes in use at most [nodes]", range=x, zeroline=False),
+        xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
         yaxis=axis("Node-steps that are overloaded [% of all]", range=y, zeroline=False),
         annotations=_labels(frame, x, y, most),
     )
@@ -170,14 +170,14 @@ def _takeaway(frame: pl.DataFrame) -> str:
     if few["policy"][0] in calm["policy"].to_list():
         names = few["policy"].to_list()[:2]
         return (
-            f"{listed(names)} need the fewest nodes, {least:,}, and overload no more than any"
-            f" other: {risk} of node-steps."
+            f"{listed(names)} use the fewest nodes, {least:,} on average, and overload no more"
+            f" than any other: {risk} of node-steps."
         )
     calmest = calm.sort("nodes").row(0, named=True)
     return (
-        f"Fewer nodes cost overload: {few['policy'][0]} needs {least:,} of"
-        f" {count(int(frame['of_nodes'][0]), 'node')} and overloads {risk} of node-steps,"
-        f" {calmest['policy']} needs {round(calmest['nodes']):,} and overloads"
+        f"Fewer nodes cost overload: {few['policy'][0]} uses {least:,} of"
+        f" {count(int(frame['of_nodes'][0]), 'node')} on average and overloads {risk} of"
+        f" node-steps, {calmest['policy']} uses {round(calmest['nodes']):,} and overloads"
         f" {percent(calmest['overload_share'])}."
     )
 
@@ -212,8 +212,9 @@ FIGURE = Figure(
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place; down and to the left is better: fewer nodes, less"
     " overload. A policy that another one beats on both is an open mark. A count of nodes is worth"
-    " nothing where the policy overloads them. Nodes that hold nothing but what runs on every node"
-    " are not counted.",
+    " nothing where the policy overloads them. Nodes are those in use on average over time, so that"
+    " nodes which are emptied later count as saved; nodes that hold nothing but what runs on every"
+    " node are not in use.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
     draw=lambda frame: _plot(frame, _MOST_LABELS),

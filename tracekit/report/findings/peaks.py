@@ -22,9 +22,9 @@ def _find(data: Data) -> Said | None:
     verb = "reaches" if hot == 1 else "reach"
     return Said(
         value=percent(highest),
-        sentence=f"CPU is the highest seen on any node. {count(hot, 'node')} of"
-        f" {profile.height:,} {verb} {percent(HOT)} at least once; the median node peaks at"
-        f" {percent(middle)}.",
+        sentence="CPU is the highest recorded on any node, over the whole trace."
+        f" {count(hot, 'node')} of {profile.height:,} {verb} {percent(HOT)} at least once; the"
+        f" median node peaks at {percent(middle)}.",
         page="trace",
     )
 

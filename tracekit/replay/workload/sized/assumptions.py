@@ -8,6 +8,7 @@ from typing import Annotated, Literal
 from tracekit import parameters
 from tracekit.parameters import About
 from tracekit.replay.workload.request_choice import AUTO, Requests
+from tracekit.replay.workload.reserved import NONE, Reserved
 from tracekit.sizes import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
@@ -102,6 +103,7 @@ class SizedAssumptions:
         Literal["keep", "none"],
         About("keep: node use that no container explains stays on its node."),
     ] = "keep"
+    reserved: Reserved = NONE
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)

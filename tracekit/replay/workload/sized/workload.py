@@ -14,8 +14,9 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import not_held
+from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import rests_on
+from tracekit.replay.workload.rests_on import reserved_rests_on, rests_on
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
@@ -68,6 +69,14 @@ def workload_from_sizes(
     background = use.beyond(
         nodes, amounts.capacity, recorded, usage=usage, column=column, silent=silent
     )
+    reserved = reserved_of(
+        assumptions.reserved,
+        background=background,
+        capacity=amounts.capacity,
+        held=held_at_most(
+            where, request, life.arrival_ms, life.departure_ms, nodes=len(amounts.capacity)
+        ),
+    )
     daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (where >= 0)
     stays = life.there & (where >= 0) & (assumptions.start == "observed")
     if assumptions.start == "observed" and not stays.any():
@@ -90,6 +99,7 @@ def workload_from_sizes(
         usage=usage,
         usage_column=column,
         background=background,
+        reserved=reserved,
         settled_ms=life.settled_ms,
         resources=amounts.resources,
         exchangeable=life.exchangeable,
@@ -103,9 +113,10 @@ def workload_from_sizes(
         domains=domains_of_nodes(found.nodes),
         gang=gang,
         gang_minimum=gang_minimum,
-        quantities=rests_on(
-            store, "use of containers", *(("node sizes",) if amounts.assumed else ())
-        ),
+        quantities={
+            **rests_on(store, "use of containers", *(("node sizes",) if amounts.assumed else ())),
+            **reserved_rests_on(reserved),
+        },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         facts={
             "containers_departed_before": life.over,

@@ -64,11 +64,15 @@ def with_network_and_disk(
     asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
     if not asked:
         return load
+    reserved = load.reserved
+    if reserved is not None:
+        reserved = np.pad(reserved, ((0, 0), (0, len(asked))))
     request = np.stack([_up(asked[name]) for name in asked], axis=1)
     return dataclasses.replace(
         load,
         resources=(*load.resources, *asked),
         capacity=np.hstack([load.capacity, np.stack([_up(room[name]) for name in asked], axis=1)]),
+        reserved=reserved,
         request=np.hstack([load.request, request]),
         nonzero_request=np.hstack([load.nonzero_request, request]),
         limit=np.hstack([load.limit, _up(request * assumptions.limit_factor)]),

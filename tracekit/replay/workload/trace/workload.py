@@ -10,8 +10,14 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
 from tracekit.replay.workload.doubt import SizeDoubt
+from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import nodes_rest_on, requests_rest_on, rests_on
+from tracekit.replay.workload.rests_on import (
+    nodes_rest_on,
+    requests_rest_on,
+    reserved_rests_on,
+    rests_on,
+)
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.trace.amounts import Amounts
 from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
@@ -53,6 +59,14 @@ def _assembled(
     request = asked.request[timing.order]
     held = rules_of(sizing.recorded, trace, timing.order, request, capacity)
     recorded = trace.at[timing.order].astype(np.int64)
+    reserved = reserved_of(
+        assumptions.reserved,
+        background=background,
+        capacity=capacity,
+        held=held_at_most(
+            recorded, request, timing.arrival_ms, timing.departure_ms, nodes=len(capacity)
+        ),
+    )
     return Workload(
         name=name_of(store),
         step_ms=trace.axis.step_ms,
@@ -70,6 +84,7 @@ def _assembled(
         limit=asked.limit[timing.order],
         usage=trace.fraction,
         background=background,
+        reserved=reserved,
         exchangeable=timing.exchangeable,
         pinned=_pinned(recorded, timing.stays, held.daemon),
         constraints=held.constraints,
@@ -83,6 +98,7 @@ def _assembled(
             **rests_on(store, "limits", "arrivals"),
             **nodes_rest_on(sizing.node_rests),
             **requests_rest_on(asked.rests),
+            **reserved_rests_on(reserved),
         },
         settled_ms=timing.settled_ms,
         assumptions={**as_values(assumptions), **timing.resolved},

@@ -1,0 +1,16 @@
+"""The nodes that hold a container, on average over time: the others can be switched off."""
+
+from tracekit.replay.measures._nodes_used import of_nodes_used
+
+MEASURE = of_nodes_used(
+    title="Nodes used",
+    meaning="nodes that hold a container, mean over time, daemons not counted: the others are empty"
+    " and can be switched off while they are; fewer save nodes, more spread the load",
+    formula="number of nodes with at least one container; mean over steps",
+    group="answer",
+    order=14,
+    over_steps="mean",
+    bound="requests",
+    spoken=True,
+    short="nodes",
+)
