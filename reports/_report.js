@@ -187,17 +187,28 @@
       visible: !head.hasAttribute("data-later"),
     }));
   }
+  // What has no room stands in "Columns": the first two columns always stay.
+  function fitted(made) {
+    const body = made.table().container().querySelector(".dt-scroll-body");
+    if (!body || !body.clientWidth) return;
+    let room = body.clientWidth + 1;
+    const late = made.columns(":visible").indexes().toArray().filter((at, place) => {
+      room -= made.column(at).header().offsetWidth;
+      return place > 1 && room < 0;
+    });
+    if (late.length) made.columns(late).visible(false);
+  }
   function makeTable(table) {
     const heads = [...table.tHead.rows[0].cells];
     const many = table.tBodies[0].rows.length > FEW_ROWS;
     const caption = table.caption?.textContent || "table";
-    const wide = heads.length > 5;
+    const wide = heads.length > 2;
     const buttons = [
       ...(wide ? [{ extend: "colvis", text: "Columns", className: "button" }] : []),
       {
         extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
         title: null, bom: false,
-        exportOptions: { orthogonal: "export", columns: ":visible" },
+        exportOptions: { orthogonal: "export" },
       },
     ];
     // the library makes a place to scroll in of its own
@@ -214,6 +225,7 @@
       columns: columnsOf(heads),
       language: { ...words, searchPlaceholder: "" },
     });
+    fitted(made);
     const told = table.closest(".table-card").querySelector(".hidden-columns");
     const tell = () => {
       const hidden = made.columns().visible().toArray().filter((is) => !is).length;

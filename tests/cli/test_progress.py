@@ -136,3 +136,15 @@ def test_a_terminal_gets_a_bar_and_the_lines(traces: TraceFolder, tmp_path: Path
     told = shown.decode()
     assert "━" in told
     assert re.search(r"ingest: [\d.]+ k?B in [\d.]+ s", told)
+
+
+def test_how_long_the_rest_takes_is_not_said_too_early_nor_beyond_the_whole() -> None:
+    said: list[str] = []
+    clock = Clock()
+    with Lines(said.append, clock).task("stages", 100, "stages") as task:
+        clock.now += 20
+        task.advance(3)
+        clock.now += 20
+        task.advance(130)
+    assert said[0].endswith("stages: 3% of 100 stages")
+    assert said[1].endswith("stages: 100% of 100 stages")

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import itertools
 
+import polars as pl
 import pytest
 
-from tracekit.cli._output import print_table
+from tracekit.cli._output import print_frame, print_table
 
 LONG = "container_memory_in_use-20260101T000000Z.json.gz"
 
@@ -24,3 +25,11 @@ def test_a_long_name_is_not_broken_inside_a_word(capsys: pytest.CaptureFixture[s
 def test_what_fits_stays_on_one_line(capsys: pytest.CaptureFixture[str]) -> None:
     print_table("Ingested", ["file", "rows"], [[LONG, 1]])
     assert f" {LONG}" in capsys.readouterr().out
+
+
+def test_times_and_keys_have_no_separators_between_their_digits(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    frame = pl.DataFrame({"time_ms": [43_170_000], "node_key": [12_345], "rows": [4_990_857]})
+    print_frame(frame, "table")
+    assert capsys.readouterr().out.splitlines()[-3].split() == ["43170000", "12345", "4,990,857"]

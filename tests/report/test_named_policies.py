@@ -14,7 +14,7 @@ def test_who_is_named_is_in_colour() -> None:
     (best,) = named(data)
     ranks = get_figure("policy_ranks")
     frame = ranks.prepare(data)
-    assert f"under {best}" in ranks.takeaway(frame)
+    assert f" {best}" in ranks.takeaway(frame)
     for draw in (ranks.draw, ranks.narrow):
         assert draw is not None
         marks = {at: trace["marker"]["color"] for trace in draw(frame).data for at in trace["y"]}

@@ -137,7 +137,7 @@ ROWS_SHOWN = 40
 
 def _print_rows(frame: Any, title: str) -> None:
     """The first rows; when they do not fit side by side, one block of lines per row."""
-    shown = frame.head(ROWS_SHOWN)
+    shown = _keys_plain(frame.head(ROWS_SHOWN))
     rest = (
         f"first {ROWS_SHOWN} of {frame.height:,} rows; all: --format csv"
         if (frame.height > ROWS_SHOWN)
@@ -153,6 +153,18 @@ def _print_rows(frame: Any, title: str) -> None:
         print()
     few = min(frame.height, ROWS_SHOWN // 4)
     print(f"{few} of {frame.height:,} rows; all: --format csv")
+
+
+def _keys_plain(frame: Any) -> Any:
+    """A frame whose times and keys are texts: no amounts, so their digits stay together."""
+    import polars as pl
+
+    keys = [
+        name
+        for name, kind in frame.schema.items()
+        if kind.is_integer() and (name.endswith(("_ms", "_key", "_id")) or name in ("key", "id"))
+    ]
+    return frame.with_columns(pl.col(keys).cast(pl.String)) if keys else frame
 
 
 def _fits(frame: Any) -> bool:

@@ -22,6 +22,8 @@ QUIET = "TRACEKIT_QUIET"
 #: After so long a task says how far it is; then whenever it has taken this much longer again.
 _FIRST_S = 5.0
 _LONGER = 1.4
+#: Before this share is done nobody can say how long the rest takes.
+_TOLD_FROM = 0.1
 
 
 @contextmanager
@@ -113,11 +115,16 @@ class _LineTask:
         at = f", after {note}" if note else ""
         if not self._total or not self.done:
             return f"{self._text}: {_amount(self.done, self._unit)} so far{at}"
-        left = passed / self.done * (self._total - self.done)
-        return (
-            f"{self._text}: {self.done / self._total:.0%} of {_amount(self._total, self._unit)}"
-            f"{at}, about {_seconds(left)} left"
+        share = min(self.done / self._total, 1.0)
+        left = (
+            f", about {_seconds(passed / share - passed)} left" if _foretold(share, passed) else ""
         )
+        return f"{self._text}: {share:.0%} of {_amount(self._total, self._unit)}{at}{left}"
+
+
+def _foretold(share: float, passed: float) -> bool:
+    """Whether enough is done to say how long the rest takes."""
+    return passed >= _FIRST_S and _TOLD_FROM <= share < 1
 
 
 def _amount(number: float, unit: str) -> str:
@@ -156,12 +163,19 @@ def _bars() -> Iterator[Progress]:
         Progress as RichProgress,
     )
 
+    class Left(TimeRemainingColumn):
+        """How long the rest takes, once that can be said."""
+
+        def render(self, task: Any) -> Any:
+            share = (task.completed / task.total) if task.total else 0.0
+            return super().render(task) if _foretold(share, task.elapsed or 0.0) else ""
+
     with RichProgress(
         TextColumn("{task.description:<24}"),
         BarColumn(bar_width=20),
         TaskProgressColumn(),
         TextColumn("{task.fields[note]}"),
-        TimeRemainingColumn(compact=True),
+        Left(compact=True),
         console=console(stderr=True),
         transient=True,
     ) as drawn:

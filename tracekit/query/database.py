@@ -142,7 +142,7 @@ class Database:
 
 
 def _replace_view(cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
-    """Keep rows in a table and let the view read it, at once: other threads always find the view."""
+    """Keep rows in a table and let the view read it at once: other threads always find it."""
     cursor.execute(f"CREATE OR REPLACE TABLE kept_{query.view_name} AS {select}")
     cursor.execute(
         f"CREATE OR REPLACE VIEW {query.view_name} AS SELECT * FROM kept_{query.view_name}"

@@ -46,8 +46,10 @@ def value_text(measure: Measure, value: float | None, reach: float | None = None
     if measure.name.endswith("_ms"):
         return duration(round(value)) or "0 s"
     factor = scale(measure)
-    if measure.share and 0 < factor * abs(value) < _LEAST and factor * (reach or 0) < _LEAST:
-        return f"under {_LEAST}{unit(measure)}"
+    if measure.share and factor * (reach or 0) < _LEAST:
+        if 0 < factor * abs(value) < _LEAST:
+            return f"under {_LEAST}{unit(measure)}"
+        reach = None
     off = f" \u00b1{NBSP}{_digits(factor * reach, _of(measure, reach))}" if reach else ""
     return f"{_digits(factor * value, _of(measure, reach, value))}{off}{unit(measure)}"
 
@@ -71,7 +73,31 @@ def _digits(value: float, decimals_: int | None) -> str:
 
 def standing_text(measure: Measure, row: Standing) -> str:
     """The mean of a standing with its interval."""
-    return value_text(measure, row.mean, row.reach)
+    return interval_text(measure, row.mean, row.low, row.high)
+
+
+def mean_text(measure: Measure, mean: float | None, high: float | None) -> str:
+    """A mean alone, with as many digits as its interval allows."""
+    if mean is None or high is None or not high > mean or measure.name.endswith("_ms"):
+        return value_text(measure, mean)
+    return f"{_digits(scale(measure) * mean, _of(measure, high - mean))}{unit(measure)}"
+
+
+def interval_text(
+    measure: Measure, mean: float | None, low: float | None, high: float | None
+) -> str:
+    """A mean with its interval: 84.6 \u00b1 0.3 %, or 0.2 (0 to 1.2) where it ends at 0."""
+    if mean is None or low is None or high is None or measure.name.endswith("_ms"):
+        return value_text(measure, mean)
+    reach = high - mean
+    places, factor = _of(measure, reach), scale(measure)
+    cut = reach - (mean - low)
+    if not reach or not math.isfinite(reach) or not math.isfinite(cut):
+        return value_text(measure, mean)
+    if factor * cut < 0.5 * 10.0 ** -(places or 0):
+        return value_text(measure, mean, reach)
+    ends = " to ".join(_digits(factor * end, places if end else 0) for end in (low, high))
+    return f"{_digits(factor * mean, places)} ({ends}){unit(measure)}"
 
 
 def difference_text(measure: Measure, found: Difference | None) -> str:

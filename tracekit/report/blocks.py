@@ -15,9 +15,12 @@ from tracekit.report.cells import Table, table
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.palette import color
 from tracekit.report.plot import DIGITS
 from tracekit.sqlfiles import all_queries, get_query
 
+#: What is filled with the card's own colour is an outline.
+_CARD = color("card")
 _RUN_PREFIX = "replay/"
 #: plotly's names of dashes, as SVG has them.
 _DASHES = {"dash": "6 4", "dot": "2 3", "dashdot": "6 3 2 3", "longdash": "10 4"}
@@ -131,12 +134,15 @@ def legend(figure: go.Figure) -> list[LegendItem]:
             continue
         line = "lines" in (getattr(trace, "mode", None) or "")
         look = trace.line if line else trace.marker
-        color = look.color if isinstance(look.color, str) else None
-        if color is None:
+        drawn = look.color if isinstance(look.color, str) else None
+        if drawn is None:
             continue
-        dash = _DASHES.get(look.dash or "solid", "") if line else ""
+        outline = getattr(look, "line", None) if not line else None
         hollow = "-open" in str(getattr(look, "symbol", None) or "")
-        item = LegendItem(name=trace.name, color=color, line=line, dash=dash, hollow=hollow)
+        if drawn == _CARD and outline is not None and isinstance(outline.color, str):
+            drawn, hollow = outline.color, True
+        dash = _DASHES.get(look.dash or "solid", "") if line else ""
+        item = LegendItem(name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow)
         found.setdefault(trace.name, item)
     return list(found.values()) if len(found) > 1 else []
 

@@ -20,6 +20,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.runs.standings import Standings, standings
 from tracekit.report.computed import Computed
+from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
 from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.sqlfiles import get_query
@@ -53,6 +54,8 @@ class Data:
         What studies found, by the name of the study.
     sizing : SizingRun, optional
         A comparison of sizing policies; None when there is none.
+    paths : Paths, optional
+        Where these lie, as commands name them.
     """
 
     def __init__(
@@ -65,6 +68,7 @@ class Data:
         results: Callable[[str], pl.DataFrame] | None = None,
         studies: Mapping[str, Study] | None = None,
         sizing: SizingRun | None = None,
+        paths: Paths | None = None,
     ) -> None:
         self._fetch = fetch
         self._frames: dict[tuple[str, ...], pl.DataFrame] = {}
@@ -75,6 +79,7 @@ class Data:
         self.run = run
         self.studies = dict(studies or {})
         self.sizing = sizing
+        self.paths = paths or Paths()
 
     @property
     def made_up(self) -> bool:
@@ -205,6 +210,7 @@ def load(
     *,
     studies: Mapping[str, Study] | None = None,
     sizing: Path | None = None,
+    paths: Paths | None = None,
 ) -> Data:
     """The data of an opened store, a run, studies and a sizing run; each of them may be absent."""
     computed = Computed(store) if store else None
@@ -225,4 +231,5 @@ def load(
         results=computed.frame if computed else None,
         studies=studies,
         sizing=read_sizing(sizing) if sizing else None,
+        paths=paths,
     )

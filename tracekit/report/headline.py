@@ -10,7 +10,7 @@ from tracekit.report.data import Data
 def headline(data: Data) -> Measure | None:
     """The measure of ranks and titles; None where there is no run.
 
-    Where no measure tells policies apart it is the first that might.
+    Where no measure tells policies apart it is the first that is not the same under all.
     """
     if data.results is None or data.decision is None:
         return None
@@ -20,7 +20,13 @@ def headline(data: Data) -> Measure | None:
     judged = [one for one in known.values() if one.better is not None]
     answering = [one for one in judged if one.group == "answer"]
     told = (one for one in (*answering, *judged) if data.standings(one.name).tells)
-    return next(told, next(iter(answering or judged), None))
+    varied = (one for one in (*answering, *judged) if _varies(data, one))
+    return next(told, next(varied, next(iter(answering or judged), None)))
+
+
+def _varies(data: Data, measure: Measure) -> bool:
+    """Whether it is not the same under every policy, so that a figure of it shows something."""
+    return len({row.mean for row in data.standings(measure.name).rows}) > 1
 
 
 def named(data: Data) -> tuple[str, ...]:

@@ -29,6 +29,7 @@ from tracekit.report.data import Data, load, open_source
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import GROUPS, all_pages
+from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
 from tracekit.shown import Shown
@@ -62,7 +63,9 @@ def render(
     studies: Sequence[Path] = (),
     progress: Progress = SILENT,
 ) -> ReportSummary:
-    """Write the report of a store, a run or a study folder; the same data gives the same bytes.
+    """Write the report of a store, a run or a study folder.
+
+    The same data in the same place gives the same bytes: commands to copy name the place.
 
     Parameters
     ----------
@@ -82,7 +85,8 @@ def render(
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
         sizing = find_sizing(Path(source), folder)
-        data = load(database, store, run, studies=found, sizing=sizing)
+        named = paths(Path(source), Path(out), folder, run)
+        data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         html = render_data(data, progress=progress)
         said = key_findings(data)
         answer = contents.answer.answer(data)

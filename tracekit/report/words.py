@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 NBSP = "\u00a0"
@@ -44,6 +45,11 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
     if len(items) < 2:
         return "".join(items)
     return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
+
+
+def spaced(text: str) -> str:
+    """A sentence of another package with the report's space before its percent signs."""
+    return re.sub(r"(?<=\d)%", f"{NBSP}%", text)
 
 
 def short_id(text: str) -> str:

@@ -124,11 +124,20 @@ def words_of(resource: str) -> str:
     return _WORDS.get(resource, resource.replace("_", " "))
 
 
+def _asked(text: str) -> str:
+    """A text about a resource whose use nobody reads: what containers request stands for it."""
+    asked = text.replace("{resource} use", "{resource} requested")
+    return asked.replace("use of {resource}", "{resource} requested")
+
+
 def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
     words = words_of(resource)
 
+    def told(text: str) -> str:
+        return (text if resource in RESOURCES else _asked(text)).format(resource=words)
+
     def said(text: str) -> str:
-        text = text.format(resource=words)
+        text = told(text)
         return text[:1].upper() + text[1:]
 
     step = measure.step
@@ -139,8 +148,8 @@ def _of_resource(name: str, measure: Measure, resource: str) -> Measure:
         name=f"{resource}_{name}",
         bound=bound,
         title=said(measure.title),
-        meaning=measure.meaning.format(resource=words),
-        formula=measure.formula.format(resource=words),
+        meaning=told(measure.meaning),
+        formula=told(measure.formula),
         short=measure.short.format(resource=_HEADS.get(resource, resource)),
         step=step
         and dataclasses.replace(step, column=f"{resource}_{step.column}", drawn=said(step.drawn)),

@@ -54,8 +54,8 @@ class Standing:
 
     @property
     def reach(self) -> float | None:
-        """Half the width of the interval, what stands behind the +-."""
-        return None if self.low is None or self.high is None else (self.high - self.low) / 2
+        """How far the interval goes upwards, what stands behind the +-; at 0 it may end below."""
+        return None if self.high is None else self.high - self.mean
 
 
 @dataclass(frozen=True, kw_only=True)

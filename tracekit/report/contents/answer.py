@@ -3,24 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from shlex import quote
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.kept_back import kept_back
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Difference, difference
+from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
-from tracekit.report.contents import fewest, sizing
+from tracekit.report.contents import fewest, quantities, sizing
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.headline import named
-from tracekit.report.words import count, listed
+from tracekit.report.words import count, listed, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
-_KINDS = ("recorded", "inferred", "assumed")
+#: What a reader wants to know of every answer, and of which 0 is no news.
+_FIRST = (
+    "overloaded_node_steps", "pending", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
+    "memory_max_fraction", "moves",
+)  # fmt: skip
+_ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
+#: So many rows are read at a glance.
+_MOST = 6
+#: Of a measure that nothing happened to count.
+_NO_NEWS = "it is 0 under every policy"
+_KINDS = ("recorded", "inferred", "chosen", "assumed")
+#: Enough orders of arrival to tell small differences.
+_ORDERS = 20
 
 
 def answer(data: Data) -> Answer:
@@ -43,7 +56,8 @@ def _of_run(data: Data, told: Decision) -> Answer:
         asked=_asked(data, told),
         sentence=_sentence(data, told),
         warnings=_warnings(data, told),
-        changes=_changes(data, shown, before),
+        changes=_changes(data, told, shown, before),
+        beyond=_beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
         after=shown,
         change="What it would change" if told.chosen else f"What {shown} would change",
@@ -74,32 +88,59 @@ def _replayed(data: Data) -> list[str]:
 def _sentence(data: Data, told: Decision) -> str:
     """The answer; where nothing can be told it says that, and why."""
     if not told.chosen or not told.criterion:
-        return told.answer
+        return spaced(told.answer)
     first = told.chosen[0]
     row = data.standings(told.criterion).row(first)
     measure = find_measure(told.criterion)
     if row is None or measure is None:
-        return told.answer
-    production = next(
+        return spaced(told.answer)
+    few = _few(told.chosen, "or")
+    use = first if len(told.chosen) == 1 else f"any of {few}, which cannot be told apart"
+    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
+    under = f" under {first}" if len(told.chosen) > 1 else ""
+    value = f"{standing_text(measure, row)}{always}{under}"
+    production = data.standings(told.criterion).row(OBSERVED)
+    against = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None
     )
-    do = (
-        f"Use {first}"
-        if len(told.chosen) == 1
-        else f"Use any of {_few(told.chosen, 'or')}, which cannot be told apart"
+    title = _small(measure.title)
+    if production is None or against is None:
+        return f"Use {use}: {title} {_verb(title)} {value}."
+    if against.apart:
+        gained = f"{difference_text(measure, against)} against production"
+        return f"Use {use}: {title} {_verb(title)} {value}, {gained}."
+    usual = standing_text(measure, production)
+    gains = _gains(told)
+    if gains:
+        return (
+            f"Use {use}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f" production's beyond chance ({value}; {usual} in production)."
+        )
+    do = "does" if len(told.chosen) == 1 else "do"
+    return (
+        f"Nothing better than production was found, beyond chance. {measure.title}: {usual} in"
+        f" production, {standing_text(measure, row)}{always} under {first}."
+        f" {_few(told.chosen)} {do} as well as production."
     )
-    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
-    value = f"{_small(measure.title)} is {standing_text(measure, row)}{always}"
-    under = f" under {first}" if len(told.chosen) > 1 else ""
-    return f"{do}: {value}{under}{_against(measure, production)}."
 
 
-def _against(measure: Measure, found: Difference | None) -> str:
-    if found is None:
-        return ""
-    if not found.apart:
-        return "; where production ran the containers is no worse and no better, beyond chance"
-    return f", {difference_text(measure, found)} against production"
+def _gains(told: Decision) -> list[str]:
+    """By which other measures the first of the chosen is better than production, and how much."""
+    found = []
+    for one in told.measures:
+        measure = find_measure(one.measure)
+        against = one.against_production
+        if not measure or not against or one.measure == told.criterion:
+            continue
+        if way(measure, against) == "better":
+            change = difference_text(measure, against)
+            found.append(f"{_small(measure.title)} changes by {change}")
+    return found
+
+
+def _verb(title: str) -> str:
+    """Whether a measure's title is of one thing or of many."""
+    return "are" if title.partition(",")[0].endswith("s") else "is"
 
 
 def _small(title: str) -> str:
@@ -130,13 +171,52 @@ def _warnings(data: Data, told: Decision) -> list[str]:
     return [*said, *(f"{one}." for one in kept_back((data.run or {})["workload"]))]
 
 
-def _changes(data: Data, policy: str, before: str) -> list[Change]:
-    """The measures that may answer, before and after."""
+def _changes(data: Data, told: Decision, policy: str, before: str) -> list[Change]:
+    """The few measures that decide, before and after."""
     if not before or not policy or data.results is None:
         return []
-    answering = [one for one in data.results.measures.values() if one.group == "answer"]
-    rows = [_change(data, one, policy, before) for one in answering]
+    rows = [_change(data, one, policy, before) for one in _deciding(data, told, policy, before)]
     return [row for row in rows if row is not None]
+
+
+def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Measure]:
+    """What decided, overload, nodes, cost and the fullest node; what is 0 for both is left out."""
+    known = _answering(data)
+    wanted = dict.fromkeys((told.criterion, *_FIRST))
+    found = [known[name] for name in wanted if name in known]
+    return [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)][:_MOST]
+
+
+def _answering(data: Data) -> dict[str, Measure]:
+    known = data.results.measures if data.results else {}
+    return {name: one for name, one in known.items() if one.group == "answer"}
+
+
+def _any(data: Data, measure: Measure, *policies: str) -> bool:
+    rows = (data.standings(measure.name).row(policy) for policy in policies)
+    return any(row is not None and row.mean for row in rows)
+
+
+def _beyond(data: Data, told: Decision, policy: str, before: str) -> str:
+    """Of the measures that the table leaves out, those that differ beyond chance."""
+    if not before or not policy or data.results is None:
+        return ""
+    known = _answering(data)
+    shown = {one.name for one in _deciding(data, told, policy, before)}
+    rest = [one for name, one in known.items() if name not in shown]
+    if not rest:
+        return ""
+    found = []
+    for one in rest:
+        apart = difference(data.results, policy, before, one.name)
+        said = way(one, apart)
+        if said:
+            found.append(f"{_small(one.title)} ({said}: {difference_text(one, apart)})")
+    others = f"Of {count(len(rest), 'other measure')}"
+    if not found:
+        return f"{others} none differs beyond chance."
+    verb = "differs" if len(found) == 1 else "differ"
+    return f"{others} {len(found)} {verb} beyond chance: {_few(found)}."
 
 
 def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | None:
@@ -146,7 +226,7 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
         return None
     apart = difference(data.results, policy, before, measure.name)
     return Change(
-        title=measure.title,
+        title=f"{measure.title} per hour" if measure.unit == "1/h" else measure.title,
         meaning=measure.meaning,
         before=standing_text(measure, other),
         after=standing_text(measure, one),
@@ -159,27 +239,26 @@ def _sure(data: Data, told: Decision) -> str:
     """What the intervals cover, and what is not told."""
     if told.orders < FEWEST:
         met = count(told.orders, "order")
-        said = f"Not at all: the policies met {met} of arrival, and an interval needs {FEWEST}."
-    else:
-        covers = [f"the {one}" for one in told.covers or (ORDER,)]
-        said = (
-            f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival, corrected for the"
-            f" number of comparisons. They cover {listed(covers)}; they do not cover what was"
-            " assumed."
-        )
+        return f"Not at all: with {met} of arrival whatever differs may be chance."
+    covers = [f"the {one}" for one in told.covers or (ORDER,)]
+    said = (
+        f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival, corrected for the"
+        f" number of comparisons. They cover {listed(covers)}; they do not cover what was"
+        " assumed."
+    )
     if told.chosen and told.criterion:
         rows = [row for row in data.standings(told.criterion).rows if OBSERVED not in row.names]
         apart = sum(row.apart_from_best for row in rows)
         said += f" {apart} of {len(rows) - 1} other ways to place are worse beyond chance."
-    return f"{said} {' '.join(_clauses(told))}".strip()
+    return spaced(f"{said} {' '.join(_clauses(told))}".strip())
 
 
 def _clauses(told: Decision) -> list[str]:
-    """What is not told: of measures together, of other things one by one."""
+    """What is not told, and not news: of measures together, of other things one by one."""
     titles = {one.title for one in all_measures().values()}
     silent = [text for text in told.not_told if text.partition(":")[0] in titles]
-    names = [_small(text.partition(":")[0]) for text in silent]
-    rest = [text for text in told.not_told if text not in silent]
+    names = [_small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
+    rest = [text for text in told.not_told if text not in silent and _tail(text) not in told.answer]
     if not names:
         return rest
     verb = "does" if len(names) == 1 else "do"
@@ -189,8 +268,13 @@ def _clauses(told: Decision) -> list[str]:
     ]
 
 
+def _tail(text: str) -> str:
+    """A sentence as it stands within another."""
+    return f"{text[:1].lower()}{text[1:]}".rstrip(".")
+
+
 def _rests(data: Data) -> list[tuple[str, str]]:
-    known = (data.run or {}).get("workload", {}).get("quantities", {})
+    known = quantities.told((data.run or {}).get("workload", {}).get("quantities", {}))
     found = {kind: [name for name, how in known.items() if how == kind] for kind in _KINDS}
     said = [(kind.capitalize(), ", ".join(names)) for kind, names in found.items() if names]
     return [("Made up", "the whole trace"), *said] if data.made_up else said
@@ -198,16 +282,23 @@ def _rests(data: Data) -> list[tuple[str, str]]:
 
 def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
     if told.orders < FEWEST:
-        names = " ".join(f"--policy '{name}'" for name in _replayed(data)[:_NAMED])
-        command = f"tracekit replay STORE {names} ... --repeat 20 --out RUN"
-        return [("Let the policies meet more orders of arrival.", command)]
+        names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
+        return [
+            (
+                "Let the policies meet more orders of arrival:",
+                (
+                    f"tracekit replay {data.paths.store} {names} --repeat {_ORDERS}"
+                    f" --out {data.paths.beside('more-orders')}"
+                ),
+            )
+        ]
     if not told.chosen:
         return [
             (
-                "Replay policies that move containers later, too.",
+                "Replay policies that move containers later, too:",
                 (
-                    "tracekit replay STORE --policy common --rebalance load_spread --repeat 20"
-                    " --out RUN"
+                    f"tracekit replay {data.paths.store} --policy common --rebalance load_spread"
+                    f" --repeat {_ORDERS} --out {data.paths.beside('rebalanced')}"
                 ),
             ),
             *_fewer(data, next(iter(_ours(data)), "")),
@@ -220,8 +311,9 @@ def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
             (
                 "Whether the answer hangs on what was assumed:",
                 (
-                    f"tracekit vary STORE --policy '{first}' --policy '{rival}'"
-                    f" --measure {told.criterion} --out studies/assumptions"
+                    f"tracekit vary {data.paths.store} --policy {quote(first)}"
+                    f" --policy {quote(rival)} --measure {told.criterion}"
+                    f" --out {data.paths.study('assumptions')}"
                 ),
             )
         )
@@ -242,7 +334,10 @@ def _fewer(data: Data, policy: str) -> list[tuple[str, str]]:
     return [
         (
             f"How many nodes {policy} needs for no more overload than on all, and which can go:",
-            f"tracekit shrink STORE --policy '{policy}' {limit} --out studies/fewest",
+            (
+                f"tracekit shrink {data.paths.store} --policy {quote(policy)} {limit}"
+                f" --out {data.paths.study('fewest')}"
+            ),
         )
     ]
 
@@ -281,7 +376,7 @@ def _of_store(data: Data) -> Answer:
         return Answer(
             asked="",
             sentence="The store holds no rows yet, so there is nothing to say.",
-            next=[("Take trace files in:", "tracekit ingest SRC STORE")],
+            next=[("Take trace files in:", f"tracekit ingest SRC {data.paths.store}")],
         )
     return Answer(
         asked="What does this trace show? No policy has been replayed on it yet.",
@@ -291,7 +386,10 @@ def _of_store(data: Data) -> Answer:
         next=[
             (
                 "Place its containers anew, to see what a policy would change:",
-                "tracekit replay STORE --policy common --repeat 20 --out RUN",
+                (
+                    f"tracekit replay {data.paths.store} --policy common --repeat {_ORDERS}"
+                    f" --out {data.paths.beside('replay')}"
+                ),
             )
         ],
     )

@@ -7,6 +7,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import (
     analysis,
@@ -103,8 +104,9 @@ def facts(data: Data) -> list[tuple[str, str]]:
 def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     load = run["workload"]
     span = load["time_max_ms"] - load["time_min_ms"]
+    policies = sum(one["policy"] != OBSERVED for one in run["policies"])
     return [
-        (f"{len(run['policies']):,}", "policies"),
+        (f"{policies:,}", "policy" if policies == 1 else "policies"),
         (f"{load['nodes']:,}", "nodes"),
         (f"{load['containers']:,}", "containers"),
         (duration(span) or "0 s", f"in {load['steps']:,} steps"),

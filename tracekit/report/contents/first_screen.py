@@ -28,6 +28,8 @@ class Answer:
         What the columns of ``changes`` are called.
     change : str
         What stands above them.
+    beyond : str
+        Which other measures differ.
     rests : sequence of (str, str)
         How something is known, and what.
     next : sequence of (str, str)
@@ -43,6 +45,7 @@ class Answer:
     before: str = ""
     after: str = ""
     change: str = ""
+    beyond: str = ""
     interval: str = "95 %"
     sure: str = ""
     rests: Sequence[tuple[str, str]] = ()

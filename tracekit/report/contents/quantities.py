@@ -6,9 +6,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
+from tracekit.replay.measures import words_of
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 
+#: What the name of a resource may end in.
+_UNITS = ("_milli", "_bytes", "_kbit")
 _KINDS = ("recorded", "inferred", "chosen", "assumed", "absent")
 
 
@@ -23,14 +26,32 @@ def of_replay(data: Data) -> Table | None:
     return _grouped(known, "What the replay rests on")
 
 
+def told(known: Mapping[str, str]) -> dict[str, str]:
+    """The quantities in words; of a resource alone only what differs from the whole."""
+    said = {}
+    for name, kind in known.items():
+        whole, _, resource = name.partition(": ")
+        if resource and known.get(whole) == kind:
+            continue
+        said[f"{whole} of {_resource(resource)}" if resource else name] = kind
+    return said
+
+
+def _resource(name: str) -> str:
+    """A column of a resource as a word: ``net_kbit`` is network."""
+    stem = name.rpartition("_")[0] if name.endswith(_UNITS) else name
+    return words_of(stem)
+
+
 def _grouped(known: Mapping[str, str], title: str) -> Table | None:
     """The quantities of each kind; None where nothing is said of any."""
     if not known:
         return None
+    known = told(known)
     rows = [
-        {"these are": kind, "quantities": ", ".join(n for n, k in known.items() if k == kind)}
+        {"how known": kind, "quantities": ", ".join(n for n, k in known.items() if k == kind)}
         for kind in _KINDS
         if kind in known.values()
     ]
-    schema = dict.fromkeys(("these are", "quantities"), pl.String)
+    schema = dict.fromkeys(("how known", "quantities"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), title)

@@ -25,6 +25,13 @@ from tracekit.report.words import NBSP, count, listed, percent
 from tracekit.units import MS_PER_MINUTE, duration
 
 _BEST, _WITHIN = "best", "within chance"
+#: More measures than this are counted, not named.
+_FEW = 3
+#: The measures that a table begins with, beside that which ranks.
+_FIRST = (
+    "overloaded_node_steps", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
+    "memory_max_fraction", "moves",
+)  # fmt: skip
 
 
 def comparison(data: Data) -> Table:
@@ -45,6 +52,7 @@ def comparison(data: Data) -> Table:
         [_names(names), *(_standing(one, standing[one.name], names[0]) for one in measures)]
         for names in groups
     ]
+    rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
     apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
     return Table(
@@ -56,12 +64,30 @@ def comparison(data: Data) -> Table:
 
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
-    first = measure.name == ranked.name or (found.tells and measure.group != "detail")
+    told = found.tells or len({row.mean for row in found.rows}) > 1
+    first = measure.name == ranked.name or (told and measure.name in _FIRST)
     ends = {"low": "lower is better", "high": "higher is better", None: "neither end is better"}
     meaning = f"{measure.meaning}; {ends[measure.better]}"
     return Column(
         name=measure.name, label=measure.title, kind="number", meaning=meaning, later=not first
     )
+
+
+def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
+    """A row of which the first page says that it is not to be chosen says so, and is never best."""
+    barred = data.decision.left_out if data.decision else ()
+    once = data.results is not None and data.results.orders(names[0]) == 1 < _most_orders(data)
+    said = "not to be chosen" if any(set(names) & set(one.names) for one in barred) else ""
+    if names[0] == OBSERVED or not (said or once):
+        return row
+    first, *others = row
+    marks = [first.mark, said or "met one order alone"]
+    plain = [dataclasses.replace(one, mark="") for one in others]
+    return [dataclasses.replace(first, mark="; ".join(filter(None, marks))), *plain]
+
+
+def _most_orders(data: Data) -> int:
+    return data.decision.orders if data.decision else 1
 
 
 def _names(names: Sequence[str]) -> Cell:
@@ -91,19 +117,19 @@ def _plain(rows: pl.DataFrame, measures: Sequence[Measure]) -> list[Cell]:
 
 
 def directions(data: Data) -> str:
-    """Which end of the measures is better, and of which neither is."""
+    """Which end of the measures is better, and what the table begins with."""
     measures = present(data.replay("summary"))
-    said = ["Lower is better"]
-    for better, what in (
-        ("high", "higher is better"),
-        (None, "neither lower nor higher is better"),
-    ):
-        names = [one.title for one in measures if one.better == better]
-        said += [f"for {listed(names)}, {what}"] if names else []
+    high = [_small(one.title) for one in measures if one.better == "high"]
+    but = f", but for {listed(high)}" if high else ""
     return (
-        f"{'; '.join(said)}. The table begins with the measures that tell policies apart; Columns"
-        " has all. Policies that placed every container alike in every order are one row."
+        f"Lower is better{but}; of what is used or allocated neither end is. The table begins with"
+        " the measures that decide; Columns has all. Policies that placed every container alike in"
+        " every order are one row."
     )
+
+
+def _small(title: str) -> str:
+    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def standing_sentence(data: Data) -> str:
@@ -113,15 +139,15 @@ def standing_sentence(data: Data) -> str:
         return ""
     ways = len([names for names in found.groups if names != (OBSERVED,)])
     policies = len([name for name in found.policies if name != OBSERVED])
-    told = [
-        one.title
-        for one in found.measures.values()
-        if one.group == "answer" and data.standings(one.name).tells
-    ]
+    answering = [one for one in found.measures.values() if one.group == "answer"]
+    told = [one.title for one in answering if data.standings(one.name).tells]
     same = f"{count(policies, 'policy')} placed the containers in"
     ways_ = f"{same} {ways:,} different way{'s' if ways != 1 else ''}"
     if not told:
         return f"{ways_}. No measure that could answer tells them apart."
+    if len(told) > _FEW:
+        many = count(len(answering), "measure")
+        return f"{ways_}. {len(told)} of the {many} that may answer tell them apart."
     return f"{ways_}. {listed(told)} tell{'s' if len(told) == 1 else ''} them apart."
 
 
@@ -290,7 +316,8 @@ def command(data: Data) -> str:
     policies = [f"--policy '{name}'" if "[" in name else f"--policy {name}" for name in names]
     seed = f"--seed {data.run['seed']}"
     orders = _orders(data.run)
-    return " ".join(["tracekit replay STORE", *policies, *settings, *orders, seed, "--out RUN"])
+    ends = (f"tracekit replay {data.paths.store}", f"--out {data.paths.beside('again')}")
+    return " ".join([ends[0], *policies, *settings, *orders, seed, ends[1]])
 
 
 def _orders(run: Mapping[str, Any]) -> list[str]:

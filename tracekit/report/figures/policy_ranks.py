@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any
+
 import plotly.graph_objects as go
 import polars as pl
 
@@ -9,7 +13,7 @@ from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Standing, Standings
 from tracekit.replay.runs.student import FEWEST
-from tracekit.report.amounts import scale, value_text
+from tracekit.report.amounts import interval_text, mean_text, scale, value_text
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.headline import headline
@@ -25,20 +29,24 @@ BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
     "left containers waiting",
     "production",
 )
+BARRED = "not to be chosen: overloads nodes"
 UNTOLD = "not told apart"
-UNJUDGED = "met too few orders of arrival to be judged"
+UNJUDGED = "met too few orders to be judged"
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis
 #: say more.
 _CLOSE = 0.6
 _COLORS = {
     BEST: "policy-1",
     WITHIN: "policy-3",
-    WORSE: "other",
-    WAITED: "bound",
+    WORSE: "policy-5",
+    WAITED: "policy-4",
+    BARRED: "other",
     PRODUCTION: "observed",
-    UNTOLD: "policy-1",
-    UNJUDGED: "other",
+    UNTOLD: "policy-6",
+    UNJUDGED: "policy-6",
 }
+#: Drawn as an outline.
+_HOLLOW = (UNJUDGED, WAITED)
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
 _SCHEMA = {
@@ -59,6 +67,9 @@ def _prepare(data: Data) -> pl.DataFrame:
     if measure is None:
         return pl.DataFrame(schema=_SCHEMA)
     found = data.standings(measure.name)
+    told = data.decision
+    chosen = told.chosen if told else ()
+    barred = {name for one in (told.left_out if told else ()) for name in one.names}
     rows = [
         {
             "policy": row.names[0],
@@ -66,7 +77,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             "value": row.mean,
             "low": row.low,
             "high": row.high,
-            "stands": _stands(found, row),
+            "stands": _stands(found, row, chosen, barred),
             "orders": row.orders,
             "measure": measure.name,
             "why_not": found.why_not,
@@ -76,18 +87,23 @@ def _prepare(data: Data) -> pl.DataFrame:
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
-def _stands(found: Standings, row: Standing) -> str:
-    if row.names[0] == OBSERVED:
-        return PRODUCTION
-    if row.waited:
-        return WAITED
-    if not found.tells:
-        return UNTOLD
-    if row.orders < FEWEST:
-        return UNJUDGED
-    if row in found.best:
-        return BEST if row is found.best[0] else WITHIN
-    return WORSE if row.apart_from_best else WITHIN
+def _stands(
+    found: Standings, row: Standing, chosen: Sequence[str], barred: AbstractSet[str]
+) -> str:
+    """What the first page says of a row, else how it stands by the measure."""
+    names = set(row.names)
+    said = (
+        (PRODUCTION, row.names[0] == OBSERVED),
+        (WAITED, row.waited),
+        (BEST, chosen and chosen[0] in names),
+        (WITHIN, names & set(chosen)),
+        (BARRED, names & barred),
+        (UNTOLD, not found.tells),
+        (UNJUDGED, row.orders < FEWEST),
+        (BEST, not chosen and found.best and row is found.best[0]),
+        (WORSE, row.apart_from_best),
+    )
+    return next((what for what, holds in said if holds), WITHIN)
 
 
 def _measure(frame: pl.DataFrame) -> Measure:
@@ -101,6 +117,12 @@ def _name(policy: str, same: int) -> str:
     text = label(policy)
     text = text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}\u2026"
     return f"{text} (+{same} alike)" if same else text
+
+
+def _named(measure: Measure, row: dict[str, Any]) -> str:
+    """A row's name with its value, which a short bar cannot show."""
+    value = mean_text(measure, row["value"], row["high"])
+    return f"{_name(row['policy'], row['same'])}  <b>{value}</b>"
 
 
 def _title(measure: Measure) -> str:
@@ -135,12 +157,12 @@ def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
                 "width": 4,
             },
             customdata=[
-                f"{label(row['policy'])}: {value_text(measure, row['value'], _reach(row))}"
+                f"{label(row['policy'])}: {_value(measure, row)}, {row['stands']}"
                 for _, row in part
             ],
             hovertemplate="%{customdata}<extra></extra>",
         )
-    names = [_name(policy, same) for policy, same in frame.select("policy", "same").iter_rows()]
+    names = [_named(measure, row) for row in frame.iter_rows(named=True)]
     figure.update_layout(
         barmode="overlay",
         margin={"l": 8, "r": 24, "t": 8, "b": 56},
@@ -167,16 +189,18 @@ def _is_close(frame: pl.DataFrame) -> bool:
 
 
 def _bar(stands: str, *, narrow: bool) -> dict[str, object]:
-    marker = {"color": color(_COLORS[stands])}
+    drawn = color(_COLORS[stands])
+    marker: dict[str, object] = {"color": drawn}
+    if stands in _HOLLOW:
+        marker = {"color": color("card"), "line": {"width": 1.6, "color": drawn}}
     return {"orientation": "h", "marker": marker, "width": 0.36 if narrow else 0.66}
 
 
 def _mark(stands: str) -> dict[str, object]:
-    hollow = stands in (UNJUDGED, WAITED)
     marker = {
         "color": color(_COLORS[stands]),
         "size": 11,
-        "symbol": "circle-open" if hollow else "circle",
+        "symbol": "circle-open" if stands in _HOLLOW else "circle",
         "line": {"width": 2, "color": color(_COLORS[stands])},
     }
     return {"mode": "markers", "marker": marker}
@@ -197,9 +221,8 @@ def _above(at: int, name: str) -> dict[str, object]:
     }
 
 
-def _reach(row: dict[str, float | None]) -> float | None:
-    low, high = row["low"], row["high"]
-    return None if low is None or high is None else (high - low) / 2
+def _value(measure: Measure, row: dict[str, Any]) -> str:
+    return interval_text(measure, row["value"], row["low"], row["high"])
 
 
 def _off(row: dict[str, float | None], factor: float, side: int) -> float | None:
@@ -212,23 +235,41 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = frame.filter(~pl.col("stands").is_in([PRODUCTION, WAITED]))
     if rows.height < 2:
         return f"{rows.height or 'No'} way to place can be ranked; a rank needs 2."
+    best = rows.filter(pl.col("stands") == BEST)
     why = frame["why_not"][0]
-    title = measure.title
-    if why:
-        first, last = rows.row(0, named=True), rows.row(-1, named=True)
-        span = f"{value_text(measure, first['value'])} to {value_text(measure, last['value'])}"
-        return f"{title} ({span}) tells no two of {rows.height} ways to place apart: {why}."
-    judged = rows.filter(pl.col("stands") != UNJUDGED)
-    best = (judged if judged.height else rows).row(0, named=True)
-    near = [
-        name for name in rows.filter(pl.col("stands") == WITHIN)["policy"] if name != best["policy"]
+    if best.is_empty() or (why and not _some(rows, BARRED)):
+        return _untold(measure, rows, why)
+    first = best.row(0, named=True)
+    near = rows.filter(pl.col("stands") == WITHIN)["policy"].to_list()
+    also = [f"{listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it"]
+    parts = [
+        f"{measure.title}: {_value(measure, first)} under {first['policy']}",
+        *(also if near else []),
+        *_counted(rows),
     ]
-    once = rows.filter(pl.col("stands") == UNJUDGED).height
-    also = f"; {listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it"
-    value = value_text(measure, best["value"], _reach(best))
-    end = "lowest" if measure.first == "low" else "highest"
-    apart = f"; {once} met too few orders of arrival to be judged" if once else ""
-    return f"{title} is {end} under {best['policy']}: {value}{also if near else ''}{apart}."
+    return f"{'; '.join(parts)}."
+
+
+def _untold(measure: Measure, rows: pl.DataFrame, why: str) -> str:
+    """Why the figure names no best: nothing tells, or nobody may be chosen."""
+    values = rows["value"]
+    low, high = (value_text(measure, end) for end in (values.min(), values.max()))  # type: ignore[arg-type]
+    if why:
+        span = f" ({low} to {high})" if low != high else ""
+        return f"{measure.title}{span} tells no two of {rows.height} ways to place apart: {why}."
+    said = "; ".join(_counted(rows)) or "no two differ beyond chance"
+    return f"{measure.title} goes from {low} to {high}, and no policy can be recommended: {said}."
+
+
+def _some(rows: pl.DataFrame, stands: str) -> int:
+    return rows.filter(pl.col("stands") == stands).height
+
+
+def _counted(rows: pl.DataFrame) -> list[str]:
+    """How many stand otherwise, a clause each."""
+    barred, unjudged = _some(rows, BARRED), _some(rows, UNJUDGED)
+    said = [f"{barred} overload{'s' if barred == 1 else ''} nodes"] if barred else []
+    return [*said, f"{unjudged} met too few orders to be judged"] if unjudged else said
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
@@ -248,10 +289,10 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Ways to place, the best first",
     question="Which policy is best, and by how much?",
-    how_to_read="The best stands on top. The thin line is the 95 % interval of the mean over the"
-    " orders of arrival; what has none met a single order. Where values lie close together there"
-    " are marks on a part of the axis, else bars from zero. Policies that placed every container"
-    " alike are one row.",
+    how_to_read="The lowest stands on top where low is better. Behind each name is its mean; the"
+    " thin line is the 95 % interval over the orders of arrival. An outline without a line met"
+    " one order alone. Where values lie close together there are marks on a part of the axis, else"
+    " bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
     draw=lambda frame: _bars(frame, narrow=False),

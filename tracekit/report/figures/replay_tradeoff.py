@@ -14,10 +14,15 @@ from tracekit.report.headline import named
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
-from tracekit.report.words import count, listed, percent
+from tracekit.report.words import count, percent
 
 _NODES, _OVERLOAD = "nodes_used_mean", "overloaded_node_steps"
-FRONT, BEATEN, PRODUCTION, CHOSEN = "beaten by none", "beaten on both", "production", "best"
+FRONT, BEATEN, PRODUCTION, CHOSEN = (
+    "beaten by none",
+    "beaten on both",
+    "production",
+    "named on the first page",
+)
 _LOOKS = {
     BEATEN: ("other", "circle-open", 9),
     FRONT: ("policy-3", "circle", 11),
@@ -118,7 +123,8 @@ def _plot(frame: pl.DataFrame, most: int) -> go.Figure:
 def _range(values: pl.Series, least: float) -> list[float]:
     low, high = (float(v or 0.0) for v in (values.min(), values.max()))  # type: ignore[arg-type]
     room = max(0.12 * (high - low), least)
-    return [low - (room / 2 if low == 0 else room), high + room]
+    # a value of 0 has room for its mark, but no tick below it
+    return [low - (0.04 * (high + room) if low == 0 else room), high + room]
 
 
 def _labels(frame: pl.DataFrame, x: list[float], y: list[float], most: int) -> list[dict[str, Any]]:
@@ -163,22 +169,39 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("kind") != PRODUCTION)
     if rows.height < 2:
         return f"{rows.height or 'No'} way to place carries the whole load; a trade-off needs 2."
-    calm = rows.filter(pl.col("overload_share") == pl.col("overload_share").min())
-    few = rows.filter(pl.col("nodes") == pl.col("nodes").min()).sort("overload_share")
-    least = round(float(few["nodes"][0]))
-    risk = percent(float(few["overload_share"][0]))
-    if few["policy"][0] in calm["policy"].to_list():
-        names = few["policy"].to_list()[:2]
+    chosen = rows.filter(pl.col("kind") == CHOSEN)
+    of = int(frame["of_nodes"][0])
+    if chosen.height:
+        return _beside(rows, chosen.row(0, named=True), of)
+    few = rows.sort("nodes", "overload_share").row(0, named=True)
+    calm = rows.sort("overload_share", "nodes").row(0, named=True)
+    if few["policy"] == calm["policy"]:
         return (
-            f"{listed(names)} use the fewest nodes, {least:,} on average, and overload no more"
-            f" than any other: {risk} of node-steps."
+            f"No policy can be recommended. The fewest nodes and the least overload are those of"
+            f" {few['policy']}: {_at(few, of)}."
         )
-    calmest = calm.sort("nodes").row(0, named=True)
     return (
-        f"Fewer nodes cost overload: {few['policy'][0]} uses {least:,} of"
-        f" {count(int(frame['of_nodes'][0]), 'node')} on average and overloads {risk} of"
-        f" node-steps, {calmest['policy']} uses {round(calmest['nodes']):,} and overloads"
-        f" {percent(calmest['overload_share'])}."
+        f"No policy can be recommended. Fewest nodes: {few['policy']}, {_at(few, of)}. Least"
+        f" overload: {calm['policy']}, {_at(calm, of)}."
+    )
+
+
+def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
+    """The policy that the first page names, beside the best that fewer nodes can do."""
+    said = f"{chosen['policy']} uses {_at(chosen, of)}"
+    fewer = rows.filter(pl.col("nodes") < chosen["nodes"] - 0.5)
+    if fewer.is_empty():
+        return f"{said}; no other way to place uses fewer nodes."
+    best = fewer.sort("overload_share", "nodes").row(0, named=True)
+    return (
+        f"{said}; with fewer nodes the least overload is that of {best['policy']}: {_at(best, of)}."
+    )
+
+
+def _at(row: dict[str, Any], of: int) -> str:
+    return (
+        f"{round(row['nodes']):,} of {count(of, 'node')} on average, with"
+        f" {percent(row['overload_share'])} of node-steps overloaded"
     )
 
 
