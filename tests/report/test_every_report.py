@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import gzip
 import hashlib
 import itertools
@@ -64,7 +65,8 @@ class Parsed(HTMLParser):
 def html(run_folder: Path) -> str:
     """The report of a run beside its store: every page."""
     out = run_folder.parent / "report.html"
-    render(run_folder, out)
+    with contextlib.chdir(run_folder.parent):
+        render(run_folder, out)
     return out.read_text()
 
 
@@ -178,9 +180,18 @@ def test_no_path_of_the_machine_is_told(html: str, run_folder: Path) -> None:
     assert str(Path(__file__).resolve().parents[2]) not in html
 
 
-def test_same_data_same_bytes_wherever_it_lies(html: str, run_folder: Path, tmp_path: Path) -> None:
+def test_commands_name_the_folders_as_one_types_them(html: str) -> None:
+    for command in ("tracekit vary store ", "tracekit report again ", "tracekit duckdb store<"):
+        assert command in html
+    assert "STORE" not in html
+
+
+def test_same_data_same_bytes_wherever_it_lies(
+    html: str, run_folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     shutil.copytree(run_folder.parent / "store", tmp_path / "elsewhere" / "store")
     shutil.copytree(run_folder, tmp_path / "elsewhere" / "run")
+    monkeypatch.chdir(tmp_path / "elsewhere")
     summary = render(tmp_path / "elsewhere" / "run", tmp_path / "again.html")
     assert (tmp_path / "again.html").read_text() == html
     assert summary.size_bytes == len(html.encode())

@@ -20,14 +20,11 @@ class Paths:
         The store and the run folder of the report.
     studies : str
         The folder whose studies the next report shows, not quoted.
-    out : str
-        The report.
     """
 
     store: str = "STORE"
     run: str = "RUN"
     studies: str = "studies"
-    out: str = "report.html"
 
     def study(self, name: str) -> str:
         """A folder for a study that the next report shows."""
@@ -38,18 +35,22 @@ class Paths:
         return shlex.quote(str(Path(self.studies).parent / name))
 
 
-def paths(source: Path, out: Path, store: Path | None, run: Path | None) -> Paths:
-    """The paths of a report of ``source``: from this folder where ``source`` was given so."""
+def paths(source: Path, store: Path | None, run: Path | None) -> Paths:
+    """The paths of a report of ``source``, as one types them in the working folder.
+
+    They are relative where ``source`` was given so or lies below that folder: then nothing of the
+    machine is told, and the report is the same wherever the folder lies.
+    """
+    here = Path.cwd()
+    relative = not source.is_absolute() or source.is_relative_to(here)
 
     def told(path: Path) -> str:
         if "://" in str(path):
             return str(path)
-        plain = path.absolute() if source.is_absolute() else Path(os.path.relpath(path))
-        return os.path.normpath(plain)
+        return os.path.relpath(path) if relative else os.path.normpath(path.absolute())
 
     return Paths(
         store=shlex.quote(told(store)) if store else "STORE",
         run=shlex.quote(told(run)) if run else "RUN",
         studies=told((run or source).absolute().parent / BESIDE),
-        out=shlex.quote(str(out)),
     )

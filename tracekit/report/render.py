@@ -65,7 +65,8 @@ def render(
 ) -> ReportSummary:
     """Write the report of a store, a run or a study folder.
 
-    The same data in the same place gives the same bytes: commands to copy name the place.
+    The same data gives the same bytes wherever the working folder lies that ``source`` is in:
+    commands to copy name paths from there.
 
     Parameters
     ----------
@@ -85,7 +86,7 @@ def render(
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
         sizing = find_sizing(Path(source), folder)
-        named = paths(Path(source), Path(out), folder, run)
+        named = paths(Path(source), folder, run)
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         html = render_data(data, progress=progress)
         said = key_findings(data)
