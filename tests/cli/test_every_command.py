@@ -45,6 +45,15 @@ def test_the_command_line_starts_light() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_replay_loads_what_it_needs() -> None:
+    code = (
+        "import sys; import tracekit.verbs._replaying;"
+        "print(sorted({'duckdb', 'scipy.optimize', 'numba', 'plotly'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
 def test_a_subcommand_loads_no_other() -> None:
     """Each brings its options and their types, which take longer to load than to use."""
     code = (

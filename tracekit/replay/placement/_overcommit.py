@@ -28,6 +28,16 @@ class Totals:
     limit_before: FloatArray
     capacity: FloatArray
 
+    def of(self, nodes: BoolArray) -> Totals:
+        """Of some of the nodes alone."""
+        return Totals(
+            request=self.request[nodes],
+            limit=self.limit[nodes],
+            request_before=self.request_before[nodes],
+            limit_before=self.limit_before[nodes],
+            capacity=self.capacity[nodes],
+        )
+
 
 def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) -> Totals:
     """Totals of one resource; requests are cut at capacity, limits are not."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
@@ -21,10 +22,16 @@ from tracekit.replay.placement._trimaran import (
     pod_claims,
 )
 from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.view.usage import NodeUsage
 
 Weights = tuple[tuple[str, float], ...]
 
 _NAMES = ("cpu", "memory")
+
+#: Requests and limits of nodes, and the risk by load that they had, while measurements last.
+_KEPT: weakref.WeakKeyDictionary[NodeUsage, dict[tuple[int, int, int], FloatArray]] = (
+    weakref.WeakKeyDictionary()
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -88,13 +95,36 @@ class LowRiskOvercommitment(LoadAware):
         for column, name in enumerate(_NAMES):
             capacity = snapshot.allocatable[nodes, column].astype(np.float64)
             totals = risks.node_totals(before, pod, capacity, column)
-            load = self.load(snapshot, nodes, column)
-            used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
-            mu, sigma = mu_sigma(capacity, 0.0, used, deviation)
-            risk = risks.load_risk(totals, mu, sigma, self.smoothing_window_size)
             parts[f"{name}_by_limit"] = risks.limit_risk(totals)
-            parts[f"{name}_by_load"] = np.where(np.isnan(load.average), np.nan, risk)
+            parts[f"{name}_by_load"] = self._by_load(snapshot, nodes, column, totals)
         return parts
+
+    def _by_load(
+        self, snapshot: Snapshot, nodes: IntArray, column: int, totals: risks.Totals
+    ) -> FloatArray:
+        """The risk by load; the pod that waits does not enter, so it stays while a node does."""
+        if snapshot.recorded is not None:
+            return self._measured_risk(snapshot, nodes, column, totals)
+        kept = _KEPT.setdefault(snapshot.usage, {})
+        asked = (self.window_samples, self.smoothing_window_size, column)
+        if asked not in kept:
+            kept[asked] = np.full((3, len(snapshot.allocatable)), np.nan)
+        request, limit, risk = kept[asked]
+        stale = (request[nodes] != totals.request_before) | (limit[nodes] != totals.limit_before)
+        if stale.any():
+            some, changed = nodes[stale], totals.of(stale)
+            risk[some] = self._measured_risk(snapshot, some, column, changed)
+            request[some], limit[some] = changed.request_before, changed.limit_before
+        return np.asarray(risk[nodes])
+
+    def _measured_risk(
+        self, snapshot: Snapshot, nodes: IntArray, column: int, totals: risks.Totals
+    ) -> FloatArray:
+        load, capacity = self.load(snapshot, nodes, column), totals.capacity
+        used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
+        mu, sigma = mu_sigma(capacity, 0.0, used, deviation)
+        risk = risks.load_risk(totals, mu, sigma, self.smoothing_window_size)
+        return np.where(np.isnan(load.average), np.nan, risk)
 
     def risk(self, parts: Mapping[str, FloatArray], name: str) -> FloatArray:
         """Both risks of a resource together, 0..1."""
