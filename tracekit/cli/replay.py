@@ -25,7 +25,6 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
     from tracekit.replay.runs.decision import decision
-    from tracekit.replay.runs.kept_back import kept_back, shares
     from tracekit.replay.runs.moved import moved
     from tracekit.replay.runs.overview import overview
     from tracekit.replay.runs.results import results
@@ -38,7 +37,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         return
     load, found = run.workload, results(run)
     print_paragraph(decision(found).answer)
-    for sentence in [*_movable(run), *kept_back(shares(load))]:
+    for sentence in [*_movable(run), *_background(load)]:
         print_sentence(sentence)
     seen = overview(found)
     print_table(
@@ -73,6 +72,16 @@ def _movable(run: Any) -> list[str]:
     shares = ", ".join(f"{words_of(r)} {percent(share)}" for r, share in run.movable.items())
     said = "of what is in use is of containers that a policy places; the rest stays where it is"
     return [f"movable share: {shares} {said}"]
+
+
+def _background(load: Any) -> list[str]:
+    """What requests know of the use that no container explains."""
+    from tracekit.replay.runs.kept_back import kept_back, shares, unknown_to_requests
+
+    found = shares(load)
+    kept = kept_back(found)
+    said = [f"reserved: {kept}; requests may take the rest"] if kept else []
+    return [*said, *unknown_to_requests(found)]
 
 
 #: What a reader must know before the numbers, by the name of the fact.

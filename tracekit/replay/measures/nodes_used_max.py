@@ -7,7 +7,6 @@ MEASURE = of_nodes_used(
     meaning="most nodes that held a container at one time, daemons not counted: the others are"
     " never needed",
     formula="largest number of nodes with at least one container, at any step",
-    group="answer",
     order=15,
     over_steps="max",
     bound="requests",

@@ -29,35 +29,37 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
     }
 
 
-def kept_back(found: Mapping[str, Any]) -> list[str]:
-    """What is kept for the background, and of what requests do not know.
+def kept_back(found: Mapping[str, Any]) -> str:
+    """What of nodes is kept for the background, a clause; empty where nothing is.
 
     Parameters
     ----------
     found : mapping
-        As ``shares`` gives it, or the part of a manifest that holds it; nothing is said of a run
-        whose manifest does not.
+        As ``shares`` gives it, or the part of a manifest that holds it.
     """
-    used, kept = found.get("background") or {}, found.get("reserved") or {}
+    kept = found.get("reserved") or {}
     told = [_amount(name, share) for name, share in kept.items() if share]
-    open_ = [
+    if not told:
+        return ""
+    return f"{' and '.join(told)} that nodes have, for use that no container explains"
+
+
+def unknown_to_requests(found: Mapping[str, Any]) -> list[str]:
+    """A sentence about the background that requests do not know of; none where they do."""
+    kept = found.get("reserved") or {}
+    told = [
         _amount(name, share)
-        for name, share in used.items()
+        for name, share in (found.get("background") or {}).items()
         if share >= _LITTLE and not kept.get(name)
     ]
-    said = []
-    if told:
-        said.append(
-            f"Kept for use that no container explains: {' and '.join(told)} that nodes have;"
-            " requests may take the rest"
-        )
-    if open_:
-        said.append(
-            f"Requests do not know of use that no container explains, {' and '.join(open_)} that"
-            " nodes have, so policies that go by requests may overload nodes (--assume"
-            " reserved=background keeps it for it)"
-        )
-    return said
+    if not told:
+        return []
+    said = (
+        f"Requests do not know of use that no container explains, {' and '.join(told)} that nodes"
+        " have, so policies that go by requests may overload nodes (--assume reserved=background"
+        " keeps it for it)"
+    )
+    return [said]
 
 
 def _amount(resource: str, share: float) -> str:

@@ -42,6 +42,7 @@ CHANGES = (
     "request_memory_bytes=2GiB",
     "request_memory_bytes=8GiB",
     "background=none",
+    "reserved=none",
     "arrival=trace",
     "network_and_disk=modelled",
 )
@@ -63,6 +64,7 @@ RECORDED_CHANGES = (
     "node_sizes=assumed",
     "resources=cpu+memory",
     "background=none",
+    "reserved=none",
     "arrival=trace",
 )
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")

@@ -7,7 +7,7 @@ from shlex import quote
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.kept_back import kept_back
+from tracekit.replay.runs.kept_back import kept_back, unknown_to_requests
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
@@ -168,7 +168,7 @@ def _warnings(data: Data, told: Decision) -> list[str]:
             f"Not to be chosen, because nodes are overloaded or containers left waiting:"
             f" {_few(names)}. The policies page has the reason for each."
         )
-    return [*said, *(f"{one}." for one in kept_back((data.run or {})["workload"]))]
+    return [*said, *(f"{one}." for one in unknown_to_requests((data.run or {})["workload"]))]
 
 
 def _changes(data: Data, told: Decision, policy: str, before: str) -> list[Change]:
@@ -274,9 +274,11 @@ def _tail(text: str) -> str:
 
 
 def _rests(data: Data) -> list[tuple[str, str]]:
-    known = quantities.told((data.run or {}).get("workload", {}).get("quantities", {}))
+    load = (data.run or {}).get("workload", {})
+    known, kept = quantities.told(load.get("quantities", {})), kept_back(load)
     found = {kind: [name for name, how in known.items() if how == kind] for kind in _KINDS}
     said = [(kind.capitalize(), ", ".join(names)) for kind, names in found.items() if names]
+    said += [("Reserved", kept)] if kept else []
     return [("Made up", "the whole trace"), *said] if data.made_up else said
 
 
