@@ -44,7 +44,7 @@ class Broken:
         if self.value is None:
             return f"{self.measure} is not known, so '{self.limit}' does not hold"
         how = self.how or f"so '{self.limit}' does not hold"
-        return f"{self.measure} is {self.value:,.4g}, {how}"
+        return f"{self.measure} is {plain(self.value)}, {how}"
 
 
 @dataclass(frozen=True)
@@ -176,8 +176,13 @@ def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
         return ""
     word = _BEYOND.get(type(limit.condition.ops[0]), "not")
     right = limit.condition.comparators[0]
-    plain = isinstance(right, ast.Constant)
-    return f"{word} {other:,.4g}{'' if plain else f' ({ast.unparse(right)})'}"
+    said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
+    return f"{word} {plain(other)}{said}"
+
+
+def plain(value: float) -> str:
+    """A number in four digits, a count in all of them."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
 
 
 def _as_production(limit: Threshold) -> bool:

@@ -24,7 +24,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import varying
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
-from tracekit.replay.studies.limits import Limits, parse_limits
+from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
 from tracekit.replay.studies.trials import TooFewError
 from tracekit.replay.workload.multiplied import multiplied, scale_of
@@ -263,9 +263,9 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
     nearest = min((one.value or 0, name) for name, one in broken.items() if one.measure == measure)
     value, name = nearest
     usual = observed.get(measure)
-    beside = "" if usual is None else f"; production itself reaches {measure} {usual:,.4g}"
+    beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
     return (
-        f"{name} comes nearest, with {measure} {value:,.4g}: raise the limit above that,"
+        f"{name} comes nearest, with {measure} {plain(value)}: raise the limit above that,"
         f" lower the load with --scale, or try another policy{beside}"
     )
 

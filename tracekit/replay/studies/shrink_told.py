@@ -16,7 +16,7 @@ import polars as pl
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST, compare
-from tracekit.replay.studies.limits import DEFAULT, UNRECORDED
+from tracekit.replay.studies.limits import DEFAULT, UNRECORDED, plain
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, percent, size
 
@@ -24,6 +24,8 @@ from tracekit.units import BYTES_PER_GIB, percent, size
 _MORE = 1.2
 #: More shapes of nodes than this are counted.
 _SHAPES = 4
+#: Names of nodes are shown up to this length.
+_ID = 24
 
 
 @dataclass(frozen=True)
@@ -160,7 +162,8 @@ def margin(found: Told) -> str:
     hot = hottest(found)
     if hot is not None:
         name, resource, share = hot
-        said.append(f"the hottest node is {name}, whose {resource} reaches {percent(share)}")
+        short = name if len(name) <= _ID else f"{name[: _ID - 3]}..."
+        said.append(f"the hottest node is {short}, whose {resource} reaches {percent(share)}")
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
 
@@ -249,7 +252,7 @@ def number(measure: str, value: float | None) -> str:
     if value is None:
         return "unknown"
     known = find_measure(measure)
-    return percent(value) if known is not None and known.share else f"{value:,.4g}"
+    return percent(value) if known is not None and known.share else plain(value)
 
 
 def rests(study: Study) -> list[tuple[str, str]]:

@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.replay.measures import find_measure
 from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.shrink_frames import TOLD
+from tracekit.replay.studies.shrink_told import span
 from tracekit.report.amounts import value_text
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer, Change
@@ -36,7 +37,8 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=asked,
         sentence=shrink_told.answer(found),
-        warnings=[*_made_up(study), *_breaks(study), *(one for one in said if one)],
+        warnings=[*_made_up(study), *_breaks(study)],
+        told=[one for one in said if one],
         changes=_changes(found),
         before="production" if study.about["observed"] else "all nodes",
         after=str(found.best["policy"]),
@@ -132,13 +134,12 @@ def policies(data: Data) -> Table:
     schema = {
         "policy": pl.String,
         "nodes": pl.Int64,
-        "fewest_over_orders": pl.Int64,
-        "most_over_orders": pl.Int64,
+        "over_orders": pl.String,
         "lower_bound": pl.Int64,
         "nodes_that_can_go": pl.Int64,
         "highest_cpu_fraction": pl.Float64,
         "highest_memory_fraction": pl.Float64,
-        "overloaded_node_steps": pl.Float64,
+        "overloaded_node_steps": pl.Int64,
         "with_one_node_fewer": pl.String,
         "which_go_first": pl.String,
     }
@@ -154,13 +155,12 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
     return {
         "policy": row["policy"],
         "nodes": row["nodes"],
-        "fewest_over_orders": row["nodes_low"],
-        "most_over_orders": row["nodes_high"],
+        "over_orders": span(row["nodes_low"], row["nodes_high"]) if known else "\u2013",
         "lower_bound": row["bound"],
         "nodes_that_can_go": row["of"] - row["nodes"] if known else None,
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
-        "overloaded_node_steps": row["overloaded_node_steps"],
+        "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
         "with_one_node_fewer": row["problem"] or fails or "the lower bound is reached",
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
     }
@@ -171,7 +171,7 @@ def removed(data: Data) -> Table:
     found = shrink_told.told(data.studies[STUDY])
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
-    going = found.nodes.filter(~pl.col("kept")).sort("place", descending=True)
+    going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
     shape = [name for name in _SHAPE if name in going.columns]
     shown = going.select(
         "node", *shape, pl.col("requested_fraction").alias("requested_before_fraction")
@@ -187,7 +187,7 @@ def hottest(data: Data) -> Table:
         return Table(caption="Nodes that stay", columns=[], rows=[])
     kept = found.nodes.filter("kept")
     fullest = pl.max_horizontal("cpu_max_fraction", "memory_max_fraction")
-    first = kept.sort(fullest, descending=True, maintain_order=True).head(_HOTTEST)
+    first = _whole(kept.sort(fullest, descending=True, maintain_order=True).head(_HOTTEST))
     shape = [name for name in _SHAPE[:3] if name in first.columns]
     shown = first.select(
         "node",
@@ -197,3 +197,10 @@ def hottest(data: Data) -> Table:
     )
     caption = f"The {shown.height} hottest of {count(kept.height, 'node')} that stay"
     return table(shown, caption)
+
+
+def _whole(nodes: pl.DataFrame) -> pl.DataFrame:
+    """The nodes, with whole numbers of cores where all are."""
+    cores = nodes["cpu_cores"]
+    whole = (cores == cores.round()).all()
+    return nodes.with_columns(pl.col("cpu_cores").cast(pl.Int64)) if whole else nodes

@@ -32,6 +32,8 @@ class Answer:
         Which other measures differ.
     rests : sequence of (str, str)
         How something is known, and what.
+    told : sequence of str
+        What the answer means, beside the numbers.
     next : sequence of (str, str)
         What for, and the command.
     interval : str
@@ -47,6 +49,7 @@ class Answer:
     change: str = ""
     beyond: str = ""
     interval: str = "95 %"
+    told: Sequence[str] = ()
     sure: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()
