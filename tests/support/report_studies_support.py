@@ -42,25 +42,35 @@ def varied() -> Study:
             "change": ["as assumed"] * 2 + ["node_cpu_cores=52"] * 2 + ["arrival=trace"] * 2,
             "policy": ["lra", "bra"] * 3,
             "value": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2],
+            "low": [0.09, 0.19, 0.29, 0.09, 0.09, 0.19],
+            "high": [0.11, 0.21, 0.31, 0.11, 0.11, 0.21],
             "pending": [0] * 6,
             "rank": [1.0, 2.0, 2.0, 1.0, 1.0, 2.0],
+            "best": [True, False, False, True, True, False],
         }
     )
     changes = pl.DataFrame(
         {
             "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
             "agreement": [-1.0, 1.0, None],
+            "stands": ["other", "same", None],
             "first": ["bra", "lra", None],
             "most_moved": ["lra", "lra", None],
             "places": [1.0, 0.0, None],
             "problem": [None, None, "nothing fits"],
         }
     )
-    return Study(
-        name="assumptions",
-        about={"measure": "imbalance_mean", "policies": ["lra", "bra"]},
-        frames={"ranks": ranks, "changes": changes},
-    )
+    about = {
+        "measure": "imbalance_mean",
+        "policies": ["lra", "bra"],
+        "seed": 0,
+        "store": "a store",
+        "repeats": 6,
+        "repeats_cover": ["order of arrival"],
+        "best": ["lra"],
+        "why_not": "",
+    }
+    return Study(name="assumptions", about=about, frames={"ranks": ranks, "changes": changes})
 
 
 def fewest() -> Study:

@@ -9,13 +9,16 @@ from tracekit.cli._output import print_json, print_paragraph, print_sentence, pr
 from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
-    import polars as pl
+    from tracekit.study import Study
 
 PANEL = Panel.replay
 
 
 def command(asked: Asked, json: JsonOption = False) -> None:
-    """Replay policies under changed assumptions, and see whether their order holds.
+    """Replay policies under changed assumptions, and see whether the answer hangs on one.
+
+    Each policy meets six orders of arrival under each change: ranks are apart where policies differ
+    beyond chance.
 
     Example: tracekit vary mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """
@@ -31,22 +34,27 @@ def command(asked: Asked, json: JsonOption = False) -> None:
             }
         )
         return
-    _show(changes, len(found.about["policies"]), found.about["measure"])
+    _show(found)
 
 
-def _show(changes: pl.DataFrame, policies: int, measure: str) -> None:
+def _show(study: Study) -> None:
+    from tracekit.replay.studies import vary_told as words
+
+    changes = study.frames["changes"]
     rows = changes.filter(changes["problem"].is_null())
+    print_paragraph(words.answer(study))
     print_table(
-        f"Order of {policies} policies by {measure}",
-        ["changed", "agreement", "first", "most moved", "places"],
+        f"{len(study.about['policies'])} policies by {study.about['measure']}",
+        ["changed", "the answer", "agreement", "best"],
         [
-            [row["change"], f"{row['agreement']:+.2f}", row["first"], row["most_moved"],
-             f"{row['places']:g}"]
+            [row["change"], row["stands"], f"{row['agreement']:+.2f}", row["first"] or "-"]
             for row in rows.iter_rows(named=True)
         ],
-    )  # fmt: skip
-    print_paragraph(
-        "agreement: Kendall's tau with the order under the defaults, +1 the same, -1 the opposite."
+        note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",
     )
+    print_sentence(words.sure(study))
     for row in changes.filter(changes["problem"].is_not_null()).iter_rows(named=True):
         print_sentence(f"{row['change']}: {row['problem']}")
+    for why, text in words.following(study):
+        print_paragraph(why)
+        print(f"  {text}")

@@ -37,6 +37,15 @@ def vary(
             completes="measures",
         ),
     ] = None,
+    repeats: Annotated[
+        int | None,
+        Option(
+            "Orders of arrival under each change; without it six, as replay has. 1: nothing can be"
+            " told.",
+            minimum=1,
+            names="--repeat",
+        ),
+    ] = None,
     out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,
@@ -52,6 +61,7 @@ def vary(
             policies=policies,
             changes=changes,
             measure=measure,
+            repeats=repeats,
             seed=seed,
             crew=crew,
             progress=progress,

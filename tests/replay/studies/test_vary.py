@@ -6,11 +6,20 @@ from pathlib import Path
 
 import pytest
 from cluster_support import stored
+from report_studies_support import varied
 from store_support import tiny_store
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import find_measure
-from tracekit.replay.studies.vary import BASE, SIZED_CHANGES, USUAL, vary_assumptions
+from tracekit.replay.studies.vary import (
+    BASE,
+    SAME,
+    SIZED_CHANGES,
+    UNTOLD,
+    USUAL,
+    vary_assumptions,
+)
+from tracekit.replay.studies.vary_told import answer, following
 
 
 @pytest.fixture(scope="module")
@@ -23,14 +32,38 @@ def test_ranks_and_agreement(store: Path) -> None:
     found = vary_assumptions(store, policies=["first_fit", "worst_fit", "cwt"], changes=changes)
     ranks = found.frames["ranks"]
     assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes]
+    assert found.about["repeats"] == 6
     for _, part in ranks.group_by("change"):
-        assert part["rank"].sum() == 6
-        best = part.filter(part["rank"] == part["rank"].min())
-        assert best["value"][0] == part["value"].min()
+        assert set(part.filter("best")["rank"]) == {1.0}
+        assert part.filter("best")["value"].min() == part["value"].min()
+        assert (part["low"] <= part["value"]).all()
     told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
     # limits decide nothing for these policies
     assert told["limit_factor=2"]["agreement"] == pytest.approx(1.0)
     assert told["limit_factor=2"]["places"] == 0.0
+    assert told["limit_factor=2"]["stands"] == SAME
+    assert answer(found)
+
+
+def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
+    found = vary_assumptions(
+        store, policies=["first_fit", "worst_fit"], changes=["limit_factor=2"], repeats=1
+    )
+    assert found.frames["ranks"]["rank"].to_list() == [1.0] * 4
+    assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
+    assert answer(found).startswith("Nothing can be told by")
+    ((why, command),) = following(found)
+    assert "more orders" in why
+    assert command.endswith("--repeat 6")
+
+
+def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:
+    found = varied()
+    assert answer(found).startswith(
+        "The answer hangs on node_cpu_cores: with node_cpu_cores=52 bra"
+    )
+    ((_, command),) = following(found)
+    assert "--assume node_cpu_cores=52" in command
 
 
 def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
@@ -54,7 +87,7 @@ def test_bad_calls(store: Path) -> None:
 
 
 def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
-    found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"])
+    found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"], repeats=1)
     changes = found.frames["changes"]
     assert set(changes["change"]) == set(SIZED_CHANGES)
     problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()

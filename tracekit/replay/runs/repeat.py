@@ -88,7 +88,7 @@ def repeat_replay(
         row
         for plan, one in pairs
         if str(plan.policy) in told
-        for row in _rows(plan, one, alone=repeats == 1)
+        for row in rows_of(plan, one, alone=repeats == 1)
     ]
     run = dataclasses.replace(
         first,
@@ -120,7 +120,7 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
     return {policy: digest_of(found) for policy, found in parts.items()}
 
 
-def _rows(plan: Planned, one: Replayed, *, alone: bool) -> list[dict[str, Any]]:
+def rows_of(plan: Planned, one: Replayed, *, alone: bool) -> list[dict[str, Any]]:
     """What a replay gives to the repeats: itself, itself over one window, or a row per window."""
     about = {"repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
     if not one.windows:

@@ -1,12 +1,14 @@
-"""Which assumptions matter: the same policies under changed assumptions, and how ranks move.
+"""Which assumptions matter: the same policies under changed assumptions, and who is best then.
 
-A trace does not say how large nodes and requests are. Where policies change places when one such
-number changes, the order under the default is not worth much.
+A trace does not say how large nodes and requests are. Where another policy is best when one such
+number changes, beyond chance, the answer under the default is not worth much. Ranks are those of
+``tracekit.replay.runs.standings`` over several orders of arrival; ``vary_told`` has the words.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,15 +16,23 @@ from typing import Any
 import polars as pl
 from scipy import stats
 
-from tracekit.crew.crew import Alone, Crew
+from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.runs.one import ReplayTask
+from tracekit.replay.runs.followed import LARGEST
+from tracekit.replay.runs.one import digest_of, in_order, replay_one
+from tracekit.replay.runs.repeat import rows_of
+from tracekit.replay.runs.replayer import Planned
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.separation import separating
+from tracekit.replay.runs.standings import Standing, Standings, difference, standings
+from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.windows import varying
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store, open_store
 from tracekit.study import Study
 
@@ -69,21 +79,68 @@ RECORDED_CHANGES = (
 )
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
 
+#: How the answer under the defaults stands under a change.
+SAME, OTHER, UNTOLD = "same", "other", "not told"
+
 _RANKS = {
     "change": pl.String,
     "policy": pl.String,
     "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
     "pending": pl.Int64,
     "rank": pl.Float64,
+    "best": pl.Boolean,
 }
 _MOVES = {
     "change": pl.String,
     "agreement": pl.Float64,
+    "stands": pl.String,
     "first": pl.String,
     "most_moved": pl.String,
     "places": pl.Float64,
     "problem": pl.String,
 }
+
+
+@dataclass(frozen=True)
+class _Orders:
+    """One policy under one change, in so many orders of arrival; can be sent elsewhere."""
+
+    source: WorkloadSource
+    policy: str
+    seed: int
+    repeats: int | None
+
+    def run(self, on_progress: OnProgress) -> _Met:
+        load, entrant = _loaded(self.source), parse_entrant(self.policy)
+        varies, repeats = varying(load), self.repeats
+        if repeats is None:
+            repeats = FEWEST if load.containers * load.nodes <= LARGEST else 1
+        met = range(repeats if varies else 1)
+        rows: list[dict[str, Any]] = []
+        digests = []
+        for number in met:
+            seed = self.seed + number
+            one = replay_one(in_order(load, seed) if number else load, entrant, seed)
+            rows += rows_of(Planned(entrant, seed, number), one, alone=len(met) == 1)
+            digests.append(one.digest.encode())
+        on_progress(1, 0, 0)
+        return _Met(rows, digest_of(digests), tuple(varies))
+
+
+@dataclass(frozen=True)
+class _Met:
+    """What came of it: a row per order, a hash of the placements, what differs between orders."""
+
+    rows: list[dict[str, Any]]
+    digest: str
+    covers: tuple[str, ...]
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
 
 
 @dataclass(frozen=True)
@@ -100,6 +157,7 @@ def vary_assumptions(
     policies: Sequence[str] = (),
     changes: Sequence[str] = (),
     measure: str | None = None,
+    repeats: int | None = None,
     seed: int = 0,
     crew: Crew | None = None,
     progress: Progress = SILENT,
@@ -114,14 +172,20 @@ def vary_assumptions(
     measure : str, optional
         What policies are ranked by; the lowest is first where neither end is better. If not given,
         the first that has a better end and tells the policies apart under the defaults.
+    repeats : int, optional
+        Orders of arrival that each policy meets under each change. Without it six, the fewest that
+        an interval needs; one where the workload is very large.
 
     Returns
     -------
     Study
-        Frames ``ranks`` (change, policy, value, rank; 1 is best, equal values share) and
-        ``changes`` (how far the order agrees with that of the defaults: Kendall's tau-b, 1 the
-        same, -1 the opposite; who is first, and who moved by how many places), least agreement
-        first. A change under which nothing can be replayed has its problem there.
+        ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
+        each policy that is better beyond chance, so that those that cannot be told apart share
+        it), and whether it is among the best. ``changes``, what turns the answer over first:
+        ``stands`` says whether one of the policies that are best under the defaults is among the
+        best here (``same``), others are, beyond chance (``other``), or nothing is told; how far
+        ranks agree (Kendall's tau-b, 1 the same, -1 the opposite), the best, and who moved by how
+        many places. A change under which nothing can be replayed has its problem there.
 
     Raises
     ------
@@ -138,15 +202,26 @@ def vary_assumptions(
         _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
         for text in ("", *(changes or usual))
     ]
-    rows, problems = _replayed(cases, names, seed=seed, crew=crew or Alone(), progress=progress)
+    found, problems = _replayed(
+        cases, names, repeats=repeats, seed=seed, crew=crew or Alone(), progress=progress
+    )
     if BASE in problems:
         raise TracekitError(problems[BASE])
-    measure = measure or _that_separates([row for change, row in rows if change == BASE])
-    values = _values(rows, measure, problems)
-    ranks = _ranked(values, measure)
+    measure = measure or _that_tells(found[BASE])
+    ranks = _ranked(found, measure, problems)
+    base = standings(found[BASE], measure)
     return Study(
         name=NAME,
-        about={"measure": measure, "policies": names, "seed": seed, "store": store.name},
+        about={
+            "measure": measure,
+            "policies": names,
+            "seed": seed,
+            "store": str(store),
+            "repeats": max(row.orders for row in base.rows),
+            "repeats_cover": list(found[BASE].covers),
+            "best": [name for row in base.best for name in row.names],
+            "why_not": base.why_not,
+        },
         frames={"ranks": ranks, "changes": _moves(ranks, problems)},
     )
 
@@ -162,28 +237,40 @@ def _replayed(
     cases: Sequence[_Case],
     names: Sequence[str],
     *,
+    repeats: int | None,
     seed: int,
     crew: Crew,
     progress: Progress,
-) -> tuple[list[tuple[str, dict[str, Any]]], dict[str, str]]:
-    """Each change with the rows of its policies, and what went wrong with a change."""
-    rows: list[tuple[str, dict[str, Any]]] = []
+) -> tuple[dict[str, Results], dict[str, str]]:
+    """What came of each change, and what went wrong with others."""
+    met: dict[str, dict[str, _Met]] = {}
     problems: dict[str, str] = {}
-    with progress.task("assumptions", len(cases) * len(names), "replays") as task:
+    with progress.task("assumptions", len(cases) * len(names), "policies") as task:
         running = [
-            (case, name, crew.submit(ReplayTask(case.source, name, seed, 0), lambda *_: None))
+            (case, name, crew.submit(_Orders(case.source, name, seed, repeats), lambda *_: None))
             for case in cases
             for name in names
         ]
         for case, name, future in running:
             try:
-                row = future.result().row
+                met.setdefault(case.change, {})[name] = future.result()
             except TracekitError as error:
                 problems.setdefault(case.change, error.what)
-            else:
-                rows.append((case.change, {**row, "policy": name}))
             task.advance(1, case.change)
-    return [(change, row) for change, row in rows if change not in problems], problems
+    found = {change: _results(one) for change, one in met.items() if change not in problems}
+    return found, problems
+
+
+def _results(met: Mapping[str, _Met]) -> Results:
+    """What is asked of a run, of the replays under one change."""
+    rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
+    frame = pl.DataFrame(rows, infer_schema_length=None)
+    document = {
+        "repeats_cover": list(next(iter(met.values())).covers),
+        "policies": [{"policy": name, "placements": one.digest} for name, one in met.items()],
+    }
+    first = frame.filter(repeat=0)
+    return Results(document, first, frame if frame.height > first.height else None)
 
 
 def _check(measure: str) -> None:
@@ -198,42 +285,63 @@ def _check(measure: str) -> None:
     )
 
 
-def _that_separates(rows: Sequence[dict[str, Any]]) -> str:
-    """The first measure with a better end that tells these policies apart; else ``USUAL``."""
-    apart = separating(pl.DataFrame(list(rows), infer_schema_length=None))
-    return next((one.name for one in apart if one.better and one.compared), USUAL)
+def _that_tells(found: Results) -> str:
+    """The first measure with a better end that tells these policies apart, beyond chance.
+
+    Else by the one order they met; else ``USUAL``.
+    """
+    judged = [one for one in found.measures.values() if one.better]
+    ordered = sorted(judged, key=lambda one: one.group != "answer")
+    told = (one.name for one in ordered if standings(found, one.name).tells)
+    apart = (one.name for one in separating(found.summary) if one.better and one.compared)
+    return next(told, next(apart, USUAL))
 
 
-def _values(
-    rows: Sequence[tuple[str, dict[str, Any]]], measure: str, problems: dict[str, str]
-) -> list[dict[str, Any]]:
-    """What each policy comes to under each change; a change without the measure is a problem."""
-    found = []
-    for change, row in rows:
-        if row.get(measure) is None:
+def _ranked(found: Mapping[str, Results], measure: str, problems: dict[str, str]) -> pl.DataFrame:
+    """Ranks within each change; a change without the measure is a problem."""
+    rows: list[dict[str, Any]] = []
+    for change, one in found.items():
+        if not all(one.known(policy, measure) for policy in one.policies):
             problems.setdefault(change, f"the workload has no measure '{measure}'")
             continue
-        pending = row["pending"]
-        value = float(row[measure])
-        found.append(
-            {"change": change, "policy": row["policy"], "value": value, "pending": pending}
-        )
+        stand = standings(one, measure)
+        pending = dict(one.summary.select("policy", "pending").iter_rows())
+        rows += [
+            {
+                "change": change,
+                "policy": policy,
+                "value": row.mean,
+                "low": row.low,
+                "high": row.high,
+                "pending": pending[policy],
+                "rank": _rank(one, stand, row),
+                "best": row in stand.best,
+            }
+            for row in stand.rows
+            for policy in row.names
+        ]
     if BASE in problems:
         raise TracekitError(problems[BASE])
-    return [one for one in found if one["change"] not in problems]
+    return pl.DataFrame(rows, schema=_RANKS)
 
 
-def _ranked(rows: list[dict[str, Any]], measure: str) -> pl.DataFrame:
-    """Ranks within each change; values that agree to nine digits are equal."""
-    one = find_measure(measure)
-    down = one is not None and one.first == "high"
-    rank = pl.col("value").round_sig_figs(9).rank("average", descending=down).over("change")
-    values = {name: kind for name, kind in _RANKS.items() if name != "rank"}
-    return pl.DataFrame(rows, schema=values).with_columns(rank.alias("rank")).select(list(_RANKS))
+def _rank(found: Results, stand: Standings, row: Standing) -> float:
+    """1 and one more for each policy that is better beyond chance; those that waited come last."""
+    ours = [other for other in stand.rows if not other.waited]
+    if row.waited:
+        return 1.0 + sum(len(other.names) for other in ours)
+    sign = 1 if found.measures[stand.measure].first == "low" else -1
+    better = 0
+    for other in ours if stand.tells else ():
+        apart = difference(found, row.names[0], other.names[0], stand.measure)
+        if apart is not None and apart.apart and sign * apart.mean > 0:
+            better += len(other.names)
+    return 1.0 + better
 
 
 def _moves(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
-    base = dict(ranks.filter(change=BASE).select("policy", "rank").rows())
+    usual = ranks.filter(change=BASE)
+    base = dict(usual.select("policy", "rank").rows())
     rows: list[dict[str, Any]] = []
     for (change,), part in ranks.group_by("change", maintain_order=True):
         if change == BASE:
@@ -241,17 +349,25 @@ def _moves(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
         own = dict(part.select("policy", "rank").rows())
         tau = stats.kendalltau([base[name] for name in own], list(own.values())).statistic
         moved = max(own, key=lambda name: abs(own[name] - base[name]))
+        best = part.filter("best")["policy"].to_list()
         rows.append(
             {
                 "change": change,
-                # a constant order agrees with nothing and contradicts nothing
+                # where ranks are all the same they agree with nothing and contradict nothing
                 "agreement": 0.0 if tau != tau else float(tau),  # noqa: PLR0124 - NaN
-                "first": min(own, key=lambda name: (own[name], name)),
+                "stands": _stands(usual.filter("best")["policy"].to_list(), best),
+                "first": ", ".join(best) or None,
                 "most_moved": moved,
                 "places": float(abs(own[moved] - base[moved])),
                 "problem": None,
             }
         )
     rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    frame = pl.DataFrame(rows, schema=_MOVES)
-    return frame.sort("agreement", "change", nulls_last=True)
+    order = pl.col("stands").replace_strict({OTHER: 0, UNTOLD: 1, SAME: 2}, default=3)
+    return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
+
+
+def _stands(usual: Sequence[str], best: Sequence[str]) -> str:
+    if not usual or not best:
+        return UNTOLD
+    return SAME if set(usual) & set(best) else OTHER

@@ -13,7 +13,7 @@ from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
-from tracekit.report.contents import fewest, quantities, sizing
+from tracekit.report.contents import fewest, quantities, sizing, vary
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.headline import named
@@ -44,6 +44,8 @@ def answer(data: Data) -> Answer:
         return fewest.answer(data)
     if data.sizing is not None:
         return _of_sizing(data)
+    if vary.STUDY in data.studies:
+        return vary.answer(data)
     if data.studies:
         return _of_studies(data)
     return _of_store(data)

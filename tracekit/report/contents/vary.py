@@ -2,13 +2,29 @@
 
 from __future__ import annotations
 
+from tracekit.replay.studies import vary_told
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
+
+STUDY = "assumptions"
+
+
+def answer(data: Data) -> Answer:
+    """What was asked, what the answer hangs on, how sure, and what to do next."""
+    study = data.studies[STUDY]
+    return Answer(
+        asked=vary_told.question(study),
+        sentence=vary_told.answer(study),
+        sure=vary_told.sure(study),
+        next=vary_told.following(study),
+    )
 
 
 def changes(data: Data) -> Table:
-    """Every change, the one that matters most first."""
-    frame = data.result("assumptions/changes")
+    """Every change, those that turn the answer over first."""
+    frame = data.result(f"{STUDY}/changes")
     if "problem" in frame.columns and frame["problem"].null_count() == frame.height:
         frame = frame.drop("problem")
-    return table(frame, "Assumptions that were changed, one at a time; least agreement first")
+    shown = frame.rename({"stands": "answer", "first": "best"})
+    return table(shown, "Assumptions that were changed, one at a time")

@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.studies import vary
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -15,8 +16,10 @@ from tracekit.report.words import count, listed
 
 _RANKS, _CHANGES = "assumptions/ranks", "assumptions/changes"
 _BASE = "as assumed"
-SAME, OTHER = "the same policy is best", "another policy is best"
-_COLORS = {SAME: "policy-1", OTHER: "policy-2"}
+SAME, OTHER = "the same policy is best", "another policy is best, beyond chance"
+UNTOLD = "nothing is told beyond chance"
+_COLORS = {SAME: "policy-1", OTHER: "policy-2", UNTOLD: "other"}
+_STANDS = {vary.SAME: SAME, vary.OTHER: OTHER, vary.UNTOLD: UNTOLD}
 _ROW_PX, _EDGES_PX = 44, 90
 _SCHEMA = {
     "change": pl.String,
@@ -38,18 +41,18 @@ def _prepare(data: Data) -> pl.DataFrame:
             "agreement": row["agreement"],
             "best": listed(_best(ranks, row["change"])[:2]),
             "usual_best": listed(usual[:2]),
-            "stands": SAME if set(usual) & set(_best(ranks, row["change"])) else OTHER,
+            "stands": _STANDS[row["stands"]],
         }
         for row in changes.filter(pl.col("agreement").is_not_null()).iter_rows(named=True)
     ]
     frame = pl.DataFrame(rows, schema=_SCHEMA)
     # what turns the answer over comes first
-    return frame.sort(pl.col("stands") == SAME, "agreement", "change")
+    order = pl.col("stands").replace_strict({OTHER: 0, UNTOLD: 1}, default=2)
+    return frame.sort(order, "agreement", "change")
 
 
 def _best(ranks: pl.DataFrame, change: str) -> list[str]:
-    part = ranks.filter(pl.col("change") == change)
-    return part.filter(pl.col("rank") == pl.col("rank").min())["policy"].to_list()
+    return ranks.filter("best", change=change)["policy"].to_list()
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
@@ -95,13 +98,20 @@ def _label(at: int, row: dict[str, Any]) -> dict[str, Any]:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     turned = frame.filter(pl.col("stands") == OTHER)
+    told = frame.filter(pl.col("stands") != UNTOLD)
     usual = frame["usual_best"][0]
+    if told.is_empty():
+        return (
+            f"Under none of {count(frame.height, 'change')} of an assumption can it be told, beyond"
+            " chance, whether the same policy is best."
+        )
     if turned.is_empty():
-        return f"{usual} stays best under all of {count(frame.height, 'change')} of an assumption."
+        changes = count(told.height, "change")
+        return f"{usual} stays best, within chance, under all of {changes} of an assumption."
     least = turned.row(0, named=True)
     return (
-        f"The answer hangs on assumptions: {usual} is not the best under {turned.height} of"
-        f" {count(frame.height, 'change')}; with {least['change']} {least['best']} is."
+        f"The answer hangs on assumptions: {usual} is not among the best under {turned.height}"
+        f" of {count(frame.height, 'change')}; with {least['change']} {least['best']} is."
     )
 
 
@@ -109,9 +119,9 @@ FIGURE = Figure(
     title="Changed assumptions, those that turn the answer over first",
     question="Does the answer hang on what was assumed?",
     how_to_read="Each row changes one assumption and replays the policies. On the right the order"
-    " of policies stays the same, at zero it is unrelated, on the left it is turned round. Where"
-    " another policy becomes the best, its name stands beside the change: measure that quantity in"
-    " your own cluster before you decide.",
+    " of policies stays the same, at zero it is unrelated, on the left it is turned round; policies"
+    " that do not differ beyond chance share a rank. Where another becomes the best, its name stands"
+    " beside the change: measure that quantity in your own cluster before you decide.",
     reads=(_RANKS, _CHANGES),
     prepare=_prepare,
     draw=_draw,

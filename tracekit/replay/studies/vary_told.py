@@ -1,0 +1,108 @@
+"""A study of changed assumptions in words: what the answer hangs on, and what to do next."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+import polars as pl
+
+from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.shown import few
+from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.studies.vary import OTHER, SAME, UNTOLD
+from tracekit.study import Study
+
+#: So many orders are asked for where six tell nothing.
+_MORE = 20
+
+
+def question(study: Study) -> str:
+    """What was asked."""
+    changes = study.frames["changes"].height
+    return (
+        f"Does it hang on an assumption which of {len(study.about['policies'])} policies is best by"
+        f" {_title(study)}? {changes} {'was' if changes == 1 else 'were'} changed, one at a time."
+    )
+
+
+def answer(study: Study) -> str:
+    """Which assumptions the answer hangs on; where nothing can be told, that and why."""
+    best = study.about["best"]
+    if not best:
+        return f"Nothing can be told by {_title(study)}: {study.about['why_not']}."
+    turned, told = _changes(study, OTHER), _changes(study, OTHER, SAME)
+    if not told:
+        return (
+            f"{few(best)} {_is(best)} best as assumed; whether that hangs on an assumption cannot"
+            " be told, as under no change policies differ beyond chance."
+        )
+    if not turned:
+        rest = len(_changes(study, UNTOLD))
+        return (
+            f"The answer hangs on none of {len(told)} assumptions: {few(best)} {_is(best)} best by"
+            f" {_title(study)}, and within chance of the best under each of these changes"
+            f"{f'; under {rest} more nothing is told' if rest else ''}."
+        )
+    names = few(list(dict.fromkeys(_name(row["change"]) for row in turned)))
+    first = turned[0]
+    return (
+        f"The answer hangs on {names}: with {first['change']} {first['first']} is best by"
+        f" {_title(study)}, beyond chance, and not {few(best)}."
+    )
+
+
+def sure(study: Study) -> str:
+    """What the ranks rest on, and under which changes nothing is told."""
+    orders = study.about["repeats"]
+    if orders < FEWEST:
+        met = "one order" if orders == 1 else f"{orders} orders"
+        return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
+    said = (
+        f"Each policy met {orders} orders of arrival under each change; policies share a rank where"
+        " they do not differ beyond chance (95 %, corrected for the number of comparisons)."
+    )
+    silent = [row["change"] for row in _changes(study, UNTOLD)]
+    if silent and study.about["best"]:
+        said += f" Nothing is told under {few(silent)}."
+    return f"{said} Two assumptions changed at a time were not tried."
+
+
+def following(study: Study) -> list[tuple[str, str]]:
+    """What to do next, and the command for it."""
+    about = study.about
+    words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
+    asked = " ".join(map(shlex.quote, words))
+    if not about["best"] or not _changes(study, OTHER, SAME):
+        more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
+        command = f"tracekit vary {asked} --measure {about['measure']} --repeat {more}"
+        return [("Let the policies meet more orders of arrival:", command)]
+    turned = _changes(study, OTHER)
+    if not turned:
+        return []
+    first = turned[0]["change"]
+    return [
+        (
+            f"Find out what {_name(first)} is in your cluster, then replay with it:",
+            f"tracekit replay {asked} --assume {shlex.quote(first)} --out RUN",
+        )
+    ]
+
+
+def _changes(study: Study, *stands: str) -> list[dict[str, str]]:
+    return study.frames["changes"].filter(pl.col("stands").is_in(stands)).to_dicts()
+
+
+def _name(change: str) -> str:
+    return change.partition("=")[0]
+
+
+def _is(names: Sequence[str]) -> str:
+    return "is" if len(names) == 1 else "are"
+
+
+def _title(study: Study) -> str:
+    known = find_measure(study.about["measure"])
+    title = study.about["measure"] if known is None else known.title
+    plain = title.split(maxsplit=1)[0][1:].islower()
+    return f"{title[:1].lower()}{title[1:]}" if plain else title
