@@ -57,7 +57,9 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("compare", "once", "run", "--fail-if", "pending > 100", "--out", "comparison"),
     ("vary", "store", "--policy", "first_fit", "--policy", "worst_fit", "--change",
      "node_cpu_cores=52"),
-    ("shrink", "store", "--policy", "best_fit", "--limit", "cpu_max_fraction <= 9"),
+    # one policy with an answer and no bound, and one without an answer
+    ("shrink", "store", "--policy", "best_fit", "--policy", "random", "--limit",
+     "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
     ("size", "store", "--policy", "percentile_request", "--out", "sized"),
     ("score", "store", "--policy", "best_fit", "--container", "?"),
     ("report", "run", "--out", "report.html"),

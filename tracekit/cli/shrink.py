@@ -96,7 +96,7 @@ def _row(row: Mapping[str, Any]) -> list[Any]:
 def _production(study: Study) -> list[list[Any]]:
     """What production came to, as a row."""
     observed = study.about["observed"]
-    if observed is None:
+    if not observed:
         return []
     return [["observed", observed["nodes"], None, None, *_use(observed["measures"])]]
 
@@ -116,7 +116,7 @@ def _limits(study: Study) -> str:
         return said
     why = (
         "what production lives with can be borne"
-        if about["observed"] is not None
+        if about["observed"]
         else "what production lived with is not recorded"
     )
     return f"{said} The second is the default, as {why}; --limit sets another."

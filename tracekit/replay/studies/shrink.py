@@ -212,17 +212,17 @@ def _given(source: WorkloadSource) -> dict[str, Any]:
     """How the workload is asked for again."""
     store = source.store
     return {
-        "store": None if store is None else str(store),
-        "loader": source.workload,
+        "store": "" if store is None else str(store),
+        "loader": source.workload or "",
         "assume": list(source.assume),
         "made_up": store is not None and open_store(str(store)).manifest.made_up,
     }
 
 
-def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any] | None:
-    """What production came to, and which limits it breaks itself."""
+def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+    """What production came to, and which limits it breaks itself; empty where not recorded."""
     if observed is None:
-        return None
+        return {}
     broken = [
         one.text
         for one in limits.given

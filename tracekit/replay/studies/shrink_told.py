@@ -234,7 +234,7 @@ def _beyond_chance(found: Told) -> str:
 def production(study: Study) -> str:
     """What production came to; empty where that is not recorded."""
     observed = study.about["observed"]
-    if observed is None:
+    if not observed:
         return ""
     came = [
         f"{known.title[:1].lower()}{known.title[1:]} {number(name, observed['measures'][name])}"

@@ -79,7 +79,9 @@ def following(study: Study) -> list[tuple[str, str]]:
         return [("Let the policies meet more orders of arrival:", command)]
     turned = _changes(study, OTHER)
     if not turned:
-        return []
+        store, policy = shlex.quote(about["store"]), shlex.quote(about["best"][0])
+        command = f"tracekit shrink {store} --policy {policy} --out studies/fewest"
+        return [(f"See how many nodes are enough under {about['best'][0]}:", command)]
     first = turned[0]["change"]
     return [
         (

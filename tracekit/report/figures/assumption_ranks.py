@@ -120,8 +120,8 @@ FIGURE = Figure(
     question="Does the answer hang on what was assumed?",
     how_to_read="Each row changes one assumption and replays the policies. On the right the order"
     " of policies stays the same, at zero it is unrelated, on the left it is turned round; policies"
-    " that do not differ beyond chance share a rank. Where another becomes the best, its name stands"
-    " beside the change: measure that quantity in your own cluster before you decide.",
+    " that do not differ beyond chance share a rank. Where another becomes the best, its name"
+    " stands beside the change: measure that quantity in your own cluster before you decide.",
     reads=(_RANKS, _CHANGES),
     prepare=_prepare,
     draw=_draw,
