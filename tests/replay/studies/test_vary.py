@@ -34,7 +34,7 @@ def test_ranks_and_agreement(store: Path) -> None:
     assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes]
     assert found.about["repeats"] == 6
     for _, part in ranks.group_by("change"):
-        assert set(part.filter("best")["rank"]) == {1.0}
+        assert set(part.filter("best")["rank"]) <= {1.0}
         assert part.filter("best")["value"].min() == part["value"].min()
         assert (part["low"] <= part["value"]).all()
     told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}

@@ -326,7 +326,12 @@ def _ranked(found: Mapping[str, Results], measure: str, problems: dict[str, str]
 
 
 def _rank(found: Results, stand: Standings, row: Standing) -> float:
-    """1 and one more for each policy that is better beyond chance; those that waited come last."""
+    """1 and one more for each policy that is better beyond chance; those that waited come last.
+
+    Whoever is within chance of the best has rank 1, also where a third differs from it.
+    """
+    if row in stand.best:
+        return 1.0
     ours = [other for other in stand.rows if not other.waited]
     if row.waited:
         return 1.0 + sum(len(other.names) for other in ours)
