@@ -358,8 +358,8 @@ def _moves(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
         rows.append(
             {
                 "change": change,
-                # where ranks are all the same they agree with nothing and contradict nothing
-                "agreement": 0.0 if tau != tau else float(tau),  # noqa: PLR0124 - NaN
+                # where one side ranks all the same it agrees with nothing and contradicts nothing
+                "agreement": float(own == base) if tau != tau else float(tau),  # noqa: PLR0124
                 "stands": _stands(usual.filter("best")["policy"].to_list(), best),
                 "first": ", ".join(best) or None,
                 "most_moved": moved,
