@@ -24,8 +24,14 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
-from tracekit.replay.studies.fewest import fewest, fewest_nodes, least_nodes
-from tracekit.replay.studies.limits import Limits, parse_limits
+from tracekit.replay.studies.fewest import (
+    fewest,
+    fewest_around,
+    fewest_from,
+    fewest_nodes,
+    least_nodes,
+)
+from tracekit.replay.studies.limits import DEFAULT, UNRECORDED, Limits, parse_limits
 from tracekit.replay.studies.shrink import shrink_cluster
 from tracekit.replay.studies.trials import asked_over_time
 from tracekit.replay.workload.on_nodes import on_nodes
@@ -199,6 +205,47 @@ def test_never_below_the_bound_and_the_set_holds_by_itself(
 def test_bisection() -> None:
     for least in range(1, 12):
         assert fewest(lambda nodes, least=least: nodes >= least, 1, 11) == min(least, 11)  # type: ignore[misc]
+
+
+@pytest.mark.parametrize("least", [1, 2, 5, 11])
+@pytest.mark.parametrize("start", [1, 4, 11])
+def test_a_search_from_a_known_number_ends_where_bisection_does(least: int, start: int) -> None:
+    assert fewest_around(lambda nodes: nodes >= least, start, 1, 11) == least
+    assert fewest_from(lambda nodes: nodes >= least, start, 11) == max(least, start)
+    assert fewest_around(lambda _: False, start, 1, 11) is None
+
+
+def test_a_limit_may_speak_of_production() -> None:
+    """Production has two of 25 on each of eight nodes of 100, so half of each is used."""
+    load = dataclasses.replace(EVEN, recorded_node=np.arange(16) % 8)
+    found = shrunk(load, "cpu_max_fraction <= 1.5 * observed", policies=["worst_fit"])
+    assert row(found, "worst_fit")["nodes"] == 6
+    observed = found.about["observed"]
+    assert (observed["nodes"], observed["measures"]["cpu_max_fraction"]) == (8, pytest.approx(0.5))
+    assert shrunk(load, policies=["worst_fit"]).about["limits"] == [DEFAULT]
+    more = shrunk(load, "cpu_max_fraction >= 0.6")
+    assert more.about["observed"]["breaks"] == ["cpu_max_fraction >= 0.6"]
+    unknown = dataclasses.replace(EVEN, recorded_node=np.full(16, -1))
+    assert shrunk(unknown).about["limits"] == [UNRECORDED]
+    with pytest.raises(TracekitError, match="so 'observed' is not known"):
+        shrunk(unknown, "cpu_max_fraction <= observed")
+
+
+def test_where_no_policy_has_an_answer_each_says_why_and_which_comes_nearest() -> None:
+    with pytest.raises(TracekitError, match="under none of 2 policies do the limits hold") as told:
+        shrunk(EVEN, "cpu_max_fraction <= 0.4", policies=["best_fit", "worst_fit"])
+    assert [line.partition(":")[0] for line in told.value.details] == ["best_fit", "worst_fit"]
+    assert "worst_fit comes nearest, with cpu_max_fraction 0.5" in str(told.value.hint)
+
+
+def test_the_highest_use_of_nodes_is_that_of_the_replay() -> None:
+    found = shrunk(EVEN, "cpu_max_fraction <= 0.8", policies=["worst_fit"])
+    nodes = found.frames["nodes"]
+    assert (
+        nodes.filter("kept")["cpu_max_fraction"].max()
+        == row(found, "worst_fit")["cpu_max_fraction"]
+    )
+    assert nodes.filter(~pl.col("kept"))["cpu_max_fraction"].null_count() == 2
 
 
 @pytest.mark.parametrize(
