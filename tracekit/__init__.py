@@ -75,4 +75,4 @@ if not TYPE_CHECKING:  # a type checker that saw this would take any name for a 
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *_VERBS})
+    return sorted({*(name for name in globals() if name.startswith("__")), *_VERBS})

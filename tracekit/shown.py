@@ -114,7 +114,20 @@ def page_of(result: Any, *, title: str = "") -> Page:
 def table(frame: Any, columns: Sequence[str] = ()) -> tuple[list[str], list[Sequence[object]]]:
     """The first rows and columns of a polars frame."""
     names = [name for name in columns or frame.columns if name in frame.columns][:COLUMNS]
-    return names, [list(row) for row in frame.select(names).head(ROWS).rows()]
+    rows = frame.select(names).head(ROWS).rows()
+    return [_head(name) for name in names], [
+        [_percent(name, value) for name, value in zip(names, row, strict=True)] for row in rows
+    ]
+
+
+def _head(name: str) -> str:
+    """A column's name over percentages: its ending speaks of a fraction."""
+    return f"{name.removesuffix('_fraction')} %" if name.endswith("_fraction") else name
+
+
+def _percent(name: str, value: Any) -> object:
+    """A value; a fraction in percent, as its head says."""
+    return 100 * value if name.endswith("_fraction") and isinstance(value, float) else value
 
 
 def frames_in(name: str, frames: Mapping[str, Any]) -> list[str]:

@@ -44,7 +44,13 @@ def test_quality_says_how_much_was_kept() -> None:
     ledger = pl.DataFrame({"defect": ["missing_name", "stray_time"], "rows": [7, 2]})
     data = Data(
         fetch=lambda _name, _params: ledger,
-        info={"tables": {"call": {"rows_read": 200, "rows": 150}}, "sources": []},
+        info={
+            "tables": {},
+            "sources": [
+                {"release": "ctm21", "rows_read": 200, "rows": 150},
+                {"release": "derived", "rows_read": 900, "rows": 900},
+            ],
+        },
     )
     said = all_findings()["quality"].find(data)
     assert said is not None

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.shown import PERCENT, shown
 from tracekit.replay.runs.standings import Standings, standings
 from tracekit.shown import Bar, Page, page_of
 
@@ -29,7 +30,7 @@ def page(run: Run) -> Page:
         lines=[told.answer, *told.not_told[:2]],
         columns=columns,
         rows=rows,
-        bars=_bars(first, told.chosen) if first else (),
+        bars=_bars(found, first, told.chosen) if first else (),
         axis=_axis(found, first) if first else "",
         rest=[*page_of(run).rest, "a page about it: tracekit.report(its folder, 'report.html')"],
     )
@@ -47,26 +48,30 @@ def _table(found: Results, ranked: Sequence[Standings]) -> tuple[list[str], list
     if not ranked:
         return [], []
     rows: list[Sequence[object]] = [
-        [", ".join(row.names), *(_cell(one, row.names[0]) for one in ranked)]
+        [", ".join(row.names), *(_cell(found, one, row.names[0]) for one in ranked)]
         for row in ranked[0].rows
     ]
     return ["policy", *(found.measures[one.measure].title for one in ranked)], rows
 
 
-def _cell(one: Standings, policy: str) -> object:
+def _cell(found: Results, one: Standings, policy: str) -> object:
     row = one.row(policy)
     if row is None:
         return None
-    return row.mean if row.reach is None else f"{row.mean:.4g} ± {row.reach:.2g}"
+    measure = found.measures[one.measure]
+    if row.reach is None and not measure.share:
+        return row.mean
+    return shown(measure, row.mean, row.reach, unit=True)
 
 
-def _bars(one: Standings, chosen: Sequence[str]) -> list[Bar]:
+def _bars(found: Results, one: Standings, chosen: Sequence[str]) -> list[Bar]:
+    scale = PERCENT if found.measures[one.measure].share else 1
     return [
         Bar(
             name=", ".join(row.names),
-            value=row.mean,
-            low=row.low,
-            high=row.high,
+            value=scale * row.mean,
+            low=None if row.low is None else scale * row.low,
+            high=None if row.high is None else scale * row.high,
             strong=bool(set(row.names) & set(chosen)),
         )
         for row in one.rows
@@ -76,4 +81,5 @@ def _bars(one: Standings, chosen: Sequence[str]) -> list[Bar]:
 def _axis(found: Results, one: Standings) -> str:
     measure = found.measures[one.measure]
     best = {"low": "lower is better", "high": "higher is better"}.get(str(measure.better), "")
-    return ", ".join(part for part in (f"{measure.title} [{measure.unit}]", best) if part)
+    unit = "%" if measure.share else measure.unit
+    return ", ".join(part for part in (f"{measure.title} [{unit}]", best) if part)

@@ -19,6 +19,8 @@ Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 _UNIT = re.compile(r"\[([^\]]+)\]\.?$")
 _SPELLING = {
     "cpu": "CPU",
+    "vcpu": "vCPU",
+    "sha256": "SHA-256",
     "pearson": "correlation",
     "r": "r",
     "util": "utilization",
@@ -151,7 +153,8 @@ def _text(value: Any, kind: Kind) -> str:
     if kind == "percent":
         return percent(value, 1)
     if kind == "number":
-        return f"{value:.3f}".replace("-", MINUS) if abs(value) < 1000 else number(value)
+        whole = float(value).is_integer()
+        return f"{value:,.0f}".replace("-", MINUS) if whole else number(value)
     if kind == "count":
         return f"{value:,}"
     if kind == "time":

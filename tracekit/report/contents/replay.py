@@ -233,7 +233,7 @@ def assumptions(data: Data) -> Table:
             "assumption": name,
             "value": assumed_text(name, value),
             "meaning": meanings[name].doc if name in meanings else "",
-            "comes_from": _origin(known.get(name), value),
+            "comes_from": _origin(known.get(name), value, _known_as(name, load)),
         }
         for name, value in load.get("assumptions", {}).items()
     ]
@@ -247,12 +247,32 @@ def _kind(load: Mapping[str, Any]) -> type[Assumptions | SizedAssumptions]:
     return SizedAssumptions if sized else Assumptions
 
 
-def _origin(field: dataclasses.Field[Any] | None, value: object) -> str:
+#: What is assumed of each quantity, by how the names of the assumptions begin.
+_ASSUMED_OF = {
+    "node_cpu_cores": "node sizes",
+    "node_memory_bytes": "node sizes",
+    "node_net_kbit": "node sizes",
+    "node_disk_bytes": "node sizes",
+    "request_": "requests",
+    "limit_factor": "limits",
+}
+
+
+def _known_as(name: str, load: Mapping[str, Any]) -> tuple[str, str]:
+    """The quantity that an assumption stands for, and how that is known; empty for none."""
+    about_ = next((what for start, what in _ASSUMED_OF.items() if name.startswith(start)), "")
+    return about_, str(load.get("quantities", {}).get(about_, ""))
+
+
+def _origin(field: dataclasses.Field[Any] | None, value: object, known_as: tuple[str, str]) -> str:
     if field is None:
         return "the workload"
-    if field.default == value:
-        return "default; the trace does not say"
-    return f"set for this run (default {assumed_text(field.name, field.default)})"
+    if field.default != value:
+        return f"set for this run (default {assumed_text(field.name, field.default)})"
+    quantity, known = known_as
+    if known in ("recorded", "chosen", "inferred"):
+        return f"not used where {quantity} are known"
+    return "default; the trace does not say" if known == "assumed" else "default"
 
 
 def assumed_text(name: str, value: object) -> str:

@@ -89,9 +89,21 @@ def _takeaway(frame: pl.DataFrame) -> str:
     for name, (_, label) in _labels(frame).items():
         part = frame.filter(pl.col("coefficient") == name)
         if not part.is_empty():
-            said.append(f"{number(float(part['value'].median()), 2)} for {label}")  # type: ignore[arg-type]
-    services = count(int(frame["fitted"].max()), "service")  # type: ignore[arg-type]
-    return f"The median coefficient over {services} is {' and '.join(said)}."
+            said.append(_told(part, label))
+    return f"{'; '.join(said)}."
+
+
+def _told(part: pl.DataFrame, label: str) -> str:
+    """For how many services an effect is beyond chance, and how large it is for them."""
+    beyond = part.filter(pl.col("low") > 0)
+    of = count(part.height, "service")
+    if beyond.is_empty():
+        return f"{label[:1].upper()}{label[1:]}: no effect beyond chance for any of {of}"
+    middle = number(float(beyond["value"].median()), 2)  # type: ignore[arg-type]
+    return (
+        f"{label[:1].upper()}{label[1:]}: neighbours cost {beyond.height:,} of {of} CPU beyond"
+        f" chance, {middle} CPU per CPU beside them at the median"
+    )
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

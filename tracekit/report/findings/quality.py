@@ -7,16 +7,18 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import count, percent
+from tracekit.store.manifest import DERIVED
 
 
 def _find(data: Data) -> Said | None:
     if data.info is None:
         return None
-    tables = data.info["tables"].values()
-    read = sum(table["rows_read"] for table in tables)
+    # what ingest worked out of other rows was not read
+    read_in = [one for one in data.info["sources"] if one["release"] != DERIVED]
+    read = sum(one["rows_read"] for one in read_in)
     if not read:
         return None
-    kept = sum(table["rows"] for table in tables)
+    kept = sum(one["rows"] for one in read_in)
     ledger = data.query("quality/ledger")
     return Said(
         value=percent(kept / read, 2 if 0.9 < kept / read < 1 else None),
