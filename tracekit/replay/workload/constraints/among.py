@@ -158,34 +158,35 @@ class Wearers:
 
     def __init__(self, worn: Sequence[tuple[str, Mapping[str, str]]]) -> None:
         self._every = np.arange(len(worn), dtype=np.int64)
-        spaces: defaultdict[str, list[int]] = defaultdict(list)
+        self._codes: dict[str, int] = {}
+        code = [self._codes.setdefault(space, len(self._codes)) for space, _ in worn]
+        self._space = np.array(code, dtype=np.int64)
         keys: defaultdict[str, list[int]] = defaultdict(list)
         pairs: defaultdict[tuple[str, str], list[int]] = defaultdict(list)
-        for at, (space, labels) in enumerate(worn):
-            spaces[space].append(at)
+        for at, (_, labels) in enumerate(worn):
             for key, value in labels.items():
                 keys[key].append(at)
                 pairs[key, value].append(at)
-        self._spaces, self._keys, self._pairs = spaces, keys, pairs
+        self._keys, self._pairs = keys, pairs
         self.meeting = functools.cache(self._meeting)
 
     def _meeting(self, whom: Whom) -> IntArray:
         """The positions of those who are meant, ascending."""
         if whom.asks is None:
             return self._every[:0]
-        found: IntArray | None = None
+        left: IntArray | None = None
         for asked in whom.asks:
             if asked.operator in ("In", "Exists"):
                 some = self._having(asked)
-                found = some if found is None else np.intersect1d(found, some, assume_unique=True)
+                left = some if left is None else np.intersect1d(left, some, assume_unique=True)
+        found = self._every if left is None else left
         if EVERY not in whom.namespaces:
-            some = _positions([self._spaces.get(name, []) for name in whom.namespaces])
-            found = some if found is None else np.intersect1d(found, some, assume_unique=True)
-        left = self._every if found is None else found
+            known = [self._codes[name] for name in whom.namespaces if name in self._codes]
+            found = found[np.isin(self._space[found], known)]
         for asked in whom.asks:
             if asked.operator in ("NotIn", "DoesNotExist"):
-                left = np.setdiff1d(left, self._having(asked), assume_unique=True)
-        return left
+                found = np.setdiff1d(found, self._having(asked), assume_unique=True)
+        return found
 
     def _having(self, asked: Requirement) -> IntArray:
         """Who has the label at all, or with one of the values."""
