@@ -19,6 +19,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.engine.patience import Patience
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
+from tracekit.replay.engine.preemption import Preemption
 from tracekit.replay.engine.queueing import Gangs, turns
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
@@ -43,8 +44,12 @@ class Outcome:
         How the placer decided.
     evicted : int64, shape (evicted,)
         Containers whose node was lost under them, at least once.
+    preempted : int64, shape (evictions,)
+        Containers that one of higher priority evicted, as often as that happened.
+    waiting_after_eviction : int64, shape (waiting,)
+        Those of them that wait for another node at the end.
     waiting_after_loss : int64, shape (waiting,)
-        Those of them that wait for another at the end.
+        Those whose node was lost that wait for another at the end.
     """
 
     node: IntArray
@@ -53,6 +58,8 @@ class Outcome:
     latencies_s: list[float]
     way: str = "plain"
     evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
@@ -94,6 +101,13 @@ class Engine:
         self._lost = 0
         self._patience = Patience(workload, policy)
         self._evicted_by_loss: set[int] = set()
+        self._preempted: list[int] = []
+        preempts = workload.preemption and policy.preempts and policy.filtered
+        self._preemption = (
+            Preemption(self.state, workload.priority)
+            if preempts and self._turn is not None and workload.priority is not None
+            else None
+        )
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> Outcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
@@ -112,6 +126,10 @@ class Engine:
             evicted=np.array(sorted(self._evicted_by_loss), dtype=np.int64),
             waiting_after_loss=np.array(
                 sorted(self._evicted_by_loss & set(self._pending)), dtype=np.int64
+            ),
+            preempted=np.array(self._preempted, dtype=np.int64),
+            waiting_after_eviction=np.array(
+                sorted(set(self._preempted) & set(self._pending)), dtype=np.int64
             ),
             node=self.state.node,
             time_ms=self.state.placed_ms,
@@ -162,14 +180,45 @@ class Engine:
             self._let_in(now)
 
     def _let_in(self, now: int) -> None:
-        """Who waits for others to come is tried again, until nobody more gets in."""
+        """Who waits for others to come is tried again, until nobody more gets in.
+
+        Who waits then evicts lower priorities, where that is how things are.
+        """
         awaits = self.state.awaits
-        if awaits is None:
-            return
         waiting = -1
-        while self._pending and len(self._pending) != waiting:
+        while awaits is not None and self._pending and len(self._pending) != waiting:
             waiting = len(self._pending)
             self._retry(now, awaits)
+        self._preempt(now)
+
+    def _preempt(self, now: int) -> None:
+        """Who waits takes the place of lower priorities; those are tried elsewhere, and may too."""
+        if self._preemption is None or self._turn is None:
+            return
+        evicted = True
+        while evicted:
+            evicted = False
+            refused: set[tuple[bytes, Hashable, int]] = set()
+            for index in sorted(self._pending, key=self._turn):
+                shape = (
+                    self._workload.request[index].tobytes(),
+                    self.state.kind(index),
+                    self._turn(index),
+                )
+                found = None if shape in refused else self._preemption.victims(index, now)
+                if found is None:
+                    refused.add(shape)
+                    continue
+                node, victims = found
+                self._stop(victims)
+                self.state.start(index, node, now)
+                self._placer.changed(np.array([node]))
+                self._pending.remove(index)
+                self._pending.extend(victims.tolist())
+                self._preempted.extend(victims.tolist())
+                evicted = True
+            if evicted:
+                self._retry(now)
 
     def _join_queue(self, now: int) -> None:
         """Who arrives now is in the queue with those that wait."""

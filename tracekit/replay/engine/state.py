@@ -125,6 +125,11 @@ class ReplayState:
             return found
         return ~self.lost if found is None else found & ~self.lost
 
+    def imagine(self, index: int, node: int, *, gone: bool) -> None:
+        """Let constraints believe that a container has left its node, or is there again."""
+        if self._keeper is not None:
+            (self._keeper.remove if gone else self._keeper.add)(index, node)
+
     @property
     def awaits(self) -> BoolArray | None:
         """Which containers another one's coming may let in, shape (containers,); None: none."""

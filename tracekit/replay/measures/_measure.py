@@ -31,8 +31,12 @@ class Finished:
         What one move costs.
     evicted : int64, shape (evicted,)
         Containers whose node was lost under them.
+    preempted : int64, shape (evictions,)
+        Containers that one of higher priority evicted, as often as that happened.
+    waiting_after_eviction : int64, shape (waiting,)
+        Those of them that still wait for another node at the end.
     waiting_after_loss : int64, shape (waiting,)
-        Those of them that still wait for another at the end.
+        Those whose node was lost that still wait for another at the end.
     """
 
     load: Workload
@@ -40,6 +44,8 @@ class Finished:
     measured: Mapping[str, Any]
     move_downtime_ms: int
     evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 

@@ -73,6 +73,8 @@ class PlacementPolicy:
         Constraints of the workload that do not hold under it, by the first word of their names.
     notes : tuple of str
         What a reader of its results must know, a line each.
+    preempts : bool
+        Whether it evicts lower priorities where the workload says that this happens.
     gang_wait_ms, gang_backoff_ms : int, optional
         As of the workload, where the policy says it itself; None leaves it to the workload.
     """
@@ -91,6 +93,7 @@ class PlacementPolicy:
     limit_s: ClassVar[float] = 10.0
     lifts: ClassVar[frozenset[str]] = frozenset()
     notes: ClassVar[tuple[str, ...]] = ()
+    preempts: ClassVar[bool] = True
     gang_wait_ms: ClassVar[int | None] = None
     gang_backoff_ms: ClassVar[int | None] = None
 

@@ -64,6 +64,7 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
         "source": f"{path.name}, kind {document['kind']}",
         "lifts": frozenset(found.lifted),
         "notes": tuple(f"{path.name}: {note}" for note in found.notes),
+        "preempts": found.preempts,
         "gang_wait_ms": found.gang_wait_ms,
         "gang_backoff_ms": found.gang_backoff_ms,
         "candidates": _window(found.percentage, scores=found.scores),

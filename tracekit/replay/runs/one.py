@@ -119,6 +119,8 @@ def replay_one(
             measured=measured,
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
             evicted=outcome.evicted,
+            preempted=outcome.preempted,
+            waiting_after_eviction=outcome.waiting_after_eviction,
             waiting_after_loss=outcome.waiting_after_loss,
         )
     )

@@ -15,6 +15,7 @@ from tracekit.replay.workload.workload import Workload
 #: Their names, with what they mean.
 NAMES = {
     "lost": "Nodes lost at a time: WHAT@TIME, commas between.",
+    "preemption": "none, or lower: who fits nowhere evicts containers of lower priority.",
     "gang_wait": "How long members of a gang hold nodes for those still to come.",
     "gang_backoff": "How long a gang that could not begin is not tried again.",
 }
@@ -43,7 +44,9 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
     """
     if "lost" in own:
         load = with_losses(load, own["lost"], rng)
-    spans = {name: value for name, value in own.items() if name != "lost"}
+    if "preemption" in own:
+        load = _preempting(load, own["preemption"])
+    spans = {name: value for name, value in own.items() if name.startswith("gang_")}
     if not spans:
         return load
     if load.gang is None or not (load.gang >= 0).any():
@@ -63,3 +66,22 @@ def under(load: Workload, own: Mapping[str, str], rng: np.random.Generator) -> W
         gang_backoff_ms=made.get("gang_backoff_ms", load.gang_backoff_ms),
         assumptions=told,
     )
+
+
+def _preempting(load: Workload, value: str) -> Workload:
+    if value not in ("none", "lower"):
+        raise TracekitError(f"preemption is '{value}', expected none or lower")
+    if value == "none":
+        return load
+    if load.priority is None or not np.ptp(load.priority):
+        raise TracekitError(
+            f"preemption is about priorities, and workload '{load.name}' has one for all",
+            hint="leave it out; the column priority of the table container tells priorities",
+        )
+    if load.constraints is not None and load.constraints.cells is not None:
+        raise TracekitError(
+            f"preemption knows no NUMA cells, and workload '{load.name}' has them",
+            hint="--assume cells=none leaves them out",
+        )
+    told = {**load.assumptions, "preemption": value}
+    return dataclasses.replace(load, preemption=True, assumptions=told)

@@ -87,8 +87,10 @@ class Workload:
     daemon : bool, shape (containers,), optional
         Containers that belong to their node: no rebalancer evicts them. None: there are none.
     priority : int64, shape (containers,), optional
-        Of those that wait the larger goes first, then who has waited longest. Nobody is evicted
-        for it. None: all have the same.
+        Of those that wait the larger goes first, then who has waited longest. None: all have the
+        same.
+    preemption : bool, optional
+        True: who fits nowhere evicts containers of lower priority. None: nobody is evicted for it.
     gang_wait_ms : int
         How long members of a gang hold nodes for those still to come; 0: they hold none.
     gang_backoff_ms : int
@@ -140,6 +142,7 @@ class Workload:
     pinned: IntArray | None = None
     daemon: BoolArray | None = None
     priority: IntArray | None = None
+    preemption: bool | None = None
     gang_wait_ms: int = 0
     gang_backoff_ms: int = 0
     losses: Losses | None = None

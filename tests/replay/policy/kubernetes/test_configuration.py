@@ -217,6 +217,13 @@ def test_both_engines_decide_the_same(tmp_path: Path) -> None:
     assert plain == rows
 
 
+def test_who_disables_preemption_preempts_nobody(tmp_path: Path) -> None:
+    assert profile(tmp_path, {}).preempts
+    disabled = {"disabled": [{"name": "DefaultPreemption"}]}
+    assert not profile(tmp_path, {"postFilter": disabled}).preempts
+    assert not profile(tmp_path, {"multiPoint": disabled}).preempts
+
+
 def test_disabled_filters_lift_their_rules(tmp_path: Path) -> None:
     disabled = [{"name": "TaintToleration"}, {"name": "InterPodAffinity"}]
     made = profile(tmp_path, {"filter": {"disabled": disabled}})

@@ -18,6 +18,7 @@ from tracekit.replay.policy.profile import Part
 
 KIND = "KubeSchedulerConfiguration"
 _DEFAULT = "default-scheduler"
+_PREEMPTION = "DefaultPreemption"
 #: Plugins that are on unless they are disabled, with their weights where they score.
 _ENABLED = {
     "SchedulingGates": 0,
@@ -83,6 +84,8 @@ class Translated:
         Whether any plugin scores, be it one that tells no nodes apart.
     lifted : set of str
         Rules of the workload that do not hold.
+    preempts : bool
+        Whether lower priorities are evicted where the workload says so: DefaultPreemption.
     gang_wait_ms, gang_backoff_ms : int, optional
         Of the plugin Coscheduling; None where it is not enabled.
     notes : list of str
@@ -93,6 +96,7 @@ class Translated:
     percentage: int = 0
     scores: bool = True
     lifted: set[str] = field(default_factory=set)
+    preempts: bool = True
     gang_wait_ms: int | None = None
     gang_backoff_ms: int | None = None
     notes: list[str] = field(default_factory=list)
@@ -169,6 +173,8 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
     found.lifted = {
         rule for rule, names in _RULES.items() if not any(name in filtering for name in names)
     }
+    after = _at_point(everywhere, plugins.inside("postFilter"), {_PREEMPTION})
+    found.preempts = _PREEMPTION in after
     if "Coscheduling" in named:
         given = arguments.get("Coscheduling") or Given({}, "Coscheduling")
         found.gang_wait_ms = 1000 * given.whole("permitWaitingTimeSeconds", 60)
@@ -195,8 +201,8 @@ def _notes(
         notes.append(f"tell no nodes apart, for want of data: {', '.join(silent)}")
     if "NodeResourcesFit" not in filtering:
         notes.append("requests are respected, although the filter of NodeResourcesFit is disabled")
-    if "DefaultPreemption" in named:
-        notes.append("nobody is preempted")
+    if _PREEMPTION in named:
+        notes.append("nobody is preempted, unless with --assume preemption=lower")
     return notes
 
 

@@ -1,0 +1,142 @@
+"""Preemption, against a slow reading of kube-scheduler's rules; and by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.engine.preemption import Preemption
+from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.workload.circumstances import under
+from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.workload import Workload
+
+SIZE = 6
+#: Request, priority, and the node where it runs.
+running = some.lists(
+    some.tuples(some.integers(0, 4), some.integers(0, 3), some.integers(0, 2)), max_size=9
+)
+
+
+def urgent(rows: list[Row], priority: list[int], nodes: int = 3) -> Workload:
+    load = workload([(SIZE, SIZE)] * nodes, rows)
+    return dataclasses.replace(load, priority=np.array(priority), preemption=True)
+
+
+def slowly(
+    there: list[tuple[int, int, int, int]], size: int, priority: int
+) -> tuple[int, list[int]] | None:
+    """Rows are number, request, priority, node; numbers are times of start too."""
+    found = []
+    for node in range(3):
+        here = [row for row in there if row[3] == node]
+        stays = [row for row in here if row[2] >= priority]
+        gone: list[tuple[int, int, int, int]] = []
+        for row in sorted((row for row in here if row[2] < priority), key=lambda r: (-r[2], r[0])):
+            (stays if sum(r[1] for r in [*stays, row]) + size <= SIZE else gone).append(row)
+        if not gone or sum(row[1] for row in stays) + size > SIZE:
+            continue
+        highest = max(row[2] for row in gone)
+        since = min(row[0] for row in gone if row[2] == highest)
+        total = sum(row[2] + 2**31 for row in gone)
+        found.append(((highest, total, len(gone), -since, node), [row[0] for row in gone]))
+    if not found:
+        return None
+    cost, chosen = min(found)
+    return cost[-1], sorted(chosen)
+
+
+@given(running, some.integers(1, SIZE), some.integers(0, 4))
+def test_who_goes_is_who_kube_scheduler_would_evict(
+    found: list[tuple[int, int, int]], size: int, priority: int
+) -> None:
+    rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(found)]
+    load = urgent([*rows, (100, 9000, size, 0)], [row[1] for row in found] + [priority])
+    state = ReplayState(load, parse_policy("first_fit"))
+    for at, (_, _, node) in enumerate(found):
+        state.start(at, node, at)
+    assert load.priority is not None
+    before = state.cluster.requested.copy()
+    got = Preemption(state, load.priority).victims(len(found), 100)
+    there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
+    assert (None if got is None else (got[0], got[1].tolist())) == slowly(there, size, priority)
+    assert np.array_equal(before, state.cluster.requested)
+
+
+def run(load: Workload, policy: str = "first_fit") -> Outcome:
+    outcomes = []
+    placers: tuple[MakePlacer, ...] = (PlainPlacer, rows_placer)
+    for placer in placers:
+        rng = np.random.default_rng(1)
+        outcomes.append(Engine(load, parse_policy(policy), rng, placer=placer).run())
+    first, second = outcomes
+    assert first.node.tolist() == second.node.tolist()
+    assert first.preempted.tolist() == second.preempted.tolist()
+    return first
+
+
+@given(
+    some.lists(some.tuples(some.integers(0, 39), some.integers(1, 40), some.integers(1, 5),
+                           some.integers(0, 3)), min_size=1, max_size=12),
+    some.sampled_from(["first_fit", "least_allocated", "random"]),
+)  # fmt: skip
+def test_at_the_end_nobody_waits_who_could_evict(
+    found: list[tuple[int, int, int, int]], policy: str
+) -> None:
+    found = sorted(found)
+    rows: list[Row] = [(at * 100, (at + life) * 100, cpu, 0) for at, life, cpu, _ in found]
+    load = urgent(rows, [row[3] for row in found])
+    engine = Engine(load, parse_policy(policy), np.random.default_rng(1), placer=rows_placer)
+    outcome = engine.run()
+    assert load.priority is not None
+    waits = ~engine.state.running & (load.departure_ms >= 4000)
+    again = Preemption(engine.state, load.priority)
+    assert not any(again.victims(at, 4000) for at in np.flatnonzero(waits).tolist())
+    assert outcome.node.tolist() == run(load, policy).node.tolist()
+
+
+def test_the_node_that_loses_least_is_taken_and_the_evicted_are_tried_elsewhere() -> None:
+    # n1 and n2 lose priority 1 both; that on n2 has run for less time, and finds room on n3
+    rows: list[Row] = [(0, 9000, 4, 0), (1, 9000, 4, 0), (2, 9000, 2, 0), (3, 9000, 3, 0)]
+    load = urgent([*rows, (1500, 9000, 5, 0)], [5, 1, 1, 2, 9], nodes=4)
+    outcome = run(load, "worst_fit")
+    assert outcome.node.tolist() == [0, 1, 3, 3, 2]
+    assert outcome.preempted.tolist() == [2]
+    calm = run(dataclasses.replace(load, preemption=None), "worst_fit")
+    assert calm.node.tolist() == [0, 1, 2, 3, -1]
+    assert not len(calm.preempted)
+
+
+def test_groups_hold_when_somebody_is_evicted() -> None:
+    """c2 may not join c0, and n1 is full of higher priority: so it takes the place of c0."""
+    load = urgent([(0, 9000, 1, 0), (1, 9000, 6, 0), (1500, 9000, 1, 0)], [0, 9, 5], nodes=2)
+    apart = Apart(by="node", group=np.array([0, -1, 0]), domain=np.arange(2), most=np.array([1]))
+    load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
+    outcome = run(load)
+    assert outcome.preempted.tolist() == [0]
+    assert outcome.node[2] == 0
+    assert outcome.waiting_after_eviction.tolist() == [0]
+
+
+def test_it_needs_priorities() -> None:
+    rng = np.random.default_rng(0)
+    load = workload([(9, 9)], [(0, 9, 1, 1)])
+    with pytest.raises(TracekitError, match="has one for all"):
+        under(load, {"preemption": "lower"}, rng)
+    with pytest.raises(TracekitError, match="expected none or lower"):
+        under(load, {"preemption": "yes"}, rng)
+    several = urgent([(0, 9, 1, 1)] * 2, [0, 1])
+    assert under(
+        dataclasses.replace(several, preemption=None), {"preemption": "lower"}, rng
+    ).preemption

@@ -1,0 +1,115 @@
+"""Preemption: a container that fits nowhere takes the place of others of lower priority.
+
+Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultpreemption. On a node
+all containers of lower priority would go; those that leave room for it stay, the highest priority
+first. Of the nodes where that makes room the one is taken whose highest evicted priority is lowest,
+then whose evicted priorities are lowest together, then with fewest of them, then where the
+highest of them has run for the shortest time, then the first. Budgets of disruption are not known.
+Daemons and members of gangs are not evicted, and members of gangs evict nobody.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.engine.state import ReplayState
+
+#: As the real scheduler looks for candidates: a tenth of the nodes, and at least so many.
+_LEAST, _SHARE = 100, 0.1
+#: What makes a priority positive in the sum of those that are evicted.
+_SHIFT = 2**31
+
+
+class Preemption:
+    """Who would have to go, and from where, for a container."""
+
+    def __init__(self, state: ReplayState, priority: IntArray) -> None:
+        load = state.workload
+        self._state, self._load, self._priority = state, load, priority
+        kept: BoolArray = np.zeros(load.containers, dtype=np.bool_)
+        if load.daemon is not None:
+            kept |= load.daemon
+        if load.gang is not None:
+            kept |= load.gang >= 0
+        self._kept = kept
+
+    def victims(self, index: int, now: int) -> tuple[int, IntArray] | None:
+        """The node for a container, and who goes from there; None where nothing helps.
+
+        Two nodes that nothing tells apart: the first. Victims are in the order of the workload.
+        """
+        load, state = self._load, self._state
+        if load.gang is not None and load.gang[index] >= 0:
+            return None
+        lower = state.running & (self._priority < self._priority[index]) & ~self._kept
+        at = np.flatnonzero(lower)
+        if not len(at):
+            return None
+        wanted = max(_LEAST, int(_SHARE * load.nodes))
+        found: list[tuple[tuple[int, ...], int, list[int]]] = []
+        for node in self._hopeful(index, at, now).tolist():
+            those = self._on(node, index, at[state.node[at] == node])
+            if those:
+                found.append((self._cost(those, node), node, those))
+            if len(found) == wanted:
+                break
+        if not found:
+            return None
+        _, node, chosen = min(found)
+        return node, np.array(sorted(chosen), dtype=np.int64)
+
+    def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:
+        """Nodes where there is room once all of lower priority have gone, and that may take it."""
+        load, state = self._load, self._state
+        request = load.request[index]
+        free = load.capacity - state.cluster.requested
+        np.add.at(free, state.node[at], load.request[at])
+        fits = ((free >= request) | (request == 0)).all(axis=1)
+        if state.lost is not None:
+            fits &= ~state.lost
+        nodes = np.flatnonzero(fits & (np.bincount(state.node[at], minlength=load.nodes) > 0))
+        if state.policy.filters() and len(nodes):
+            container = state.container(index)
+            nodes = nodes[state.policy.admits(state.snapshot(now), container, nodes)]
+        return nodes
+
+    def _on(self, node: int, index: int, lower: IntArray) -> list[int]:
+        """Who must go from a node; empty where that does not help, or nobody must."""
+        load, state, request = self._load, self._state, self._load.request[index]
+        free = (load.capacity - state.cluster.requested)[node] + load.request[lower].sum(axis=0)
+        for one in lower.tolist():
+            state.imagine(one, node, gone=True)
+        gone = sorted(lower.tolist(), key=lambda one: (-self._priority[one], state.placed_ms[one]))
+        victims = []
+        if self._fits(index, node, free, request):
+            for one in gone:
+                free -= load.request[one]
+                state.imagine(one, node, gone=False)
+                if not self._fits(index, node, free, request):
+                    free += load.request[one]
+                    state.imagine(one, node, gone=True)
+                    victims.append(one)
+            back = victims
+        else:
+            back = gone
+        for one in back:
+            state.imagine(one, node, gone=False)
+        return victims
+
+    def _fits(self, index: int, node: int, free: IntArray, request: IntArray) -> bool:
+        open_nodes = self._state.open_nodes(index)
+        room = bool(((free >= request) | (request == 0)).all())
+        return room and (open_nodes is None or bool(open_nodes[node]))
+
+    def _cost(self, victims: list[int], node: int) -> tuple[int, ...]:
+        """What is compared, the least is best."""
+        priorities = [int(self._priority[one]) for one in victims]
+        highest = max(priorities)
+        since = min(
+            int(self._state.placed_ms[one])
+            for one, priority in zip(victims, priorities, strict=True)
+            if priority == highest
+        )
+        total = sum(priority + _SHIFT for priority in priorities)
+        return highest, total, len(victims), -since, node
