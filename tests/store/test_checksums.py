@@ -14,6 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.checksums import checksum, damaged_parts
+from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.verbs.check import check
 
 
@@ -142,4 +143,4 @@ def test_a_store_without_checksums_is_read_and_said_to_be(
     ingest(many.path, store)
     found = check(store, verify=True)
     assert (found["without_checksums"], found["damaged"]) == (["Node_0.csv"], [])
-    assert json.loads((store / "manifest.json").read_text())["format_version"] == 3
+    assert json.loads((store / "manifest.json").read_text())["format_version"] == FORMAT_VERSION

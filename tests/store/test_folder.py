@@ -58,6 +58,23 @@ def test_a_store_of_another_format_is_refused_and_left_alone(
     assert tree(store) == before
 
 
+def test_a_table_that_got_columns_is_not_read_from_a_store_made_before(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    store = tmp_path / "store"
+    ingest(traces.path, store)
+    manifest = store / "manifest.json"
+    earlier = manifest.read_text().replace(
+        f'"format_version": {FORMAT_VERSION}', '"format_version": 3'
+    )
+    manifest.write_text(earlier)
+    assert open_store(store).manifest.parts("node_usage")
+    manifest.write_text(earlier.replace('"table": "node_usage"', '"table": "container"', 1))
+    with pytest.raises(TracekitError, match="format 3, whose table container lacks") as caught:
+        open_store(store)
+    assert "ingest the trace anew" in str(caught.value.hint)
+
+
 def test_a_store_can_be_moved(traces: TraceFolder, tmp_path: Path) -> None:
     ingest(traces.path, tmp_path / "store")
     shutil.move(tmp_path / "store", tmp_path / "else where's")

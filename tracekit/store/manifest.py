@@ -13,9 +13,11 @@ from tracekit import shape
 from tracekit.errors import TracekitError
 from tracekit.files.places import told
 
-FORMAT_VERSION = 3
+FORMAT_VERSION = 4
 #: Format 2 has no checksums.
 OLDEST_READ = 2
+#: Tables that got columns, and the oldest format whose parts have them all.
+_COMPLETE_SINCE = {"container": 4}
 NAME = "manifest.json"
 #: The release of a part that ingest worked out of others.
 DERIVED = "derived"
@@ -99,18 +101,27 @@ def read_manifest(folder: Path) -> Manifest:
         raise _damaged(path, "it is no manifest of a store")
     version = document.get("format_version")
     if not isinstance(version, int) or not OLDEST_READ <= version <= FORMAT_VERSION:
-        older = isinstance(version, int) and version < OLDEST_READ
-        raise TracekitError(
-            f"{folder} is a store of format {version}, this tracekit reads format {FORMAT_VERSION}",
-            hint="ingest the trace anew, into another folder"
-            if older
-            else "upgrade tracekit: pip install --upgrade tracekit",
-        )
+        raise _other_format(folder, version)
     try:
         shape.of_dataclass(Manifest)(document, "")
     except shape.ShapeError as error:
         raise _damaged(path, str(error)) from None
-    return _from_document(document)
+    manifest = _from_document(document)
+    for table, since in _COMPLETE_SINCE.items():
+        if version < since and manifest.parts(table):
+            raise _other_format(folder, version, f", whose table {table} lacks columns")
+    return manifest
+
+
+def _other_format(folder: Path, version: object, lacks: str = "") -> TracekitError:
+    newer = isinstance(version, int) and version > FORMAT_VERSION
+    return TracekitError(
+        f"{folder} is a store of format {version}{lacks}, this tracekit reads format"
+        f" {FORMAT_VERSION}",
+        hint="upgrade tracekit: pip install --upgrade tracekit"
+        if newer
+        else "ingest the trace anew, into another folder",
+    )
 
 
 def _damaged(path: Path, what: str) -> TracekitError:
