@@ -39,8 +39,11 @@ def _score(
     parameters: FloatArray,
     scores: FloatArray,
 ) -> None:
-    """Parameters are the judged weights, 1 for linear, and the columns of the criteria."""
-    criteria = len(terms)
+    """Parameters are the judged weights, 1 for linear, and the columns of the criteria.
+
+    Terms are what each criterion's resource is used, then what nodes have of it, reserved or not.
+    """
+    criteria = len(terms) // 2
     free, weights = np.empty((criteria, count)), np.empty(criteria)
     ends = np.empty((criteria, 3))
     for criterion in range(criteria):
@@ -50,7 +53,7 @@ def _score(
         for start in range(0, count, _BLOCK):
             part = slice(start, min(start + _BLOCK, count))
             _free(
-                state[0, column, part],
+                terms[criteria + criterion, part],
                 state[1, column, part],
                 terms[criterion, part],
                 asked,
@@ -66,7 +69,7 @@ def _score(
 
 @compiled
 def _free(
-    size: IntArray, requested: IntArray, used: FloatArray, asked: int, free: FloatArray
+    size: FloatArray, requested: IntArray, used: FloatArray, asked: int, free: FloatArray
 ) -> None:
     """The fraction left after placing; what is requested stands for use that was not measured."""
     for at in range(len(free)):
@@ -161,8 +164,10 @@ _SCORE = score_pointer(_score)
 
 
 def _terms(snapshot: Snapshot) -> FloatArray:
-    columns = present(snapshot).values()
-    return np.stack([measured_fraction(snapshot, at) * snapshot.capacity[:, at] for at in columns])
+    columns = list(present(snapshot).values())
+    sizes = [snapshot.capacity[:, at].astype(np.float64) for at in columns]
+    used = [measured_fraction(snapshot, at) * size for at, size in zip(columns, sizes, strict=True)]
+    return np.stack([*used, *sizes])
 
 
 def _judged(policy: Cwt, snapshot: Snapshot, container: Container) -> FloatArray:
