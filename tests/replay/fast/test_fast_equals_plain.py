@@ -98,8 +98,7 @@ def wide_workloads(draw: some.DrawFn) -> Workload:
     background = rng.uniform(0, loaded, (2, STEPS, nodes)) * np.array(capacity).T[:, None]
     load = workload(capacity, rows, steps=STEPS, background=background.astype(np.float32))
     stated = rng.integers(0, 2, (len(rows), 1)) * rng.integers(1, 3)
-    reserved = rng.integers(0, size // 4, (nodes, 2)) if draw(some.booleans()) else None
-    load = dataclasses.replace(load, limit=load.limit * stated, reserved=reserved)
+    load = dataclasses.replace(load, limit=load.limit * stated)
     if draw(some.booleans()):  # no workload may say so; a node's measurements may be missing
         load.background[:, :, rng.random(nodes) < 0.3] = np.nan
         load.background[0, :, rng.random(nodes) < 0.3] = np.nan

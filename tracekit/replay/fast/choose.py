@@ -33,7 +33,9 @@ def fast_placer(
         kernel = find_kernel(policy, load.resources, load.capacity)
     if kernel is None:
         return rows_placer(state, rng, clock)
-    return CompiledPlacer(state, rng, clock, kernel, search=search)
+    # bounds of the search take what requests may take for what there is
+    whole = load.reserved is None
+    return CompiledPlacer(state, rng, clock, kernel, search=search and whole)
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
