@@ -30,12 +30,10 @@ def fast_placer(
     policy, load = state.policy, state.workload
     kernel = None
     if "calls" not in policy.reads:
-        kernel = find_kernel(policy, load.resources, load.capacity)
+        kernel = find_kernel(policy, load.resources, load.allocatable)
     if kernel is None:
         return rows_placer(state, rng, clock)
-    # bounds of the search take what requests may take for what there is
-    whole = load.reserved is None
-    return CompiledPlacer(state, rng, clock, kernel, search=search and whole)
+    return CompiledPlacer(state, rng, clock, kernel, search=search)
 
 
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:

@@ -18,6 +18,7 @@ from tracekit.replay.fast.place import Choice, Nodes, Shapes, left, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.sight import sight
+from tracekit.replay.workload.workload import Workload
 
 
 class CompiledPlacer:
@@ -47,7 +48,7 @@ class CompiledPlacer:
         self._table = shapes_of(load)
         same = bool((load.request == load.nonzero_request).all())
         self._choice = Choice(
-            indexed=search and kernel.bound is not None and state.policy.tie == "first",
+            indexed=search and _holds(kernel, load) and state.policy.tie == "first",
             sums=kernel.scored,
             prune=same or kernel.scored == REQUESTED,
             reservoir=state.policy.tie == "reservoir",
@@ -183,6 +184,13 @@ class CompiledPlacer:
 
     def _none(self) -> BoolArray:
         return np.zeros(len(self._table.first), dtype=np.bool_)
+
+
+def _holds(kernel: Kernel, load: Workload) -> bool:
+    """Whether the kernel has a bound, and the bound holds for this workload."""
+    if kernel.bound is None or load.reserved is None:
+        return kernel.bound is not None
+    return not load.reserved[:, list(kernel.whole)].any()
 
 
 def _alike(fixed: IntArray) -> list[tuple[int, int]]:

@@ -60,6 +60,9 @@ class Kernel:
         there is a window.
     floats : bool
         Whether scores are floats, compared after rounding.
+    whole : tuple of int
+        Resources whose whole capacity the score is over: the bound holds where nodes reserve
+        nothing of them.
     """
 
     score: Pointer
@@ -73,6 +76,7 @@ class Kernel:
     window: int = 0
     each: Callable[[Snapshot, Container], FloatArray] | None = None
     floats: bool = False
+    whole: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -125,6 +125,7 @@ def _make(
         terms=functools.partial(_terms, policy),
         views=_VIEWS,
         placed=_PLACED,
+        whole=(0,),
     )
 
 
