@@ -96,27 +96,26 @@ def _sentence(data: Data, told: Decision) -> str:
     measure = find_measure(told.criterion)
     if row is None or measure is None:
         return spaced(told.answer)
-    few = _few(told.chosen, "or")
-    use = first if len(told.chosen) == 1 else f"any of {few}, which cannot be told apart"
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
-    under = f" under {first}" if len(told.chosen) > 1 else ""
-    value = f"{standing_text(measure, row)}{always}{under}"
+    value = f"{standing_text(measure, row)}{always}"
+    are = "is" if len(told.chosen) == 2 else "are"  # noqa: PLR2004 - the first and another
+    others = f" {_few(told.chosen[1:])} {are} within chance of it." if told.chosen[1:] else ""
     production = data.standings(told.criterion).row(OBSERVED)
     against = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None
     )
     title = _small(measure.title)
     if production is None or against is None:
-        return f"Use {use}: {title} {_verb(title)} {value}."
+        return f"Use {first}: {title} {_verb(title)} {value}.{others}"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production"
-        return f"Use {use}: {title} {_verb(title)} {value}, {gained}."
+        return f"Use {first}: {title} {_verb(title)} {value}, {gained}.{others}"
     usual = standing_text(measure, production)
     gains = _gains(told)
     if gains:
         return (
-            f"Use {use}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
-            f" production's beyond chance ({value}; {usual} in production)."
+            f"Use {first}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f" production's beyond chance ({value}; {usual} in production).{others}"
         )
     do = "does" if len(told.chosen) == 1 else "do"
     return (
@@ -151,10 +150,10 @@ def _small(title: str) -> str:
     return f"{title[:1].lower()}{title[1:]}" if plain else title
 
 
-def _few(names: Sequence[str], joiner: str = "and") -> str:
+def _few(names: Sequence[str]) -> str:
     if len(names) <= _NAMED:
-        return listed(names, joiner)
-    return f"{', '.join(names[:_NAMED])} {joiner} {len(names) - _NAMED} more"
+        return listed(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
 
 
 def _warnings(data: Data, told: Decision) -> list[str]:
