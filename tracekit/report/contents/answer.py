@@ -98,7 +98,7 @@ def _sentence(data: Data, told: Decision) -> str:
         return spaced(told.answer)
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
-    are = "is" if len(told.chosen) == 2 else "are"  # noqa: PLR2004 - the first and another
+    are = "is" if len(told.chosen) == 2 else "are"
     others = f" {_few(told.chosen[1:])} {are} within chance of it." if told.chosen[1:] else ""
     production = data.standings(told.criterion).row(OBSERVED)
     against = next(
