@@ -17,23 +17,12 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """What shares a fixture of its module stays in one process; the longest groups come first."""
-    for item in items:
-        if _shares_a_fixture(item) and item.get_closest_marker("xdist_group") is None:
-            item.add_marker(pytest.mark.xdist_group(item.location[0]))
-    items.sort(key=_turn)
+    """Files with slow tests come first, so that no process is left with one at the end.
 
-
-def _shares_a_fixture(item: pytest.Item) -> bool:
-    found = getattr(item, "_fixtureinfo", None)
-    definitions = found.name2fixturedefs.values() if found else ()
-    return any(one.scope == "module" for several in definitions for one in several)
-
-
-def _turn(item: pytest.Item) -> int:
-    if item.get_closest_marker("slow"):
-        return 0
-    return 1 if item.get_closest_marker("xdist_group") else 2
+    A file stays in one process (``--dist loadfile``), which makes what its tests share once.
+    """
+    slow = {item.path for item in items if item.get_closest_marker("slow")}
+    items.sort(key=lambda item: item.path not in slow)
 
 
 # a shared machine may stall any one example; the number of examples bounds the time

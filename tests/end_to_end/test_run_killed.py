@@ -16,7 +16,7 @@ import numpy as np
 from store_support import tree
 from tests_support import TraceFolder
 
-KILLS = int(os.environ.get("TRACEKIT_KILLS", "2"))
+KILLS = int(os.environ.get("TRACEKIT_KILLS", "1"))
 POLICIES = ("first_fit", "best_fit", "random")
 
 

@@ -246,5 +246,5 @@ def _spread(total: int, share: float) -> list[int]:
     """Evenly spread calls, the last always among them."""
     if share >= 1:
         return list(range(1, total + 1))
-    count = max(round(total * share), min(total, 3))
+    count = max(round(total * share), min(total, 2))
     return sorted({total - round(at * total / count) for at in range(count)})

@@ -13,7 +13,6 @@ from forks import Fault, Forks, failing_calls
 _POINTS = 4
 
 pytestmark = [
-    pytest.mark.xdist_group("failing-calls"),
     pytest.mark.slow,
     pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
 ]

@@ -29,7 +29,6 @@ _TABLES = {"Node": (NODE_HEADER, node_lines), "MSResource": (RESOURCE_HEADER, re
 _INGEST = ("ingest", "traces", "store", "--jobs", "1")
 
 pytestmark = [
-    pytest.mark.xdist_group("store-states"),
     pytest.mark.slow,
     pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
 ]

@@ -19,7 +19,7 @@ _INPUTS = 160
 _SEED = 1
 DOORS = all_doors()
 
-pytestmark = [pytest.mark.xdist_group("fuzz"), pytest.mark.slow]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -30,7 +30,6 @@ from tracekit.store.manifest import NAME
 REASON = why_not()
 pytestmark = [
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
-    pytest.mark.xdist_group("object_store"),
     pytest.mark.slow,
 ]
 TRACES, STORE = f"s3://{BUCKET}/traces", f"s3://{BUCKET}/mine"

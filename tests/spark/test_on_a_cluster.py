@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 REASON = why_not()
 pytestmark = [
     pytest.mark.skipif(REASON is not None, reason=str(REASON)),
-    pytest.mark.xdist_group("spark"),
     pytest.mark.slow,
 ]
 RUN_FILES = ("manifest.json", "summary.parquet", "steps.parquet", "placements.parquet")
@@ -112,9 +111,11 @@ def assert_alike(theirs: pl.DataFrame, ours: pl.DataFrame) -> None:
 def test_every_query_gives_the_same_rows(cluster: SparkCluster, store: Path) -> None:
     opened = open_store(store)
     with SparkDatabase(opened, cluster.engine) as spark, Database(opened) as duckdb:
-        for name, query in all_queries().items():
+        read = {view for query in all_queries().values() for view in query.reads}
+        # the others are views inside these
+        for query in (one for one in all_queries().values() if one.view_name not in read):
             ours, theirs = duckdb.frame(query.text), spark.frame(query.text)
-            assert theirs.schema == ours.schema, name
+            assert theirs.schema == ours.schema, query.name
             assert_alike(theirs, ours)
 
 
