@@ -216,7 +216,8 @@ def test_parts_come_into_a_store(tmp_path: Path) -> None:
     ):
         _written(folder / table, line, name=f"part-0000{part}-of-00002.csv")
     sql = """
-        SELECT container.time_ms, departure_ms, node, node.labels FROM container JOIN node USING (node)
+        SELECT container.time_ms, departure_ms, node, node.labels
+        FROM container JOIN node USING (node)
     """
     assert stored(folder, tmp_path, sql) == [(700_000, 800_000, "41", json.dumps({HASH: "1"}))]
 
