@@ -62,16 +62,20 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
 def _movable(run: Any) -> list[str]:
     """How much of the load any policy could move: what all else is to be read by."""
-    from tracekit.replay.measures import words_of
+    from tracekit.replay.measures import RESOURCES, words_of
     from tracekit.units import percent
 
     if not run.movable:
         return []
     if min(run.movable.values()) == 1:
         return ["movable share: 100 %, all that is in use is of containers that a policy places"]
-    shares = ", ".join(f"{words_of(r)} {percent(share)}" for r, share in run.movable.items())
-    said = "of what is in use is of containers that a policy places; the rest stays where it is"
-    return [f"movable share: {shares} {said}"]
+    told = {name: f"{words_of(name)} {percent(share)}" for name, share in run.movable.items()}
+    used = ", ".join(told[name] for name in told if name in RESOURCES)
+    asked = ", ".join(told[name] for name in told if name not in RESOURCES)
+    said = f"{used} of what is in use" + (f", {asked} of what is requested" if asked else "")
+    return [
+        f"movable share: {said} is of containers that a policy places; the rest stays where it is"
+    ]
 
 
 def _background(load: Any) -> list[str]:

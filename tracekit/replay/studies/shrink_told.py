@@ -82,6 +82,11 @@ def answer(found: Told) -> str:
         return (
             f"All {row['of']:,} nodes are needed under {row['policy']}{load} {within(found.about)}."
         )
+    if row["nodes"] == row["of"]:
+        return (
+            f"All {row['of']:,} nodes are needed under {row['policy']}{load} {within(found.about)};"
+            f" in one order of arrival {row['nodes_low']:,} were enough."
+        )
     enough = span(row["nodes_low"], row["nodes"])
     go = span(row["of"] - row["nodes"], row["of"] - row["nodes_low"])
     return (

@@ -98,8 +98,7 @@ def _sentence(data: Data, told: Decision) -> str:
         return spaced(told.answer)
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
-    are = "is" if len(told.chosen) == 2 else "are"
-    others = f" {_few(told.chosen[1:])} {are} within chance of it." if told.chosen[1:] else ""
+    others = _others(data, told, measure)
     production = data.standings(told.criterion).row(OBSERVED)
     against = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None
@@ -123,6 +122,14 @@ def _sentence(data: Data, told: Decision) -> str:
         f" production, {standing_text(measure, row)}{always} under {first}."
         f" {_few(told.chosen)} {do} as well as production."
     )
+
+
+def _others(data: Data, told: Decision, measure: Measure) -> str:
+    """Those that the orders do not tell from the first, each with its own number; or nothing."""
+    rows = data.standings(told.criterion)
+    found = [(name, rows.row(name)) for name in told.chosen[1:]]
+    named = [f"{name} ({standing_text(measure, row)})" for name, row in found if row]
+    return f" Too few orders tell it from {_few(named)}." if named else ""
 
 
 def _gains(told: Decision) -> list[str]:

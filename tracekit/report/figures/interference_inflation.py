@@ -73,6 +73,9 @@ _BASELINES = {
     "recorded": "as recorded",
 }
 
+#: The way to bind that goes by the fit.
+_FITTED = "interference"
+
 
 def _takeaway(frame: pl.DataFrame) -> str:
     lost = dict(frame.select("policy", "mean").iter_rows())
@@ -87,7 +90,11 @@ def _takeaway(frame: pl.DataFrame) -> str:
         for name, words in others.items()
         if lost[name] > 0
     ]
-    return f"{said}, {', and '.join(less)}." if less else f"{said}."
+    told = f"{said}, {', and '.join(less)}." if less else f"{said}."
+    if _FITTED in lost and best != _FITTED and lost[best] > 0:
+        more = percent(lost[_FITTED] / lost[best] - 1)
+        told += f" Choosing by the fit costs {more} more than {best}."
+    return told
 
 
 FIGURE = Figure(

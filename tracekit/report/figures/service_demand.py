@@ -55,7 +55,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     )
     figure.update_layout(
         xaxis=axis("Calls of the service [calls/s]", type="log"),
-        yaxis=axis("CPU explained by the call rate [%]", range=[-2, 102]),
+        yaxis=axis("CPU explained [%]", range=[-2, 102]),
     )
     return figure
 
