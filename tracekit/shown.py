@@ -171,7 +171,9 @@ def _cell(value: object) -> str:
         return "yes" if value else "no"
     if isinstance(value, int):
         return f"{value:,}"
-    return f"{value:,.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:,.4g}" if abs(value) < 9_999.5 else f"{value:,.0f}"
 
 
 def _html(page: Page) -> Iterator[str]:

@@ -108,7 +108,7 @@ def _cell(value: object) -> str:
     if isinstance(value, int):
         return f"{value:,}"
     if isinstance(value, float):
-        return f"{value:,.4g}" if abs(value) < 1e6 else f"{value:,.0f}"
+        return f"{value:,.4g}" if abs(value) < 9_999.5 else f"{value:,.0f}"
     return escape(visible(str(value)))
 
 

@@ -38,7 +38,7 @@ def _plain(value: float, *, share: bool) -> str:
     if share:
         return f"{value:.1f}"
     whole = value == round(value) and abs(value) < 1e15
-    return f"{value:,.0f}" if whole else f"{value:,.4g}"
+    return f"{value:,.0f}" if whole or abs(value) >= 9_999.5 else f"{value:,.4g}"
 
 
 def _decimals(reach: float) -> int:
