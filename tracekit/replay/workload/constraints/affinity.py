@@ -8,18 +8,18 @@ the rule means itself may be the first, on any node that is in a domain of each 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
-from tracekit.replay.workload.constraints.relation import Related, Relation, Tally
+from tracekit.arrays import BoolArray
+from tracekit.replay.workload.constraints.about_others import RulesOfTheirOwn
+from tracekit.replay.workload.constraints.constraint import everywhere
+from tracekit.replay.workload.constraints.relation import Relation, Tally
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PodAffinity(Constraint):
+class PodAffinity(RulesOfTheirOwn):
     """Rules of containers towards other containers; each states one at most.
 
     Parameters
@@ -31,37 +31,12 @@ class PodAffinity(Constraint):
         -1 is no domain.
     """
 
-    related: Related
     terms: Relation
-    domain: IntArray
 
     @property
     def name(self) -> str:
         """Affinity, to other containers."""
         return "affinity"
-
-    @property
-    def kinds(self) -> IntArray:
-        """The class of each that states a rule."""
-        return np.where(self.related.stating, self.related.of, -1)
-
-    @property
-    def awaits(self) -> BoolArray:
-        """Those that state a rule."""
-        return self.related.stating
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
-        return int(self.domain.shape[1])
-
-    def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
-        return replace(self, related=self.related.taken(order))
-
-    def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[:, nodes])
 
     def keeper(self, nodes: int) -> AffinityKeeper:
         """Counts of those whom each rule means, by domain of each term."""

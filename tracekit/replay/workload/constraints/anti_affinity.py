@@ -7,16 +7,16 @@ who states it. A node that is in no domain of the rule is closed to nobody.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
-from tracekit.replay.workload.constraints.relation import Related, Tally
+from tracekit.replay.workload.constraints.about_others import RulesAboutOthers
+from tracekit.replay.workload.constraints.constraint import everywhere
+from tracekit.replay.workload.constraints.relation import Tally
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class PodAntiAffinity(Constraint):
+class PodAntiAffinity(RulesAboutOthers):
     """Rules of containers against other containers.
 
     Parameters
@@ -31,9 +31,7 @@ class PodAntiAffinity(Constraint):
     """
 
     label: str
-    related: Related
     by: IntArray
-    domain: IntArray
 
     @property
     def name(self) -> str:
@@ -44,19 +42,6 @@ class PodAntiAffinity(Constraint):
     def kinds(self) -> IntArray:
         """The class of each."""
         return self.related.of
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
-        return int(self.domain.shape[1])
-
-    def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
-        return replace(self, related=self.related.taken(order))
-
-    def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[:, nodes])
 
     def keeper(self, nodes: int) -> AntiAffinityKeeper:
         """Counts of who states each rule, and of whom it means, by domain."""

@@ -10,18 +10,18 @@ is closed.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
-from tracekit.replay.workload.constraints.relation import Related, Tally
+from tracekit.replay.workload.constraints.about_others import RulesOfTheirOwn
+from tracekit.replay.workload.constraints.constraint import everywhere
+from tracekit.replay.workload.constraints.relation import Tally
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Spread(Constraint):
+class Spread(RulesOfTheirOwn):
     """Rules of containers on how they are spread.
 
     Parameters
@@ -35,40 +35,15 @@ class Spread(Constraint):
         -1 is no domain, or a node that does not count.
     """
 
-    related: Related
     skew: IntArray
     least: IntArray
     by: IntArray
     counted_by: IntArray
-    domain: IntArray
 
     @property
     def name(self) -> str:
         """Spread, over domains."""
         return "spread"
-
-    @property
-    def kinds(self) -> IntArray:
-        """The class of each that states a rule."""
-        return np.where(self.related.stating, self.related.of, -1)
-
-    @property
-    def awaits(self) -> BoolArray:
-        """Those that state a rule."""
-        return self.related.stating
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
-        return int(self.domain.shape[1])
-
-    def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
-        return replace(self, related=self.related.taken(order))
-
-    def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[:, nodes])
 
     def keeper(self, nodes: int) -> SpreadKeeper:
         """Counts of those whom each rule means, by domain."""
