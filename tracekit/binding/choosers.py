@@ -9,7 +9,7 @@ import numpy as np
 
 from tracekit import parameters
 from tracekit.arrays import IntArray
-from tracekit.binding.seats import Bind, Which, bind_on
+from tracekit.binding.vcpu_choice import Bind, Which, bind_on
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About

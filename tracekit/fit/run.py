@@ -13,9 +13,9 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.how import How, Loss
+from tracekit.fit.last_bindings import SEATS, last_seats
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
-from tracekit.fit.seats import SEATS, last_seats
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.store_binding import binding_of_store, records_bindings
 from tracekit.fit.table import PRESSURES, Table, make_table

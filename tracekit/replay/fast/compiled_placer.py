@@ -11,13 +11,13 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.fast.index import MOVES, OWED, empty_leaves
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
-from tracekit.replay.fast.leaves import MOVES, OWED, empty_leaves
-from tracekit.replay.fast.place import Choice, Nodes, Shapes, left, moved, place
+from tracekit.replay.fast.placement_loop import Choice, Nodes, Shapes, left, moved, place
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
-from tracekit.replay.fast.sight import sight
+from tracekit.replay.fast.window import sight
 from tracekit.replay.workload.workload import Workload
 
 

@@ -18,7 +18,7 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int
 from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.fast.ranked import ranked
+from tracekit.replay.fast.order_statistic import ranked
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.measures.qos_share import served_share
 from tracekit.replay.view.room import Room

@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.replay.fast.leaves import LEAVES, Leaves
+from tracekit.replay.fast.index import LEAVES, Leaves
 from tracekit.replay.view.choice import DECIMALS
 
 _SCALE = 10.0**DECIMALS

@@ -10,7 +10,7 @@ from tracekit.binding.choosers import NAMED
 from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuReplay
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.seats import bind_on, whole_cores
+from tracekit.binding.vcpu_choice import bind_on, whole_cores
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering

@@ -8,10 +8,10 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.replay.fast.leaves import MOVES, OWED, Leaves, fill, move
+from tracekit.replay.fast.index import MOVES, OWED, Leaves, fill, move
 from tracekit.replay.fast.search import Scorer, Workspace, evaluate, find_room, scan, search
-from tracekit.replay.fast.sight import Sight, look
-from tracekit.replay.fast.tournament import WORTHWHILE, play, start
+from tracekit.replay.fast.segment_tree import WORTHWHILE, play, start
+from tracekit.replay.fast.window import Sight, look
 
 
 class Nodes(NamedTuple):
