@@ -62,9 +62,9 @@ def rows_of(size: Size, rng: np.random.Generator) -> tuple[pl.DataFrame, Room, B
     for at in range(size.hosts):
         free = [rng.permutation(TOPOLOGY.vcpus_of(socket)) for socket in (0, 1)]
         for number in range(min(each, size.containers - len(host))):
-            seats = free[number % 2][3 * (number // 2) : 3 * (number // 2) + 3]
-            owner.append(np.full(len(seats), len(host)))
-            place.append(room.offset[at] + seats)
+            places = free[number % 2][3 * (number // 2) : 3 * (number // 2) + 3]
+            owner.append(np.full(len(places), len(host)))
+            place.append(room.offset[at] + places)
             host.append(at)
     bound = Bound(np.concatenate(owner), np.concatenate(place), len(host))
     service = rng.integers(0, size.services, len(host))

@@ -31,7 +31,7 @@ from replay_load import Size, make_load
 from replay_whole import HEADER as WHOLE_HEADER
 from replay_whole import STEPS, whole_rows
 
-from tracekit.replay.engine.decision import Turn, decide, looked_at
+from tracekit.replay.engine.decision import WindowStart, decide, scored_nodes
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer
 from tracekit.replay.engine.state import ReplayState
@@ -84,7 +84,7 @@ class Checking:
     def __init__(self, state: ReplayState, outcome: Outcome, every: int) -> None:
         self.latencies_s: list[float] = []
         self._state, self._outcome, self._every = state, outcome, every
-        self._rng, self._turn = np.random.default_rng(0), Turn()
+        self._rng, self._window_start = np.random.default_rng(0), WindowStart()
         self._windowed = type(state.policy).candidates is not PlacementPolicy.candidates
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
@@ -105,7 +105,7 @@ class Checking:
         """Move the turn on, as the decision that is not made would have."""
         state = self._state
         room = fits(state.snapshot(now), state.container(index))
-        looked_at(state.policy, np.flatnonzero(room), len(room), self._turn)
+        scored_nodes(state.policy, np.flatnonzero(room), len(room), self._window_start)
 
     def _check(self, index: int, now: int) -> None:
         state = self._state
@@ -114,7 +114,7 @@ class Checking:
             snapshot.usage.average(column, state.policy.metric_samples())
             snapshot.usage.deviation(column, state.policy.metric_samples())
         began = time.thread_time()
-        node = decide(state.policy, snapshot, container, self._rng, turn=self._turn)
+        node = decide(state.policy, snapshot, container, self._rng, window_start=self._window_start)
         self.latencies_s.append(time.thread_time() - began)
         expected = int(self._outcome.node[index])
         if (-1 if node is None else node) != expected:

@@ -31,11 +31,11 @@ def cluster(nodes: int = 6) -> tuple[Workload, Bindings]:
     room = room_of(load)
     bindings: dict[str, tuple[str, str]] = {}
     for node in range(nodes):
-        seats = [
+        pairs = [
             rng.permutation(np.flatnonzero(room.socket[:16] == socket)).reshape(-1, 2)[:3]
             for socket in (0, 1)
         ]
-        for at, pair in enumerate(np.concatenate(seats).tolist()):
+        for at, pair in enumerate(np.concatenate(pairs).tolist()):
             name = load.container_ids[6 * node + at]
             bindings[name] = load.node_ids[node], ",".join(map(str, sorted(pair)))
     return load, bindings

@@ -130,9 +130,9 @@ def test_the_recorded_binding_is_that_of_the_rows_of_the_fit(made_up: Path, tmp_
     files = {"binding": truth / "monitoring.csv", "topology": truth / "topology.csv"}
     tracekit.fit(made_up / "store", tmp_path / "fit", **files)  # type: ignore[arg-type]
     planted = pl.read_parquet(truth / "binding.parquet").filter(pl.col("cpu_list") != "")
-    seats = pl.read_parquet(tmp_path / "fit" / "bindings.parquet")
+    bindings = pl.read_parquet(tmp_path / "fit" / "bindings.parquet")
     expected = planted.select("container_id", "node_id", "cpu_list").sort("container_id")
-    assert seats.select("container", "node", "vcpus").rows() == expected.rows()
+    assert bindings.select("container", "node", "vcpus").rows() == expected.rows()
     found = bind(
         made_up / "store",
         ["recorded", "whole_cores"],

@@ -43,7 +43,7 @@ class Plain:
 def drawn(
     hosts: list[Topology], agg: Aggregation, seed: int
 ) -> tuple[VcpuState, Plain, np.random.Generator]:
-    """Hosts in use, reached by seating some containers and letting some of them go."""
+    """Hosts in use, reached by binding some containers and letting some of them go."""
     rng = np.random.default_rng(seed)
     names = [f"h{at}" for at in range(len(hosts))]
     room = make_room(names, dict(zip(names, hosts, strict=True)))

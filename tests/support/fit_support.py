@@ -12,7 +12,7 @@ from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import linux_numbering
 
 
-def seats(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:
+def bindings(rng: np.random.Generator, hosts: int, each: int) -> tuple[Room, Bound]:
     """Hosts of 16 vCPUs, on each some instances of one to three vCPUs, scattered on sockets."""
     names = [f"h{at:04}" for at in range(hosts)]
     topology = linux_numbering(16, 2)
@@ -34,7 +34,7 @@ def planted(
     rng: np.random.Generator, *, services: int = 6, hosts: int = 30, noise: float = 0.01
 ) -> tuple[pl.DataFrame, FloatArray]:
     """Rows as ``tracekit.fit.rows`` makes them, pressures from measured profiles, and (k1, k2)."""
-    room, bound = seats(rng, hosts, 5)
+    room, bound = bindings(rng, hosts, 5)
     service = rng.permutation(np.arange(bound.instances) % services)
     k = np.stack([rng.uniform(0.15, 0.4, services), rng.uniform(0.03, 0.12, services)], axis=1)
     level = rng.uniform(0.1, 0.6, services)

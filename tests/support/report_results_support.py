@@ -68,7 +68,7 @@ def interference_results(services: int) -> dict[str, pl.DataFrame]:
     limits |= {"k2": k1 / 4, "k2_low": k1 / 4 - 0.05, "k2_high": k1 / 4 + 0.05}
     mode = {"mode": ["bound"] * services}
     policies = ["interference", "lowest_free"]
-    seats = [
+    bindings = [
         (policy, core, thread) for policy in policies for core in range(4) for thread in (0, 1)
     ]
     return {
@@ -87,15 +87,15 @@ def interference_results(services: int) -> dict[str, pl.DataFrame]:
         ),
         "bind/socket": pl.DataFrame(
             {
-                "policy": [policy for policy, _, _ in seats],
-                "node": ["n"] * len(seats),
-                "socket": [0] * len(seats),
-                "core": [core for _, core, _ in seats],
-                "thread": [thread for _, _, thread in seats],
-                "vcpu": [core + 8 * thread for _, core, thread in seats],
-                "container": [None if core == 3 else f"c{core}" for _, core, _ in seats],
-                "service": [None if core == 3 else ids[core % services] for _, core, _ in seats],
-                "inflation_fraction": [None if core == 3 else 0.1 for _, core, _ in seats],
+                "policy": [policy for policy, _, _ in bindings],
+                "node": ["n"] * len(bindings),
+                "socket": [0] * len(bindings),
+                "core": [core for _, core, _ in bindings],
+                "thread": [thread for _, _, thread in bindings],
+                "vcpu": [core + 8 * thread for _, core, thread in bindings],
+                "container": [None if core == 3 else f"c{core}" for _, core, _ in bindings],
+                "service": [None if core == 3 else ids[core % services] for _, core, _ in bindings],
+                "inflation_fraction": [None if core == 3 else 0.1 for _, core, _ in bindings],
             }
         ),
     }

@@ -141,7 +141,7 @@ class _Checked:
         self.rejects: list[tuple[int, str | None, str | None, str]] = []
         self._topologies, self._services = topologies, services
         self._lists: dict[str, tuple[int, ...] | str] = {}
-        self._seats: dict[tuple[int, tuple[int, ...]], str] = {}
+        self._problems: dict[tuple[int, tuple[int, ...]], str] = {}
         self._taken: dict[tuple[str, int], dict[int, str]] = {}
         self._seen: set[tuple[str, int]] = set()
 
@@ -159,7 +159,7 @@ class _Checked:
         if topology is None:
             raise _BadRowError(f"host '{host}' is not in the topology file")
         vcpus = self._listed(row["cpu_list"] or "")
-        self._check_seats(topology, vcpus)
+        self._check_vcpus(topology, vcpus)
         service = row.get("service") or self._services.get(instance)
         if not service:
             raise _BadRowError("its service is not known: neither the file nor the store says it")
@@ -178,7 +178,7 @@ class _Checked:
             load=None if not load else _number(load, "load", 0, float("inf")),
             vcpus=vcpus,
         )
-        self._seat(made)
+        self._bind(made)
         return made
 
     def _listed(self, text: str) -> tuple[int, ...]:
@@ -192,14 +192,14 @@ class _Checked:
             raise _BadRowError(found if text else "cpu_list is empty")
         return found
 
-    def _check_seats(self, topology: Topology, vcpus: tuple[int, ...]) -> None:
+    def _check_vcpus(self, topology: Topology, vcpus: tuple[int, ...]) -> None:
         key = id(topology), vcpus
-        if key not in self._seats:
-            self._seats[key] = _problem(topology, vcpus)
-        if self._seats[key]:
-            raise _BadRowError(self._seats[key])
+        if key not in self._problems:
+            self._problems[key] = _problem(topology, vcpus)
+        if self._problems[key]:
+            raise _BadRowError(self._problems[key])
 
-    def _seat(self, row: _Row) -> None:
+    def _bind(self, row: _Row) -> None:
         if (row.instance, row.time_ms) in self._seen:
             raise _BadRowError(f"'{row.instance}' stands twice at time {row.time_ms} ms")
         taken = self._taken.setdefault((row.host, row.time_ms), {})

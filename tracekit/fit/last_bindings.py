@@ -7,10 +7,10 @@ import polars as pl
 from tracekit.fit.binding import Binding
 from tracekit.vcpu.cpu_list import spell_cpu_list
 
-SEATS = {"container": pl.String, "node": pl.String, "vcpus": pl.String}
+BINDINGS = {"container": pl.String, "node": pl.String, "vcpus": pl.String}
 
 
-def last_seats(binding: Binding) -> pl.DataFrame:
+def last_bindings(binding: Binding) -> pl.DataFrame:
     """Node and vCPUs of each container, of several times those of the last; by container."""
     start = dict(zip(binding.room.hosts, binding.room.offset.tolist(), strict=False))
     last = (
@@ -22,4 +22,4 @@ def last_seats(binding: Binding) -> pl.DataFrame:
         (one, host, spell_cpu_list((binding.place[first : first + many] - start[host]).tolist()))
         for one, host, first, many in last.select("instance", "host", "first", "vcpus").iter_rows()
     ]
-    return pl.DataFrame(rows, schema=SEATS, orient="row")
+    return pl.DataFrame(rows, schema=BINDINGS, orient="row")

@@ -1,8 +1,8 @@
 """The rows of the regression: an instance's CPU beside the pressure of its neighbours.
 
 Every frame here has the columns ``service, instance, host, socket, vcpus, window_ms, cpu, cpu_sc,
-cpu_ss, load``: one row per instance and seat, or per instance and time when resolved. ``cpu_sc`` is
-NULL where nobody knows who shares cores (a proxy).
+cpu_ss, load``: one row per instance and binding, or per instance and time when resolved. ``cpu_sc``
+is NULL where nobody knows who shares cores (a proxy).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def bound_rows(binding: Binding, agg: Aggregation, *, resolved: bool = False) ->
     ]
     found = pl.concat(parts).with_columns(service=pl.lit(names).gather(pl.col("service")))
     if not resolved:
-        found = _one_per_seat(found)
+        found = _one_per_binding(found)
     return found.select(pl.col(name).cast(kind) for name, kind in SCHEMA.items()).sort(
         "service", "instance", "window_ms", "socket"
     )
@@ -78,7 +78,7 @@ def _at_one_time(
     known = _profile(piece, services) if profile is None else profile
     cpu = known[piece["service"].to_numpy()]
     core, socket = pressure(binding.room, Bound(owner, place, piece.height), cpu, agg)
-    seat = binding.room.socket[binding.place[first]]
+    its_socket = binding.room.socket[binding.place[first]]
     return piece.select(
         "service",
         "instance",
@@ -87,13 +87,13 @@ def _at_one_time(
         "load",
         "vcpus",
         pl.col("time_ms").alias("window_ms"),
-        pl.Series("socket", seat),
+        pl.Series("socket", its_socket),
         pl.Series("cpu_sc", core),
         pl.Series("cpu_ss", socket),
     )
 
 
-def _one_per_seat(rows: pl.DataFrame) -> pl.DataFrame:
+def _one_per_binding(rows: pl.DataFrame) -> pl.DataFrame:
     """Means over time; an instance that moved has a row for each socket it was on."""
     return rows.group_by("service", "instance", "host", "socket", maintain_order=True).agg(
         pl.col("window_ms").min(), pl.col("vcpus", "cpu", "load", "cpu_sc", "cpu_ss").mean()

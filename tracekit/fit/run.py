@@ -13,7 +13,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.how import How, Loss
-from tracekit.fit.last_bindings import SEATS, last_seats
+from tracekit.fit.last_bindings import BINDINGS, last_bindings
 from tracekit.fit.models import all_models
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
@@ -191,7 +191,7 @@ def fit_rows(
         totals=totals,
         compared=_compared(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
-        bindings=pl.DataFrame(schema=SEATS) if binding is None else last_seats(binding),
+        bindings=pl.DataFrame(schema=BINDINGS) if binding is None else last_bindings(binding),
         left_out=table.left_out,
         notes=_notes(mode, table, options),
     )

@@ -57,7 +57,7 @@ class Planted:
 def plant(world: World) -> Planted:
     """Bind the containers of a world and let their neighbours cost them."""
     rng = world.seeds.stream("interference")
-    lists = _seats(world, rng)
+    lists = _bindings(world, rng)
     names = tuple(world.nodes.ids)
     room = make_room(names, dict(zip(names, _topologies(world), strict=True)))
     sizes = np.array([len(vcpus) for vcpus in lists])
@@ -96,7 +96,7 @@ def _topologies(world: World) -> list[Topology]:
     return [kinds[vcpus] for vcpus in _vcpus(world)]
 
 
-def _seats(world: World, rng: np.random.Generator) -> list[IntArray]:
+def _bindings(world: World, rng: np.random.Generator) -> list[IntArray]:
     """The vCPUs of each container: free ones of one socket, scattered, so that all mixes occur."""
     topologies = _topologies(world)
     node = world.containers.node

@@ -65,16 +65,16 @@ def pressure(
     holder = np.full(room.places, -1, dtype=np.int64)
     holder[bound.place] = bound.owner
     sockets = len(room.socket_vcpus)
-    seated = socket >= 0
-    total = sums(socket[seated], (size * cpu)[seated], sockets)
+    placed = socket >= 0
+    total = sums(socket[placed], (size * cpu)[placed], sockets)
     pairs = _mates(room, bound, holder)
     if agg == "occupancy":
         return _occupancy(room, size, socket, total, holder, pairs, cpu)
-    weight = sums(socket[seated], size[seated], sockets)
+    weight = sums(socket[placed], size[placed], sockets)
     own, other = _distinct(pairs[0], holder[pairs[1]], count)
     core = sums(own, (size * cpu)[other], count)
     core_weight = sums(own, size[other], count)
-    rest_weight = np.where(seated, weight[socket] - size - core_weight, 0)
+    rest_weight = np.where(placed, weight[socket] - size - core_weight, 0)
     rest = np.where(rest_weight > 0, total[socket] - size * cpu - core, 0.0)
     rest[np.abs(rest) < _NOTHING] = 0.0
     if agg == "sum":
@@ -113,10 +113,10 @@ def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
     there = holder[place] >= 0
     core = sums(own[there], cpu[holder[place[there]]], count)
     beside = np.bincount(own, minlength=count).astype(np.float64)
-    seated = socket >= 0
-    rest = np.where(seated, total[socket] - size * cpu - core, 0.0)
+    placed = socket >= 0
+    rest = np.where(placed, total[socket] - size * cpu - core, 0.0)
     rest[np.abs(rest) < _NOTHING] = 0.0
-    left = np.where(seated, room.socket_vcpus[socket] - size - beside, 0.0)
+    left = np.where(placed, room.socket_vcpus[socket] - size - beside, 0.0)
     return _over(core, beside), _over(rest, left)
 
 

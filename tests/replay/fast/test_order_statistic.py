@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from hypothesis.extra.numpy import arrays
 
-from tracekit.replay.fast.order_statistic import PARTS, ranked
+from tracekit.replay.fast.order_statistic import PARTS, order_statistic
 
 NO_NUMBERS = some.sampled_from([np.nan, np.inf, -np.inf])
 VALUES = (
@@ -24,10 +24,10 @@ def test_it_is_what_sorting_gives(values: np.ndarray, data: some.DataObject) -> 
     low, high = np.inf, -np.inf
     for value in values:  # as a sampler finds them: nodes without capacity are no numbers
         low, high = min(low, value), max(high, value)
-    np.testing.assert_equal(ranked(values, rank, low, high), np.sort(values)[rank])
+    np.testing.assert_equal(order_statistic(values, rank, low, high), np.sort(values)[rank])
 
 
 def test_values_of_one_part_are_told_apart() -> None:
     values = np.concatenate([[0.0, 1.0], 0.5 + np.arange(3 * PARTS) / 1e9])
     for rank in (0, 1, 700, len(values) - 1):
-        assert ranked(values, rank, 0.0, 1.0) == np.sort(values)[rank]
+        assert order_statistic(values, rank, 0.0, 1.0) == np.sort(values)[rank]

@@ -16,8 +16,8 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass
-class Turn:
-    """Where the next search for nodes with room starts, for policies that look at some only."""
+class WindowStart:
+    """Where the next search for nodes with room starts, for policies that score some nodes only."""
 
     start: int = 0
 
@@ -29,7 +29,7 @@ def decide(
     rng: np.random.Generator,
     *,
     open_nodes: BoolArray | None = None,
-    turn: Turn | None = None,
+    window_start: WindowStart | None = None,
 ) -> int | None:
     """The node the policy puts the container on, None when there is none with room.
 
@@ -37,7 +37,7 @@ def decide(
     ----------
     open_nodes : bool, shape (nodes,), optional
         Nodes that constraints leave open to the container; None: all.
-    turn : Turn, optional
+    window_start : WindowStart, optional
         Kept from decision to decision of one replay.
     """
     if "recorded" in policy.reads and container.recorded_node == -1:
@@ -48,7 +48,7 @@ def decide(
         nodes = nodes[open_nodes[nodes]]
     if policy.filters():
         nodes = nodes[policy.admits(snapshot, container, nodes)]
-    nodes = looked_at(policy, nodes, len(every), turn or Turn())
+    nodes = scored_nodes(policy, nodes, len(every), window_start or WindowStart())
     if len(nodes) == 0:
         return None
     if len(nodes) == 1:
@@ -60,9 +60,11 @@ def decide(
     return int(nodes[best(scores, policy.tie, rng)])
 
 
-def looked_at(policy: PlacementPolicy, feasible: IntArray, nodes: int, turn: Turn) -> IntArray:
-    """The feasible nodes that the policy scores; moves its turn on."""
-    chosen, turn.start = policy.candidates(feasible, turn.start, nodes)
+def scored_nodes(
+    policy: PlacementPolicy, feasible: IntArray, nodes: int, window_start: WindowStart
+) -> IntArray:
+    """The feasible nodes that the policy scores; moves the start of the window on."""
+    chosen, window_start.start = policy.candidates(feasible, window_start.start, nodes)
     return chosen
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray
 from tracekit.errors import TracekitError, nearest
-from tracekit.replay.engine.decision import Turn, looked_at
+from tracekit.replay.engine.decision import WindowStart, scored_nodes
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
 from tracekit.replay.engine.state import ReplayState
@@ -114,8 +114,8 @@ class _Explainer(PlainPlacer):
             return
         state = self._state
         snapshot, container = state.snapshot(now), state.container(index)
-        closed, turn = state.closed_nodes(index), Turn(self._turn.start)
-        verdicts = _verdicts(state, snapshot, container, closed, turn)
+        closed, window_start = state.closed_nodes(index), WindowStart(self._window_start.start)
+        verdicts = _verdicts(state, snapshot, container, closed, window_start)
         # a snapshot shows the cluster as it is: it would have the container on its node already
         super()._place(index, now, proposed)
         chosen = int(state.node[index])
@@ -137,7 +137,7 @@ def _verdicts(
     snapshot: Snapshot,
     container: Container,
     constraints: list[tuple[str, BoolArray]],
-    turn: Turn,
+    window_start: WindowStart,
 ) -> list[NodeVerdict]:
     policy, names = state.policy, state.workload.node_ids
     short = lacking(snapshot, container)
@@ -148,7 +148,7 @@ def _verdicts(
     barred = ~policy.admits(snapshot, container, every)
     room = every[~short.any(axis=1) & ~closed] if policy.filtered else every
     room = room[~barred[room]]
-    nodes = looked_at(policy, room, len(names), turn)
+    nodes = scored_nodes(policy, room, len(names), window_start)
     skipped = policy.skips(snapshot, container)
     raw: Any = (
         np.zeros(len(nodes))

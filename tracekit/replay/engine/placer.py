@@ -13,7 +13,7 @@ from typing import Protocol
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.engine.decision import Turn, decide, stands
+from tracekit.replay.engine.decision import WindowStart, decide, stands
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement._batch import Batch, BatchPolicy
 
@@ -71,7 +71,7 @@ class PlainPlacer:
     def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
         self.latencies_s: list[float] = []
         self._state, self._rng, self._clock = state, rng, clock
-        self._turn = Turn()
+        self._window_start = WindowStart()
         policy = state.policy
         self._batched = policy if isinstance(policy, BatchPolicy) else None
 
@@ -120,7 +120,7 @@ class PlainPlacer:
                 container,
                 self._rng,
                 open_nodes=open_nodes,
-                turn=self._turn,
+                window_start=self._window_start,
             )
         spent = self._clock() - began
         self.latencies_s.append(spent + (proposed.spent_s if proposed else 0.0))

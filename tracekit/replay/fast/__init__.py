@@ -1,10 +1,10 @@
 """The fast engine: the decisions of the plain one, at a small part of its cost.
 
-Three ways to a decision, each exact; a policy gets the quickest one it allows:
+There are three ways to a decision, each exact. A policy gets the quickest that it allows:
 
-- search: a policy with a compiled kernel that can bound its score over a box of node states. Nodes
-  of like state share a leaf; leaves that cannot hold the best are never opened.
-- scan: a policy with a compiled kernel alone; every node with room is scored, in compiled code.
-- rows: every other policy; its own numpy score, kept per shape of container and redone only for
-  nodes that changed since.
+- search: for a policy with a compiled kernel that can bound its score over a box of node states. A
+  k-d tree holds the nodes; leaves that cannot hold the best node are not scored.
+- scan: for a policy whose kernel has no bound. Compiled code scores every node with room.
+- rows: for every other policy. Its own numpy scores are kept for each shape of container and
+  computed again only for nodes that changed.
 """

@@ -1,4 +1,4 @@
-"""Placing by a compiled kernel: whole stretches of containers at a time."""
+"""Placing by a compiled kernel: many containers in one compiled call."""
 
 from __future__ import annotations
 
@@ -11,25 +11,32 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
-from tracekit.replay.fast.index import MOVES, OWED, empty_leaves
+from tracekit.replay.fast.index import STALE, UPDATES, empty_index
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
-from tracekit.replay.fast.placement_loop import Choice, Nodes, Shapes, left, moved, place
+from tracekit.replay.fast.placement_loop import (
+    Choice,
+    Nodes,
+    Shapes,
+    place_all,
+    update_nodes,
+    update_terms,
+)
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
-from tracekit.replay.fast.window import sight
+from tracekit.replay.fast.window import empty_window
 from tracekit.replay.workload.workload import Workload
 
 
 class CompiledPlacer:
-    """Hands stretches to compiled code, and the containers' nodes to the state.
+    """Hands containers to compiled code, and the nodes it chose to the replay's state.
 
     Parameters
     ----------
     search : bool
         Whether an index may be searched where the kernel has bounds; else every node is scored.
     eager : bool
-        Whether the index is made for the first container, and not when it is known to repay.
+        Whether the index is built for the first container, instead of once it is known to pay.
     """
 
     def __init__(
@@ -48,47 +55,49 @@ class CompiledPlacer:
         self._table = shapes_of(load)
         same = bool((load.request == load.nonzero_request).all())
         self._choice = Choice(
-            indexed=search and _holds(kernel, load) and state.policy.tie == "first",
+            indexed=search and _has_bound(kernel, load) and state.policy.tie == "first",
             sums=kernel.scored,
             prune=same or kernel.scored == REQUESTED,
             reservoir=state.policy.tie == "reservoir",
             window=kernel.window,
         )
         self.way = "search" if self._choice.indexed else "scan"
-        self._sight = sight(kernel.window, amounts)
+        self._window = empty_window(kernel.window, amounts)
         terms = self._terms(int(load.times_ms[0]))
-        self._leaves = (
-            empty_leaves(amounts[0], len(terms), kernel.views)
+        self._index = (
+            empty_index(amounts[0], len(terms), kernel.views)
             if self._choice.indexed
-            else empty_leaves(amounts[0, :, :1])
+            else empty_index(amounts[0, :, :1])
         )
         self._eager = eager
-        self._leaves.counts[MOVES] = self._owed(0)
+        self._index.counts[UPDATES] = self._updates_of_unbuilt(0)
         self._nodes = Nodes(amounts, state.cluster.containers, np.zeros(load.nodes, np.bool_))
-        self._work = workspace(load.nodes, self._leaves)
-        self._shapes = Shapes(self._table.asks, self._parameters(), self._silent(), self._none())
-        self._call = Direct(place)
+        self._work = workspace(load.nodes, self._index)
+        self._shapes = Shapes(
+            self._table.asks, self._parameters(), self._skipped(), self._none_refused()
+        )
+        self._call = Direct(place_all)
         self._epoch: tuple[int, int | None] | None = None
-        self._scorer = self._made(terms)
+        self._scorer = self._scorer_by(terms)
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide for the containers of a stretch together, as far as they know the same."""
+        """Decide for these containers, together where the policy sees the same measurements."""
         fixed = self._state.fixed(indices)
         if fixed is not None:
-            for start, end in _alike(fixed):
+            for start, end in _stretches_of_equal(fixed):
                 self._place_among_open(indices[start:end], times_ms[start:end])
             return
         for start, end in self._stretches(times_ms):
             self._place(indices[start:end], times_ms[start:end])
 
     def changed(self, nodes: IntArray) -> None:
-        """Sums went down on these nodes, or up by another hand."""
+        """Sums went down on these nodes, or were raised by somebody else."""
         self._shapes.refused[:] = False
         if self._kernel.recounts:
-            left(self._scorer, self._nodes, self._table.asks[0], nodes)
+            update_terms(self._scorer, self._nodes, self._table.asks[0], nodes)
         elif self._kernel.placed is not None:
             self._epoch = None
-        moved(self._leaves, self._choice, self._nodes, self._scorer.terms, nodes)
+        update_nodes(self._index, self._choice, self._nodes, self._scorer.terms, nodes)
 
     def _place(self, indices: IntArray, times_ms: IntArray) -> None:
         self._refresh(int(times_ms[0]), len(indices))
@@ -96,11 +105,11 @@ class CompiledPlacer:
         began = self._clock()
         self._call(
             self._scorer,
-            self._leaves,
+            self._index,
             self._choice,
             self._nodes,
             self._work,
-            self._sight,
+            self._window,
             self._shapes,
             self._table.of[indices],
             self._rng,
@@ -111,7 +120,7 @@ class CompiledPlacer:
         self._state.commit(indices, found, times_ms)
 
     def _place_among_open(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Containers to which constraints close the same nodes."""
+        """Place containers to which constraints close the same nodes."""
         open_nodes = self._state.open_nodes(int(indices[0]))
         if open_nodes is not None:
             np.logical_not(open_nodes, out=self._nodes.blocked)
@@ -120,7 +129,7 @@ class CompiledPlacer:
             self._place(indices[start:end], times_ms[start:end])
 
     def _stretches(self, times_ms: IntArray) -> Iterator[tuple[int, int]]:
-        """Runs of times at which the policy knows the same measurements."""
+        """Stretches of containers for which the policy sees the same measurements."""
         if self._kernel.terms is None:
             yield 0, len(times_ms)
             return
@@ -132,19 +141,19 @@ class CompiledPlacer:
                 start = at
 
     def _refresh(self, now: int, containers: int) -> None:
-        """Compute the terms anew when other measurements are known.
+        """Compute the terms again when other measurements are known.
 
-        The index by the old ones does not hold. That by the new ones is made at once where so many
-        containers will search it that it repays.
+        The index of the old terms is not valid. The index of the new ones is built at once where
+        enough containers will search it.
         """
         if self._kernel.terms is not None and self._epoch != self._state.usage_epoch(now):
             self._epoch = self._state.usage_epoch(now)
-            self._scorer = self._made(self._terms(now))
-            self._leaves.counts[MOVES] = self._owed(containers)
+            self._scorer = self._scorer_by(self._terms(now))
+            self._index.counts[UPDATES] = self._updates_of_unbuilt(containers)
 
-    def _owed(self, containers: int) -> int:
-        """What stands for the moves of an index that is not made yet."""
-        return OWED if self._eager or containers > -OWED else -1
+    def _updates_of_unbuilt(self, containers: int) -> int:
+        """The count of updates of an index that is not built yet, before so many containers."""
+        return STALE if self._eager or containers > -STALE else -1
 
     def _terms(self, now: int) -> FloatArray:
         """What the kernel needs of measured usage, shape (terms, nodes)."""
@@ -152,7 +161,7 @@ class CompiledPlacer:
             return np.zeros((0, self._state.workload.nodes))
         return self._kernel.terms(self._state.snapshot(now))
 
-    def _made(self, terms: FloatArray) -> Scorer:
+    def _scorer_by(self, terms: FloatArray) -> Scorer:
         kernel = self._kernel
         return Scorer(
             score=kernel.score,
@@ -164,15 +173,15 @@ class CompiledPlacer:
             floats=kernel.floats,
         )
 
-    def _silent(self) -> BoolArray:
-        """Shapes that the policy skips; what it skips is told by the container's amounts alone."""
+    def _skipped(self) -> BoolArray:
+        """Shapes that the policy skips; a container's amounts alone decide that."""
         state, now = self._state, int(self._state.workload.times_ms[0])
         seen = state.snapshot(now)
         skipped = [state.policy.skips(seen, state.container(at)) for at in self._table.first]
         return np.array(skipped, dtype=np.bool_)
 
     def _parameters(self) -> FloatArray:
-        """The kernel's parameters of each shape, its own first; no rows where all have the same."""
+        """The kernel's parameters of each shape, its own first; no rows without a window."""
         each, common = self._kernel.each, self._kernel.parameters
         if not self._kernel.window:
             return np.zeros((0, 0))
@@ -182,18 +191,18 @@ class CompiledPlacer:
         own = [each(seen, self._state.container(at)) for at in self._table.first]
         return np.array([[*row, *common] for row in own], dtype=np.float64)
 
-    def _none(self) -> BoolArray:
+    def _none_refused(self) -> BoolArray:
         return np.zeros(len(self._table.first), dtype=np.bool_)
 
 
-def _holds(kernel: Kernel, load: Workload) -> bool:
+def _has_bound(kernel: Kernel, load: Workload) -> bool:
     """Whether the kernel has a bound, and the bound holds for this workload."""
     if kernel.bound is None or load.reserved is None:
         return kernel.bound is not None
     return not load.reserved[:, list(kernel.whole)].any()
 
 
-def _alike(fixed: IntArray) -> list[tuple[int, int]]:
-    """Stretches of one number, and of one container each where it is -1."""
+def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:
+    """Start and end of stretches of equal numbers; each -1 is a stretch of its own."""
     cuts = 1 + np.flatnonzero((np.diff(fixed) != 0) | (fixed[1:] < 0))
     return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))

@@ -1,4 +1,4 @@
-"""The value at a place in order, without putting all of them in order."""
+"""An order statistic without sorting all values: count them in parts, sort one part."""
 
 from __future__ import annotations
 
@@ -7,21 +7,20 @@ import numpy as np
 from tracekit.arrays import FloatArray
 from tracekit.jit import compiled
 
-#: Values are counted in so many parts of their range; one part alone is put in order.
+#: Values are counted in so many parts of their range; only one part is sorted.
 PARTS = 512
 
 
 @compiled
-def ranked(values: FloatArray, rank: int, low: float, high: float) -> float:
-    """The value of which ``rank`` others are smaller or equal; as ``np.sort(values)[rank]``.
+def order_statistic(values: FloatArray, rank: int, low: float, high: float) -> float:
+    """The same as ``np.sort(values)[rank]``.
 
-    A value lies in a part no lower than that of a smaller one, so that the part in which the rank
-    falls holds it.
+    Parts follow the order of the values, so the part into which the rank falls holds the value.
 
     Parameters
     ----------
     values : float64, shape (some,)
-        Those that are not finite, of nodes without capacity, are put in order as ``np.sort`` does.
+        Nodes without capacity give values that are not finite; they are sorted as ``np.sort`` does.
     low, high : float
         The smallest and largest of them.
     """

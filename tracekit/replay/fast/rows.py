@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.engine.decision import Turn, looked_at
+from tracekit.replay.engine.decision import WindowStart, scored_nodes
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.shapes import shapes_of
@@ -87,7 +87,7 @@ class RowsPlacer:
         self._rows: OrderedDict[Hashable, Row] = OrderedDict()
         self._most = max(ROWS_BYTES // (9 * nodes), 16)
         self._epoch: tuple[int, int | None] | None = None
-        self._turn = Turn()
+        self._window_start = WindowStart()
         self._kept: _Joined | None = None
         # a user's own policy may look at all it is shown, and none may where it scores all nodes
         self._local = (
@@ -137,7 +137,7 @@ class RowsPlacer:
         self._update(row, changed, snapshot, container)
         open_nodes = state.open_nodes(index)
         room = row.room if open_nodes is None else row.room & open_nodes
-        nodes = looked_at(policy, np.flatnonzero(room), len(room), self._turn)
+        nodes = scored_nodes(policy, np.flatnonzero(room), len(room), self._window_start)
         if len(nodes) <= 1:
             return int(nodes[0]) if len(nodes) else None
         if policy.skips(snapshot, container):

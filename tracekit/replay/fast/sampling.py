@@ -18,7 +18,7 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, Int
 from tracekit.jit import compiled, compiled_for
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
-from tracekit.replay.fast.order_statistic import ranked
+from tracekit.replay.fast.order_statistic import order_statistic
 from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.measures.qos_share import served_share
 from tracekit.replay.view.room import Room
@@ -196,7 +196,7 @@ def _sample(
         high, low, over = ends[0, step], ends[1, step], ends[2, step]
         high[:], low[:] = -np.inf, np.inf
         for node in range(nodes):
-            crowded = False
+            overloaded = False
             for resource in range(2):
                 amount = background[resource, first + step, node] + used[node, resource]
                 there = capacity[node, resource]
@@ -206,7 +206,7 @@ def _sample(
                     max(high[resource], share),
                     min(low[resource], share),
                 )
-                crowded |= share > 1.0
+                overloaded |= share > 1.0
                 full[2 + resource, step] += share > 1.0
                 used[node, resource] = share
                 beside[resource, step, node] = share
@@ -214,12 +214,12 @@ def _sample(
             off, other = used[node, 0] - mean, used[node, 1] - mean
             of_node[0, step, node] = np.sqrt(off * off + other * other)
             of_node[1, step, node] = abs(used[node, 0] - used[node, 1])
-            if crowded:
+            if overloaded:
                 full[0, step] += 1
             else:
                 full[1, step] += containers[node]
         for resource in range(2):
-            percentile[step, resource] = ranked(
+            percentile[step, resource] = order_statistic(
                 beside[resource, step], rank, low[resource], high[resource]
             )
 

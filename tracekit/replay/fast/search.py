@@ -1,4 +1,4 @@
-"""The best node for a container: by the index of leaves, or by scoring every node with room."""
+"""The best node for a container: by searching the index, or by scoring every node with room."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
-from tracekit.replay.fast.index import LEAVES, Leaves
+from tracekit.replay.fast.index import LEAVES, NodeIndex
 from tracekit.replay.view.choice import DECIMALS
 
 _SCALE = 10.0**DECIMALS
@@ -27,9 +27,9 @@ class Scorer(NamedTuple):
 
 
 class Workspace(NamedTuple):
-    """Room to work in; shape (nodes,), and (leaves,) for ``bounds``.
+    """Arrays to work in; shape (nodes,), and (leaves,) for ``bounds``.
 
-    ``every`` is the positions of all nodes.
+    ``every`` holds the positions of all nodes.
     """
 
     every: IntArray
@@ -38,9 +38,9 @@ class Workspace(NamedTuple):
     bounds: FloatArray
 
 
-def workspace(nodes: int, leaves: Leaves) -> Workspace:
-    """Room to work in, for so many nodes, in leaves like these."""
-    count, slots = leaves.members.shape
+def workspace(nodes: int, index: NodeIndex) -> Workspace:
+    """Arrays to work in, for so many nodes and the leaves of an index."""
+    count, slots = index.members.shape
     return Workspace(
         every=np.arange(nodes),
         room=np.zeros(nodes, np.bool_),
@@ -51,7 +51,7 @@ def workspace(nodes: int, leaves: Leaves) -> Workspace:
 
 @compiled
 def rounded(scores: FloatArray, count: int) -> None:
-    """Round scores as the plain choice does before it compares them."""
+    """Round scores as the plain engine does before it compares them."""
     for at in range(count):
         scores[at] = np.rint(scores[at] * _SCALE) / _SCALE
 
@@ -91,7 +91,7 @@ def evaluate(
 def scan(
     scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
 ) -> int:
-    """The first of the best nodes, -1 when none has room; every one is scored."""
+    """The first of the best nodes, -1 when none has room. Scores every node."""
     evaluate(scorer, state, ask, blocked, work)
     room, scores = work.room, work.scores
     best, highest = -1, -np.inf
@@ -105,23 +105,25 @@ def scan(
 @compiled
 def search(
     scorer: Scorer,
-    leaves: Leaves,
+    index: NodeIndex,
     prune: bool,
     ask: IntArray,
     blocked: BoolArray,
     work: Workspace,
 ) -> int:
-    """The first of the best nodes, -1 when none has room; opens only leaves that could hold it.
+    """The first of the best nodes, -1 when none has room. Scores only leaves that could hold it.
 
-    ``prune`` says that the boxes are of real requests, so that one without room may be left out.
-    The body is one piece: a call that hands on this many arrays costs as much as a leaf.
+    ``prune`` says that the boxes are of real requests, so that a leaf without room may be left out.
+    The body is one piece, because a call with this many arrays costs as much as scoring a leaf.
     """
-    score, terms, parameters = scorer.score, leaves.terms, scorer.parameters
-    states, size, first, members = leaves.states, leaves.size, leaves.first, leaves.members
-    scores, bounds, count = work.scores, work.bounds, leaves.counts[LEAVES]
-    scorer.bound(leaves.boxes, leaves.ranges, count, first, ask, parameters, bounds)
-    _close(bounds, count, leaves.boxes, size, prune, ask, 1.0 / _SCALE if scorer.floats else 0.0)
-    leaf, at = _promising(bounds, count, first), -1
+    score, terms, parameters = scorer.score, index.terms, scorer.parameters
+    states, size, first, members = index.states, index.size, index.first, index.members
+    scores, bounds, count = work.scores, work.bounds, index.counts[LEAVES]
+    scorer.bound(index.boxes, index.ranges, count, first, ask, parameters, bounds)
+    _exclude_leaves(
+        bounds, count, index.boxes, size, prune, ask, 1.0 / _SCALE if scorer.floats else 0.0
+    )
+    leaf, at = _highest_bound(bounds, count, first), -1
     nobody = len(blocked)
     best, highest = nobody, -np.inf
     while at < count:
@@ -147,7 +149,7 @@ def search(
 
 
 @compiled
-def _close(
+def _exclude_leaves(
     bounds: FloatArray,
     count: int,
     boxes: IntArray,
@@ -156,7 +158,7 @@ def _close(
     ask: IntArray,
     more: float,
 ) -> None:
-    """Take leaves without members or room out; give the others what rounding may add."""
+    """Exclude leaves without nodes or room; raise the other bounds by what rounding may add."""
     for leaf in range(count):
         bounds[leaf] = bounds[leaf] + more if size[leaf] > 0 else -np.inf
     if prune:
@@ -169,8 +171,8 @@ def _close(
 
 
 @compiled
-def _promising(bounds: FloatArray, count: int, first: IntArray) -> int:
-    """The leaf of the highest bound, of several the one with the lowest position."""
+def _highest_bound(bounds: FloatArray, count: int, first: IntArray) -> int:
+    """The leaf of the highest bound; among equals the one with the lowest position."""
     best = 0
     for leaf in range(1, count):
         if bounds[leaf] > bounds[best] or (

@@ -1,7 +1,7 @@
 """Containers of one shape in a row: score every node once, then only the node that changed.
 
-The scores are the leaves of a tournament; each match keeps the higher, so that the first of the
-best nodes is found from the top, and a change is felt along one path only.
+The scores are the leaves of a segment tree of maxima. The first of the best nodes is found from
+the root, and a changed score updates one path.
 """
 
 from __future__ import annotations
@@ -12,62 +12,62 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.search import Scorer, Workspace, evaluate, rounded
 
-#: From this many containers of one shape in a row on, a tournament is worth its start.
+#: From this many containers of one shape in a row on, building the tree pays.
 WORTHWHILE = 16
 
 
 @compiled
-def start(
+def build_tree(
     scorer: Scorer, state: IntArray, ask: IntArray, blocked: BoolArray, work: Workspace
 ) -> FloatArray:
-    """The tournament over all nodes; nodes without room have lost from the start.
+    """The tree over all nodes; the score of a node without room is minus infinity.
 
     Returns
     -------
     float64, shape (2 * width,)
-        Match ``m`` is played by ``2 m`` and ``2 m + 1``; node ``n`` is entry ``width + n``.
+        Vertex ``v`` has children ``2 v`` and ``2 v + 1``; the leaf of node ``n`` is ``width + n``.
     """
     evaluate(scorer, state, ask, blocked, work)
     width = 1
     while width < state.shape[2]:
         width *= 2
-    matches = np.full(2 * width, -np.inf)
+    tree = np.full(2 * width, -np.inf)
     for node in range(state.shape[2]):
         if work.room[node]:
-            matches[width + node] = work.scores[node]
-    for match in range(width - 1, 0, -1):
-        matches[match] = max(matches[2 * match], matches[2 * match + 1])
-    return matches
+            tree[width + node] = work.scores[node]
+    for vertex in range(width - 1, 0, -1):
+        tree[vertex] = max(tree[2 * vertex], tree[2 * vertex + 1])
+    return tree
 
 
 @compiled
-def winner(matches: FloatArray) -> int:
+def first_maximum(tree: FloatArray) -> int:
     """The first of the best nodes, -1 when none has room."""
-    width = len(matches) // 2
-    if matches[1] == -np.inf:
+    width = len(tree) // 2
+    if tree[1] == -np.inf:
         return -1
-    match = 1
-    while match < width:
-        match *= 2
-        if matches[match] < matches[1]:
-            match += 1
-    return match - width
+    vertex = 1
+    while vertex < width:
+        vertex *= 2
+        if tree[vertex] < tree[1]:
+            vertex += 1
+    return vertex - width
 
 
 @compiled
-def enter(matches: FloatArray, node: int, score: float) -> None:
-    """Enter the score a node has now, and replay its matches."""
-    match = len(matches) // 2 + node
-    matches[match] = score
-    while match > 1:
-        match //= 2
-        matches[match] = max(matches[2 * match], matches[2 * match + 1])
+def set_score(tree: FloatArray, node: int, score: float) -> None:
+    """Write a node's score, and update the maxima above it."""
+    vertex = len(tree) // 2 + node
+    tree[vertex] = score
+    while vertex > 1:
+        vertex //= 2
+        tree[vertex] = max(tree[2 * vertex], tree[2 * vertex + 1])
 
 
 @compiled
-def play(
+def place_run(
     scorer: Scorer,
-    matches: FloatArray,
+    tree: FloatArray,
     state: IntArray,
     containers: IntArray,
     ask: IntArray,
@@ -75,13 +75,13 @@ def play(
 ) -> None:
     """Place containers of one shape until all are placed or none has room.
 
-    One piece, for the reason that ``search`` is. ``found`` gets their nodes, -1 for no room.
+    The body is one piece, as that of ``search``. ``found`` gets their nodes, -1 for no room.
     """
     score, parameters, terms = scorer.score, scorer.parameters, scorer.terms
     block, term = np.zeros((4, ask.shape[1], 1), np.int64), np.zeros((len(terms), 1))
     position, value = np.zeros(1, np.int64), np.zeros(1)
     for at in range(len(found)):
-        node = winner(matches)
+        node = first_maximum(tree)
         found[at] = node
         if node < 0:
             continue
@@ -103,4 +103,4 @@ def play(
             score(block, position, 1, term, ask, parameters, value)
             if scorer.floats:
                 rounded(value, 1)
-        enter(matches, node, value[0])
+        set_score(tree, node, value[0])

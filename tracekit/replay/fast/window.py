@@ -1,4 +1,4 @@
-"""Looking at some of the nodes with room, or at all of them together, as a block of their own."""
+"""Scoring a window: some of the nodes with room, or all of them, copied side by side."""
 
 from __future__ import annotations
 
@@ -11,55 +11,56 @@ from tracekit.jit import compiled
 from tracekit.replay.fast.search import Scorer, as_compared
 
 
-class Sight(NamedTuple):
-    """What is looked at; ``turn`` is where the next search starts, shape (1,).
+class Window(NamedTuple):
+    """The nodes that a decision scores.
 
     Parameters
     ----------
     wanted : int
-        How many nodes with room are looked at; the search stops at the one after them.
+        How many nodes with room are scored; the search stops at the one after them.
     block : int64, shape (4, resources, most)
     positions : int64, shape (most,)
     scores : float64, shape (most,)
-    turn : int64, shape (1,)
+    next_start : int64, shape (1,)
+        Where the next search starts.
     """
 
     wanted: int
     block: IntArray
     positions: IntArray
     scores: FloatArray
-    turn: IntArray
+    next_start: IntArray
 
 
-def sight(wanted: int, state: IntArray) -> Sight:
-    """Room for so many nodes of a cluster, shape (4, resources, nodes)."""
+def empty_window(wanted: int, state: IntArray) -> Window:
+    """A window of at most ``wanted`` nodes of a cluster with this state, (4, resources, nodes)."""
     kinds, resources, nodes = state.shape
     most = min(wanted, nodes)
-    return Sight(
+    return Window(
         wanted=wanted,
         block=np.zeros((kinds, resources, most), np.int64),
         positions=np.zeros(most, np.int64),
         scores=np.zeros(most),
-        turn=np.zeros(1, np.int64),
+        next_start=np.zeros(1, np.int64),
     )
 
 
 @compiled
-def look(
+def search_window(
     scorer: Scorer,
     parameters: FloatArray,
-    silent: bool,
+    skipped: bool,
     reservoir: bool,
     state: IntArray,
     ask: IntArray,
     blocked: BoolArray,
-    seen: Sight,
+    window: Window,
     rng: np.random.Generator,
 ) -> int:
-    """The best of the nodes found, -1 when none has room; ties by the order of finding."""
-    positions, scores = seen.positions, seen.scores
-    count = _find(state, ask, blocked, seen)
-    if count <= 1 or silent:
+    """The best node of the window, -1 when none has room; ties go to the one found first."""
+    positions, scores = window.positions, window.scores
+    count = _find_nodes(state, ask, blocked, window)
+    if count <= 1 or skipped:
         scores[:count] = 0.0
     elif count == len(blocked) and positions[0] == 0:
         scorer.score(state, positions, count, scorer.terms, ask, parameters, scores)
@@ -68,17 +69,17 @@ def look(
         for row in range(len(terms)):
             for at in range(count):
                 terms[row, at] = scorer.terms[row, positions[at]]
-        _copy(state, positions, count, seen.block)
-        scorer.score(seen.block, positions, count, terms, ask, parameters, scores)
+        _copy_state(state, positions, count, window.block)
+        scorer.score(window.block, positions, count, terms, ask, parameters, scores)
     best = first_of_highest(scores, count, scorer.floats)
     if reservoir and count > 1:
-        best = _drawn(scores, count, best, scorer.floats, rng)
+        best = _draw_tied(scores, count, best, scorer.floats, rng)
     return int(positions[best]) if count else -1
 
 
 @compiled
 def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
-    """The first of the highest; floats are compared after rounding."""
+    """The first of the highest scores; floats are compared after rounding."""
     best = 0
     for at in range(1, count):
         if scores[at] > scores[best]:
@@ -92,7 +93,7 @@ def first_of_highest(scores: FloatArray, count: int, floats: bool) -> int:
 
 
 @compiled
-def _drawn(
+def _draw_tied(
     scores: FloatArray, count: int, best: int, floats: bool, rng: np.random.Generator
 ) -> int:
     """One of those equal to the best, by reservoir sampling."""
@@ -106,11 +107,11 @@ def _drawn(
 
 
 @compiled
-def _find(state: IntArray, ask: IntArray, blocked: BoolArray, seen: Sight) -> int:
-    """Collect nodes with room from the turn on; how many there are. Moves the turn on."""
+def _find_nodes(state: IntArray, ask: IntArray, blocked: BoolArray, window: Window) -> int:
+    """Collect nodes with room from ``next_start`` on; how many. Moves ``next_start`` on."""
     nodes, resources = state.shape[2], state.shape[1]
-    size, taken, positions = state[0], state[1], seen.positions
-    start, count, examined = seen.turn[0], 0, 0
+    size, taken, positions = state[0], state[1], window.positions
+    start, count, examined = window.next_start[0], 0, 0
     while examined < nodes:
         node = start + examined
         if node >= nodes:
@@ -120,17 +121,17 @@ def _find(state: IntArray, ask: IntArray, blocked: BoolArray, seen: Sight) -> in
             left = size[resource, node] - taken[resource, node]
             fits &= (ask[1, resource] <= 0) | (left >= ask[1, resource])
         if fits:
-            if count == seen.wanted:
+            if count == window.wanted:
                 break
             positions[count] = node
             count += 1
         examined += 1
-    seen.turn[0] = (start + examined) % nodes
+    window.next_start[0] = (start + examined) % nodes
     return count
 
 
 @compiled
-def _copy(state: IntArray, positions: IntArray, count: int, block: IntArray) -> None:
+def _copy_state(state: IntArray, positions: IntArray, count: int, block: IntArray) -> None:
     for kind in range(state.shape[0]):
         for resource in range(state.shape[1]):
             source, target = state[kind, resource], block[kind, resource]

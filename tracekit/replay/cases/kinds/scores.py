@@ -12,7 +12,7 @@ from tracekit.parameters import ParameterError
 from tracekit.replay.cases.case import case_policy, situation
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.question import Answer, Question, kind
-from tracekit.replay.engine.decision import Turn, decide
+from tracekit.replay.engine.decision import WindowStart, decide
 from tracekit.replay.placement import PlacementPolicy, ScoreError
 from tracekit.replay.placement._window import nodes_to_find
 from tracekit.replay.view.filter import lacking
@@ -188,12 +188,12 @@ def placement_sequence(question: Question) -> Answer:
     A placed pod runs on its node and counts as bound after the metrics' window ended.
     """
     policy, _ = case_policy(question)
-    rng, turn = stream(0, policy.name()), Turn()
+    rng, window_start = stream(0, policy.name()), WindowStart()
     inputs: Document = question.inputs
     chosen: list[str | None] = []
     for pod in question.inputs["pods"]:
         names, snapshot, container = situation({**inputs, "pod": pod})
-        at = decide(policy, snapshot, container, rng, turn=turn)
+        at = decide(policy, snapshot, container, rng, window_start=window_start)
         chosen.append(None if at is None else names[at])
         inputs = inputs if at is None else _placed(inputs, names[at], pod)
     pods = [pod.get("name", str(at)) for at, pod in enumerate(question.inputs["pods"])]
