@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs docs-site check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs docs-site check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,10 @@ $(VENV)/.dev: $(VENV)/.user
 demo: setup ## make up a small trace and take it all the way to demo/report.html
 	$(BIN)/tracekit run synth:small --out demo
 
-test: $(VENV)/.dev ## run the whole test suite
+test: $(VENV)/.dev ## run the tests, but for those marked slow
+	$(BIN)/python -m pytest -n 2 -m "not slow"
+
+test-all: $(VENV)/.dev ## run every test, the slow ones too
 	$(BIN)/python -m pytest -n 2
 
 fuzz: $(VENV)/.dev ## 10,000 damaged inputs, every call on files failing in turn, any order of events
@@ -81,7 +84,7 @@ docs-site: $(VENV)/.user ## build the documentation as a site into build/site, w
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
 	$(BIN)/python -m pytest -q tests/test_wheel.py
 
-check: lint types test ## everything that must be green
+check: lint types test-all ## everything that must be green
 
 clean: ## remove what the other targets made
 	rm -rf $(VENV) demo dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis

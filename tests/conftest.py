@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import left_out
 import pytest
 import skips
 from hypothesis import settings
@@ -12,8 +13,9 @@ from tests_support import TraceFolder, shared_data
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Skips are judged at the end, in the process that prints."""
+    """Skips and what is left out are told at the end, in the process that prints."""
     config.pluginmanager.register(skips, "tracekit-skips")
+    config.pluginmanager.register(left_out, "tracekit-left-out")
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

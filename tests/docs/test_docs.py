@@ -23,6 +23,7 @@ def small_store(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tiny_store(tmp_path_factory.mktemp("docs")).path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(DOCS)))
 def test_what_the_page_says_runs(
     page: Path, tmp_path: Path, small_store: Path, monkeypatch: pytest.MonkeyPatch

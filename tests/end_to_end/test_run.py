@@ -14,6 +14,8 @@ import tracekit
 from tracekit.cli import run as command_line
 from tracekit.verbs._whole import RunSummary
 
+pytestmark = pytest.mark.slow
+
 #: A few, so that the tests are quick; the command below takes all.
 POLICIES = ("first_fit", "least_allocated", "target_load_packing", "interference")
 

@@ -13,6 +13,7 @@ import time
 from pathlib import Path
 
 import numpy as np
+import pytest
 from store_support import tree
 from tests_support import TraceFolder
 
@@ -44,6 +45,7 @@ def contents(out: Path) -> dict[str, str]:
     }
 
 
+@pytest.mark.slow
 def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: Path) -> None:
     source = os.environ.get("TRACEKIT_KILLS_SOURCE", str(traces.path))
     started = time.monotonic()

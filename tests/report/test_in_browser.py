@@ -28,9 +28,12 @@ FIRST_PAINT_MS = 1000
 #: What no legend may take of its figure.
 LEGEND_SHARE = 0.2
 
-pytestmark = pytest.mark.skipif(
-    BROWSER is None, reason=f"no browser: none of {', '.join(_NAMES)} is installed"
-)
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        BROWSER is None, reason=f"no browser: none of {', '.join(_NAMES)} is installed"
+    ),
+]
 
 
 @pytest.fixture(scope="module")
