@@ -18,9 +18,6 @@ from tracekit import shape
 from tracekit.errors import TracekitError, nearest
 from tracekit.values import describe, read, spell
 
-#: No parameter is larger: numbers up to here are exact as 64-bit floats and far from where 64-bit
-#: integers end.
-LARGEST = 2**53
 #: Pairs such as weights per resource, in the order given.
 Pairs = tuple[tuple[str, int], ...]
 
@@ -37,7 +34,7 @@ class ParameterError(TracekitError):
 class About:
     """What a parameter means and the range it may take; annotate its field with it.
 
-    A whole number without a range lies within ``LARGEST`` of zero.
+    A whole number without a range lies within ``shape.LARGEST`` of zero.
 
     ``margin: Annotated[float, About("What it does.", minimum=0)] = 1.0``
     """
@@ -48,7 +45,7 @@ class About:
 
     def problem(self, value: float) -> str | None:
         """What the value would have to be, None when it is in range."""
-        beyond = LARGEST if isinstance(value, int) else math.inf
+        beyond = shape.LARGEST if isinstance(value, int) else math.inf
         minimum = -beyond if self.minimum is None else self.minimum
         maximum = beyond if self.maximum is None else self.maximum
         if value < minimum:

@@ -116,6 +116,8 @@ MISTYPED = [
      "--format must be one of table, csv, json, parquet, got 'tabel'", "did you mean 'table'?"),
     (["replay", "s", "--out", "r", "--seed", "x"], "--seed must be a whole number, got 'x'", ""),
     (["replay", "s", "--out", "r", "--seed", "-1"], "--seed must be at least 0, got -1", ""),
+    (["replay", "s", "--out", "r", "--seed", "9" * 20],
+     f"--seed must be at most 9,007,199,254,740,992, got {'9' * 20}", ""),
     (["placement-bench", "--target", "2"], "--target must be between 0.01 and 1, got 2", ""),
 ]  # fmt: skip
 

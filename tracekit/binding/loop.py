@@ -19,8 +19,9 @@ from tracekit.binding.empty import request_vcpus
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.truth import Truth
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.replay.engine.steps import measure
-from tracekit.replay.view.sampled import Sampled, Stretch
+from tracekit.replay.engine.sampling import Unmeasured
+from tracekit.replay.engine.steps import step_schema
+from tracekit.replay.view.sampled import Stretch
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.room import Room
@@ -118,13 +119,16 @@ class VcpuReplay:
         self._vcpus: list[list[int]] = [[] for _ in range(count)]
         self._sum, self._steps_run = np.zeros(count), np.zeros(count, dtype=np.int64)
         self._decisions, self._decision_s = 0, 0.0
+        self._capacity = workload.capacity[:, :2].astype(np.float64)
+        self._unmeasured = Unmeasured(workload)
+        self._there: tuple[IntArray, IntArray] | None = None
 
     def run(self, each_step: Callable[[], None] = lambda: None) -> VcpuOutcome:
         """Replay the whole workload; ``each_step`` is called after every sampling step."""
-        rows = []
+        counted = []
         for step, now in enumerate(self._load.times_ms.tolist()):
             self._events_until(now)
-            rows.append(self._sample(step, now))
+            counted.append(self._sample(step, now))
             each_step()
         with np.errstate(invalid="ignore"):
             inflation = self._sum / self._steps_run
@@ -134,7 +138,7 @@ class VcpuReplay:
             socket=self._socket,
             vcpus=self._vcpus,
             inflation=inflation,
-            steps=rows,
+            steps=self._rows(counted),
             decisions=self._decisions,
             decision_s=self._decision_s,
         )
@@ -166,6 +170,7 @@ class VcpuReplay:
             self._departed += 1
             if self._running[index]:
                 freed = True
+                self._there = None
                 self._running[index] = False
                 self.state.unbind(index)
         gone = self._load.departure_ms <= now
@@ -193,45 +198,67 @@ class VcpuReplay:
         host, socket, places = found
         self._node[index], self._placed_ms[index] = host, now
         self._running[index] = True
+        self._there = None
         if socket >= 0:
             self.state.bind(index, socket, places)
             self._socket[index] = socket
             self._vcpus[index] = self.state.vcpus_of(index)
         return True
 
+    def _running_on(self) -> tuple[IntArray, IntArray]:
+        """Who runs, and on which nodes: the same arrays until somebody comes or goes."""
+        if self._there is None:
+            at = np.flatnonzero(self._running)
+            self._there = at, self._node[at]
+        return self._there
+
     def _sample(self, step: int, now: int) -> dict[str, Any]:
-        load, at = self._load, np.flatnonzero(self._running)
+        """Take the sample of a step; what no other measure says of it."""
+        load, (at, node) = self._load, self._running_on()
         every = self.state.inflation if self._truth is None else self._truth.inflation()
         inflation, size = every[at], self._size[at]
         self._sum[at] += inflation
         self._steps_run[at] += 1
-        node = self._node[at]
         cpu, memory = load.use_at(step)[:, at]
         cpu = cpu.astype(np.float64)
         if self._respond:
             if self._held is not None:
                 cpu = np.maximum(cpu - self._held(now)[at], 0.0)
             cpu = cpu + risen(cpu, inflation, size)
-        amounts = (cpu, memory)
         used = [
             load.background[resource, step] + np.bincount(node, amount, load.nodes)
-            for resource, amount in enumerate(amounts)
+            for resource, amount in enumerate((cpu, memory))
         ]
         summed = np.stack(used, axis=1)[None]
-        sampled = Sampled(
-            load=load,
-            stretches=[Stretch(1, at, node)],
-            fractions=summed / load.capacity[:, :2],
-            add_up=lambda: summed,
-        )
-        settled = bool(now >= load.settled_ms)
+        self._unmeasured.add(Stretch(1, at, node), summed, summed / self._capacity)
+        bound = self._socket[at] >= 0
         return {
-            **measure(sampled, time_ms=now, settled=settled, pending=len(self._waiting)),
+            "time_ms": now,
+            "settled": bool(now >= load.settled_ms),
+            "pending": len(self._waiting),
+            "moves": 0,
+            "moved_again": 0,
             "inflation_mean_fraction": float(inflation.mean()) if len(at) else None,
             "inflation_vcpus": float((size * inflation).sum()),
-            "bound": int((self._socket[at] >= 0).sum()),
-            "bound_vcpus": int(size[self._socket[at] >= 0].sum()),
+            "bound": int(bound.sum()),
+            "bound_vcpus": int(size[bound].sum()),
         }
+
+    def _rows(self, counted: list[dict[str, Any]]) -> list[dict[str, Any]]:
+        """What was counted at each step with the measures of any replay."""
+        if not counted:
+            return []
+        columns = self._unmeasured.measures()
+        names = [name for name in step_schema() if name not in counted[0]]
+        measured = zip(*(_without_nan(columns[name].tolist()) for name in names), strict=True)
+        return [
+            {**dict(zip(names, values, strict=True)), **row}
+            for values, row in zip(measured, counted, strict=True)
+        ]
+
+
+def _without_nan(values: list[Any]) -> list[Any]:
+    return [None if value != value else value for value in values]  # noqa: PLR0124 - NaN alone
 
 
 def risen(cpu_milli: FloatArray, inflation: FloatArray, size: IntArray) -> FloatArray:

@@ -20,6 +20,8 @@ import typer
 from tracekit import registry, verbs
 from tracekit.cli._completion import completer
 from tracekit.cli._progress import progress
+from tracekit.errors import TracekitError
+from tracekit.shape import LARGEST
 from tracekit.verbs._options import Argument, Option
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]
@@ -64,6 +66,7 @@ def subcommand(command: Callable[..., None], verb: str) -> Callable[..., None]:
         for name, (_, _, option) in declared.items():
             value = typed.pop(name)
             if value is not None:
+                _check_size(name, option, value)
                 given[name] = _value(option, value)
         shown = {name: given.get(name, defaults[name]) for name in own if name in declared}
         command(Asked(verb, given), **shown, **typed)
@@ -116,6 +119,18 @@ def _declared(verb: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
     return found
 
 
+def _check_size(name: str, option: Option, typed: Any) -> None:
+    """Every whole number has an end, without every help text naming it."""
+    for one in typed if isinstance(typed, list | tuple) else (typed,):
+        if isinstance(one, int) and abs(one) > LARGEST:
+            end = f"at most {LARGEST:,}" if one > 0 else f"at least {-LARGEST:,}"
+            raise TracekitError(f"{_names(name, option)[0]} must be {end}, got {one}")
+
+
+def _names(name: str, option: Option) -> list[str]:
+    return option.names.split() or [f"--{name.replace('_', '-')}"]
+
+
 def _value(option: Option, typed: Any) -> Any:
     if option.off:
         return not typed
@@ -155,9 +170,8 @@ def _argument(_: str, option: Option, kind: Any) -> Any:
 
 def _option(name: str, option: Option, kind: Any) -> Any:
     flag = option.off or kind is bool
-    names = option.names.split() or [f"--{name.replace('_', '-')}"]
     return typer.Option(
-        *names,
+        *_names(name, option),
         metavar=option.metavar,
         help=option.doc,
         parser=_parser(option),

@@ -68,10 +68,10 @@ def sentences(differences: pl.DataFrame) -> list[str]:
     for row in differences.to_dicts():
         if row["measure"] != "inflation_vcpus":
             continue
-        share = row["share_mean"]
-        if share is None:
-            continue
-        more = "more" if share > 0 else "less"
+        apart, share = row["difference_mean"], row["share_mean"]
+        more = "more" if apart > 0 else "less"
+        # beyond all of it, or beside less than nothing, a share has no meaning
+        part = f" ({100 * abs(share):.0f} % {more})" if share is not None and share >= -1 else ""
         sure = (
             f"interval {row['difference_low']:.2f} to {row['difference_high']:.2f} vCPUs over"
             f" {row['repeats']} orders"
@@ -80,7 +80,6 @@ def sentences(differences: pl.DataFrame) -> list[str]:
         )
         if row["repeats"] > 1 and not row["separated"]:
             sure += ", which does not tell them apart"
-        said.append(
-            f"{row['policy']} loses {100 * abs(share):.0f} % {more} than {row['against']} ({sure})"
-        )
+        lost = f"{row['policy']} loses {abs(apart):.2f} vCPUs {more} than {row['against']}"
+        said.append(f"{lost}{part}; {sure}")
     return said

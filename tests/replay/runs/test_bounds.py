@@ -12,7 +12,7 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.replay.engine.sampling import PlainSampler
-from tracekit.replay.engine.steps import measure
+from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.runs.bounds import bound_steps, gaps
 from tracekit.replay.view.sampled import Sampled, Stretch
 from tracekit.replay.workload.workload import Workload
@@ -60,7 +60,7 @@ def measured(load: Workload, nodes: np.ndarray) -> dict[str, float]:
         fractions=(used / load.capacity)[None],
         add_up=lambda: used[None],
     )
-    return measure(sampled, time_ms=0, settled=True, pending=0)
+    return {name: column[0].item() for name, column in measure_steps(sampled).items()}
 
 
 @some.composite

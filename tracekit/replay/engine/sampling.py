@@ -100,17 +100,64 @@ class Sampler(Protocol):
         """Measures of all steps sampled, by the names of their columns."""
 
 
+class Unmeasured:
+    """Samples that wait for others to be measured with, as calls cost more than steps do."""
+
+    def __init__(self, load: Workload) -> None:
+        self._load = load
+        self._room = Room(load)
+        self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
+        self._steps = 0
+        self._measured: list[dict[str, NDArray[Any]]] = []
+
+    def add(self, stretch: Stretch, used: FloatArray, fractions: FloatArray) -> None:
+        """The next steps: who ran where, their use, and use over capacity (steps, nodes, 2)."""
+        self._waiting.append((stretch, used, fractions))
+        self._steps += stretch.steps
+        if self._steps * self._load.nodes > AT_ONCE:
+            self._measure()
+
+    def measures(self) -> dict[str, NDArray[Any]]:
+        """Measures of all steps that were added, by the names of their columns."""
+        self._measure()
+        return joined(self._measured)
+
+    def _measure(self) -> None:
+        if not self._waiting:
+            return
+        each, used, fractions = zip(*self._waiting, strict=True)
+        stretches = unmoved(each)
+        sampled = Sampled(
+            load=self._load,
+            stretches=stretches,
+            fractions=np.concatenate(fractions),
+            add_up=lambda: np.concatenate(used),
+            known=Held(load=self._load, stretches=stretches, room=self._room),
+        )
+        self._measured.append(measure_steps(sampled))
+        self._waiting, self._steps = [], 0
+
+
+def unmoved(stretches: Sequence[Stretch]) -> list[Stretch]:
+    """Stretches of one and the same containers on one and the same nodes become one."""
+    found: list[Stretch] = []
+    for one in stretches:
+        last = found[-1] if found else None
+        if last and last.containers is one.containers and last.nodes is one.nodes:
+            found[-1] = last._replace(steps=last.steps + one.steps)
+        else:
+            found.append(one)
+    return found
+
+
 class PlainSampler:
-    """Adds up with numpy; steps wait for others to be measured with, as calls cost more."""
+    """Adds up with numpy."""
 
     def __init__(self, load: Workload) -> None:
         self._load = load
         self._capacity = load.capacity[:, :2].astype(np.float64)
         self._request = addable(load.request)
-        self._room = Room(load)
-        self._waiting: list[tuple[Stretch, FloatArray, FloatArray]] = []
-        self._steps_waiting = 0
-        self._measured: list[dict[str, NDArray[Any]]] = []
+        self._unmeasured = Unmeasured(load)
 
     def sample(
         self,
@@ -125,29 +172,12 @@ class PlainSampler:
         for some in chunks(steps, max(load.nodes, len(at))):
             used = add_up(load, at, where, some)
             fractions = used / self._capacity
-            self._waiting.append((Stretch(len(some), at, where), used, fractions))
-            self._steps_waiting += len(some)
-            if self._steps_waiting * load.nodes > AT_ONCE:
-                self._measure()
+            self._unmeasured.add(Stretch(len(some), at, where), used, fractions)
             yield fractions
 
     def measures(self) -> dict[str, NDArray[Any]]:
         """Measures of all steps sampled, by the names of their columns."""
-        self._measure()
-        return joined(self._measured)
-
-    def _measure(self) -> None:
-        if self._waiting:
-            stretches, used, fractions = zip(*self._waiting, strict=True)
-            sampled = Sampled(
-                load=self._load,
-                stretches=stretches,
-                fractions=np.concatenate(fractions),
-                add_up=lambda: np.concatenate(used),
-                known=Held(load=self._load, stretches=stretches, room=self._room),
-            )
-            self._measured.append(measure_steps(sampled))
-            self._waiting, self._steps_waiting = [], 0
+        return self._unmeasured.measures()
 
     def count(self, running: BoolArray, node: IntArray) -> Counted:
         """Running containers and their requests."""

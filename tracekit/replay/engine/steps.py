@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -31,17 +30,6 @@ def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
     found = every if load is None else of_workload(load)
     steps = [one.step for one in found.values() if one.step is not None]
     return {**_COUNTED, **{s.column: pl.Int64 if s.whole else pl.Float64 for s in steps}}
-
-
-def measure(
-    sampled: Sampled, *, time_ms: int, settled: bool, pending: int, moves: int = 0
-) -> dict[str, Any]:
-    """One row of steps.parquet, of the one step that was sampled."""
-    counted = {"pending": pending, "moves": moves, "moved_again": 0}
-    about = {"time_ms": time_ms, "settled": settled, **counted}
-    values = {name: column[0].item() for name, column in measure_steps(sampled).items()}
-    row = {**values, **about}
-    return {name: None if math.isnan(row[name]) else row[name] for name in step_schema()}
 
 
 def measure_steps(

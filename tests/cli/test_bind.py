@@ -1,0 +1,32 @@
+"""What `tracekit bind` says of two policies."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tracekit.binding.tables import DIFFERENCE
+from tracekit.cli.bind import sentences
+
+CASES = {
+    "a part of what the other loses": (-2.0, -0.25, "a loses 2.00 vCPUs less than b (25 % less)"),
+    "more than the other": (6.0, 2.0, "a loses 6.00 vCPUs more than b (200 % more)"),
+    "less than nothing": (-9.7, -3.2, "a loses 9.70 vCPUs less than b"),
+    "beside nothing": (1.5, None, "a loses 1.50 vCPUs more than b"),
+}
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_share_is_told_where_it_has_a_meaning(case: str) -> None:
+    apart, share, wanted = CASES[case]
+    row = {
+        **dict.fromkeys(DIFFERENCE),
+        "policy": "a",
+        "against": "b",
+        "measure": "inflation_vcpus",
+        "repeats": 1,
+        "difference_mean": apart,
+        "share_mean": share,
+    }
+    (said,) = sentences(pl.DataFrame([row], schema=DIFFERENCE))
+    assert said == f"{wanted}; one order of arrival: --repeat gives intervals"
