@@ -14,6 +14,8 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.fit.folder import FRAMES, write_fit
 from tracekit.fit.run import Fit
+from tracekit.query import Database
+from tracekit.store import open_store
 from tracekit.verbs.bind import bind
 
 
@@ -84,12 +86,29 @@ def test_without_binding_it_is_a_proxy_and_says_so(folder: Path, tmp_path: Path)
 
 def test_proxy_rows_are_what_plain_code_gives(folder: Path) -> None:
     usage = tracekit.query(folder / "store", "usage/container_profile")
+    with Database(open_store(folder / "store")) as database:
+        asked = database.frame(
+            "SELECT container, request FROM container_resource WHERE resource = 'cpu'"
+        )
+        has = database.frame("SELECT node, amount FROM node_resource WHERE resource = 'cpu'")
+    cores, node_cores = dict(asked.iter_rows()), dict(has.iter_rows())
+    assert len(set(cores.values())) > 1
     found = tracekit.fit(folder / "store").rows
+    part = tracekit.fit(folder / "store", agg="occupancy").rows
     profile = dict(usage.group_by("service").agg(pl.col("cpu_mean").mean()).iter_rows())
     stays = usage.select("container", "node", "service").rows()
+    share = dict(part.select("instance", "cpu_ss").iter_rows())
     for row in found.sample(20, seed=1).iter_rows(named=True):
-        others = [profile[s] for c, n, s in stays if n == row["host"] and c != row["instance"]]
-        assert row["cpu_ss"] == pytest.approx(np.mean(others) if others else 0.0, abs=1e-9)
+        own = cores[row["instance"]]
+        others = [
+            (profile[s], cores[c]) for c, n, s in stays if n == row["host"] and c != row["instance"]
+        ]
+        busy = sum(one * size for one, size in others)
+        mean = busy / sum(size for _, size in others) if others else 0.0
+        assert row["vcpus"] == own
+        assert row["cpu_ss"] == pytest.approx(mean, abs=1e-9)
+        occupied = busy / (node_cores[row["host"]] - own)
+        assert share[row["instance"]] == pytest.approx(occupied, abs=1e-9)
 
 
 OPTIONS: list[dict[str, object]] = [

@@ -12,6 +12,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import Binding
+from tracekit.fit.recorded_sizes import RecordedSizes
 from tracekit.sizes import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.vcpu.pressure import Aggregation, Bound, pressure
 from tracekit.vcpu.profile import service_profile
@@ -101,14 +102,19 @@ def _one_per_binding(rows: pl.DataFrame) -> pl.DataFrame:
 
 
 def proxy_rows(
-    neighbours: pl.DataFrame, load: pl.DataFrame | None, agg: Aggregation
+    neighbours: pl.DataFrame,
+    load: pl.DataFrame | None,
+    agg: Aggregation,
+    sizes: RecordedSizes | None = None,
 ) -> pl.DataFrame:
-    """Rows of a store: all containers of a node are each other's neighbours, of one size.
+    """Rows of a store: all containers of a node are each other's neighbours.
 
     Parameters
     ----------
     neighbours, load : DataFrame
         Results of ``interference/node_neighbours`` and ``interference/container_load``.
+    sizes : RecordedSizes, optional
+        CPU of containers and nodes, by which neighbours weigh; of one assumed size if None.
     """
     if neighbours.is_empty():
         raise TracekitError(
@@ -116,12 +122,13 @@ def proxy_rows(
             hint="ingest MSResource files first: tracekit ingest SRC STORE",
         )
     node = pl.col("node").rank("dense").cast(pl.Int64) - 1
-    found = neighbours.select(
+    beside = _of_one_size(neighbours) if sizes is None else sizes.weighed(neighbours)
+    found = beside.select(
         "service",
         pl.col("container").alias("instance"),
         pl.col("node").alias("host"),
         node.alias("socket"),
-        pl.lit(CONTAINER_CPU_CORES).alias("vcpus"),
+        pl.col("cores").alias("vcpus"),
         pl.col("window_start_ms").alias("window_ms"),
         pl.col("cpu_mean").alias("cpu"),
         pl.lit(None, dtype=pl.Float64).alias("cpu_sc"),
@@ -130,11 +137,20 @@ def proxy_rows(
     return _with_load(found, load).sort("service", "instance", "window_ms", "socket")
 
 
+def _of_one_size(neighbours: pl.DataFrame) -> pl.DataFrame:
+    return neighbours.with_columns(
+        cores=pl.lit(CONTAINER_CPU_CORES),
+        node_cores=pl.lit(NODE_CPU_CORES),
+        neighbour_busy_cores=pl.col("neighbour_cpu_sum") * CONTAINER_CPU_CORES,
+    )
+
+
 def _pressed(agg: Aggregation) -> pl.Expr:
-    busy = pl.col("neighbour_cpu_sum") * CONTAINER_CPU_CORES
+    busy = pl.col("neighbour_busy_cores")
+    rest = pl.col("node_cores") - pl.col("cores")
     return {
         "mean": pl.col("neighbour_cpu_mean"),
-        "occupancy": busy / (NODE_CPU_CORES - CONTAINER_CPU_CORES),
+        "occupancy": pl.when(rest > 0).then(busy / rest).otherwise(0.0),
         "sum": busy,
     }[agg]
 

@@ -15,6 +15,7 @@ from tracekit.fit.binding import REJECTS, Binding, read_binding
 from tracekit.fit.how import How, Loss
 from tracekit.fit.last_bindings import BINDINGS, last_bindings
 from tracekit.fit.models import all_models
+from tracekit.fit.recorded_sizes import recorded_sizes
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
 from tracekit.fit.store_binding import binding_of_store, records_bindings
@@ -249,7 +250,8 @@ def _window(options: Options) -> dict[str, int]:
 def _rows_of_store(store: Store, options: Options, engine: str | None) -> pl.DataFrame:
     with open_database(store, engine) as database:
         found = database.frame(get_query(NEIGHBOURS).text, _window(options))
-    return proxy_rows(found, _load(store, options, engine), options.agg)
+        sizes = recorded_sizes(store, database)
+    return proxy_rows(found, _load(store, options, engine), options.agg, sizes)
 
 
 def _load(store: Store, options: Options, engine: str | None) -> pl.DataFrame | None:
