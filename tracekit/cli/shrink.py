@@ -114,9 +114,4 @@ def _limits(study: Study) -> str:
     said = f"Limits: every container is placed at once; {', '.join(about['limits'])}."
     if about["limits_given"]:
         return said
-    why = (
-        "what production lives with can be borne"
-        if about["observed"]
-        else "what production lived with is not recorded"
-    )
-    return f"{said} The second is the default, as {why}; --limit sets another."
+    return f"{said} What is not given is what a policy may be chosen by; --limit sets another."

@@ -25,7 +25,17 @@ if TYPE_CHECKING:
 
 SYNTH = "synth:"
 #: What a run writes.
-_STAGES = ("store", "analysis", "calls", "fit", "bound", "replay", "report.html", "trace")
+_STAGES = (
+    "store",
+    "analysis",
+    "calls",
+    "fit",
+    "bound",
+    "replay",
+    "studies",
+    "report.html",
+    "trace",
+)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -37,7 +47,7 @@ class RunSummary(Shown):
     findings : tuple of str
         The numbers that matter most, in words.
     skipped : tuple of str
-        Stages that the trace has no data for, each with the reason.
+        Stages that were not done, each with the reason.
     """
 
     out: Path
@@ -80,6 +90,7 @@ def run_all(
         )
         store = open_store(out / "store")
         skipped = _nothing_to_replay(store)
+        nodes, unasked = "", ""
         alone = crew.size == 1
         stages = _stages(store, traces, out, crew, alone=bool(skipped))
         with _under_way(stages, crew, progress) as begun:
@@ -105,6 +116,17 @@ def run_all(
                     fit=fit,
                     progress=progress,
                 )
+                progress.stage("how many nodes", then="report")
+                nodes, unasked = _nodes(
+                    out,
+                    store,
+                    policies=policies,
+                    fit=fit,
+                    assume=assume,
+                    seed=seed,
+                    crew=crew,
+                    progress=progress,
+                )
     progress.stage("report", then=f"open {out / 'report.html'}")
     shown = store.path if skipped else out / "replay"
     report = render(shown, out / "report.html", progress=progress)
@@ -117,8 +139,8 @@ def run_all(
         .select(pl.len())
         .collect()
         .item(),
-        findings=report.findings,
-        skipped=tuple(skipped),
+        findings=(*report.findings[:1], *filter(None, [nodes]), *report.findings[1:]),
+        skipped=(*skipped, *filter(None, [unasked])),
     )
 
 
@@ -197,6 +219,37 @@ def _fitted(begun: _Begun, store: Path, traces: Path, out: Path) -> Path | None:
         return None
     begun.begin(BindStage(store, traces, out / FitStage.name, out / "bound"))
     return out / FitStage.name if identified(out / FitStage.name) else None
+
+
+def _nodes(
+    out: Path,
+    store: Store,
+    *,
+    policies: Sequence[str],
+    fit: Path | None,
+    assume: Sequence[str],
+    seed: int,
+    crew: Crew,
+    progress: Progress,
+) -> tuple[str, str]:
+    """How many nodes the recommended policy needs, in words; or empty, and why it was not asked."""
+    from tracekit.replay.policy.nearness import PARAMETER  # the crew is not kept waiting
+    from tracekit.replay.studies.after_run import nodes_after
+    from tracekit.replay.studies.shrink_told import short
+    from tracekit.replay.workload.source import source_of
+
+    calls = any(PARAMETER in text for text in policies)
+    study, why = nodes_after(
+        out / "replay",
+        source_of(store.path, None, assume=assume, seed=seed, calls=calls),
+        out / "studies" / "fewest",
+        policies=policies,
+        fit=fit,
+        seed=seed,
+        crew=crew,
+        progress=progress,
+    )
+    return (short(study), "") if study else ("", f"how many nodes: {why}")
 
 
 def _tell(task: Task, name: str, done: Future[None]) -> None:

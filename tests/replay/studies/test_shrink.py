@@ -6,13 +6,13 @@ import dataclasses
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 import pytest
+from given_source import given_source
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import workload
@@ -31,35 +31,16 @@ from tracekit.replay.studies.fewest import (
     fewest_nodes,
     least_nodes,
 )
-from tracekit.replay.studies.limits import DEFAULT, UNRECORDED, Limits, parse_limits
+from tracekit.replay.studies.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink import shrink_cluster
 from tracekit.replay.studies.trials import asked_over_time
 from tracekit.replay.workload.on_nodes import on_nodes
-from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
-
-
-@dataclass(frozen=True)
-class _Given(WorkloadSource):
-    """A workload that is there already."""
-
-    key: str = ""
-
-    def load(self) -> Workload:
-        return _LOADS[self.key]
-
-
-_LOADS: dict[str, Workload] = {}
-
-
-def given_source(load: Workload) -> WorkloadSource:
-    key = str(len(_LOADS))
-    _LOADS[key] = load
-    return _Given(None, "given", key=key)
 
 
 def shrunk(
@@ -222,11 +203,14 @@ def test_a_limit_may_speak_of_production() -> None:
     assert row(found, "worst_fit")["nodes"] == 6
     observed = found.about["observed"]
     assert (observed["nodes"], observed["measures"]["cpu_max_fraction"]) == (8, pytest.approx(0.5))
-    assert shrunk(load, policies=["worst_fit"]).about["limits"] == [DEFAULT]
+    usual = shrunk(load, policies=["worst_fit"]).about["limits"]
+    assert usual == [
+        "overloaded_node_steps <= 0", "cpu_p99_fraction <= 1", "memory_p99_fraction <= 1",
+    ]  # fmt: skip
     more = shrunk(load, "cpu_max_fraction >= 0.6")
     assert more.about["observed"]["breaks"] == ["cpu_max_fraction >= 0.6"]
     unknown = dataclasses.replace(EVEN, recorded_node=np.full(16, -1))
-    assert shrunk(unknown).about["limits"] == [UNRECORDED]
+    assert shrunk(unknown).about["limits"] == ["overloaded_node_steps <= 0"]
     with pytest.raises(TracekitError, match="so 'observed' is not known"):
         shrunk(unknown, "cpu_max_fraction <= observed")
 

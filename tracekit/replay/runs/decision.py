@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.replay.measures import RESOURCES, Measure, words_of
-from tracekit.replay.runs.fitness import OVERLOAD, RULE, LeftOut, left_out
+from tracekit.replay.runs.fitness import LeftOut, left_out, rule
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import few, shown
@@ -110,7 +111,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     return Decision(
         question=_QUESTION,
         answer=_answer(found, chosen, measure, barred, fit),
-        rule=RULE,
+        rule=rule(found),
         chosen=chosen,
         criterion=measure,
         measures=_measures(found, chosen[0], simple) if chosen else (),

@@ -4,21 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tracekit.replay.runs.overload import FULL, OVERLOAD, most_full, most_overload, within
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 
-OVERLOAD = "overloaded_node_steps"
-#: Overload of less than this share of all node-steps ends no policy's chances by itself.
-SLIGHT = 1e-4
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
-
-RULE = (
-    "A policy may be chosen that leaves nothing waiting and overloads nodes no more than production"
-    f" does (where that is not known: not at all), or in less than {SLIGHT:.2%} of node-steps"
-    " while the 99th of 100 nodes stays within what it has."
-)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +19,20 @@ class LeftOut:
 
     names: tuple[str, ...]
     why: str
+
+
+def rule(found: Results) -> str:
+    """Which policies may be chosen, a sentence."""
+    usual = _usual(found, OVERLOAD)
+    full = (
+        ", and the 99th of 100 nodes needs no more than it has or than in production"
+        if usual is not None
+        else ""
+    )
+    return (
+        "A policy may be chosen that leaves nothing waiting while"
+        f" {within(usual, _node_steps(found))}{full}."
+    )
 
 
 def left_out(found: Results) -> tuple[LeftOut, ...]:
@@ -40,34 +46,35 @@ def _why(found: Results, policy: str) -> str:
     if found.waited(policy):
         return "left containers waiting"
     for name, one in found.measures.items():
-        full = name.endswith("_p99_fraction") and _worse(found, policy, name, least=1.0)
-        if full:
+        if name in FULL and _worse(found, policy, name, most_full(_usual(found, name))):
             return f"{one.title} is {_mean(found, policy, name):.1%}"
-    if _worse(found, policy, OVERLOAD, least=SLIGHT * _node_steps(found)):
-        beside = f", production {_times(found, OBSERVED)}" if _known(found) else ""
+    most = most_overload(_usual(found, OVERLOAD), _node_steps(found))
+    if _worse(found, policy, OVERLOAD, most):
+        beside = f", production {_times(found, OBSERVED)}" if OBSERVED in found.policies else ""
         return f"nodes needed more than they have in {_times(found, policy)} node-steps{beside}"
     return ""
 
 
-def _worse(found: Results, policy: str, name: str, *, least: float) -> bool:
+def _worse(found: Results, policy: str, name: str, most: float) -> bool:
     """Whether a measure is above a limit, and above production's beyond chance or by far."""
-    if not found.known(policy, name) or not _mean(found, policy, name) > least:
+    if not found.known(policy, name) or not _mean(found, policy, name) > most:
         return False
-    if policy == OBSERVED or not found.known(OBSERVED, name):
+    usual = _usual(found, name)
+    if policy == OBSERVED or usual is None:
         return policy != OBSERVED
-    mean, usual = _mean(found, policy, name), _mean(found, OBSERVED, name)
     apart = difference(found, policy, OBSERVED, name)
-    return mean > usual and (mean > _FAR * usual or (apart is not None and apart.apart))
+    return _mean(found, policy, name) > _FAR * usual or (apart is not None and apart.apart)
+
+
+def _usual(found: Results, name: str) -> float | None:
+    """What production comes to; None where it is not known."""
+    return _mean(found, OBSERVED, name) if found.known(OBSERVED, name) else None
 
 
 def _node_steps(found: Results) -> float:
-    """How many node-steps a replay has; 0 where that is not known: any overload counts then."""
+    """How many node-steps a replay has; 0 where that is not known."""
     load = found.manifest.get("workload", {})
-    return float((load.get("nodes") or 0) * (load.get("steps") or 0)) if _known(found) else 0.0
-
-
-def _known(found: Results) -> bool:
-    return OBSERVED in found.policies
+    return float((load.get("nodes") or 0) * (load.get("steps") or 0))
 
 
 def _mean(found: Results, policy: str, name: str) -> float:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.runs.fitness import OVERLOAD, left_out
+from tracekit.replay.runs.fitness import left_out
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 

@@ -47,7 +47,7 @@ class Kept:
 
     def __init__(self, out: Path, load: Workload) -> None:
         self._root = kept_folder(out)
-        self._folder = self._root / _fingerprint(load)
+        self._folder = self._root / fingerprint(load)
 
     def get(self, policy: Entrant, seed: int, repeat: int) -> Replayed | None:
         """A finished replay, None where there is none.
@@ -152,7 +152,7 @@ def _digest(body: bytes) -> bytes:
     return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
 
 
-def _fingerprint(load: Workload) -> str:
+def fingerprint(load: Workload) -> str:
     """A hash of all of the workload that a replay can depend on, and of the version."""
     digest = hashlib.blake2b(VERSION.encode(), digest_size=16)
     _feed(digest, load)

@@ -21,6 +21,7 @@ from __future__ import annotations
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
@@ -30,6 +31,7 @@ from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.bounds import bound_frame, bound_steps
 from tracekit.replay.runs.demand_bound import demand_bound
+from tracekit.replay.studies.few_nodes import Ask
 from tracekit.replay.studies.limits import Limits
 from tracekit.replay.studies.trials import Trial, Trials
 from tracekit.replay.workload.on_nodes import without_daemons
@@ -75,37 +77,53 @@ class Fewest:
 
 
 def fewest_nodes(
-    load: Workload, policy: Entrant, limits: Limits, *, seed: int, repeats: int
+    load: Workload,
+    policy: Entrant,
+    limits: Limits,
+    *,
+    seed: int,
+    repeats: int,
+    ask: Ask | None = None,
+    beside: int = 1,
 ) -> Fewest:
     """Search for one policy.
+
+    Parameters
+    ----------
+    ask : callable, optional
+        Who replays; this process if not given.
+    beside : int
+        How many replays it may be asked for at a time. What is found does not depend on it.
 
     Raises
     ------
     TracekitError
         Where a limit breaks on all nodes; the message says by how much.
     """
-    tried = Trials(load, policy, limits, seed)
+    tried = Trials(load, policy, limits, seed, ask)
     orders = range(repeats)
     tried.check_all_nodes(0)
     bound = least_nodes(load, policy, limits)
-    found = _searched(tried, orders, bound)
+    found = _searched(tried, orders, bound, beside)
     other = tried.smallest_first()
     if found.nodes > (bound or 1) and other.hold_all(found.nodes - 1, orders):
-        again = _searched(other, orders, bound)
+        again = _searched(other, orders, bound, beside)
         return again if again.nodes < found.nodes else found
     return found
 
 
-def _searched(tried: Trials, orders: Sequence[int], bound: int | None) -> Fewest:
+def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:
     """The fewest nodes in the order in which they go."""
     every = len(tried.place)
-    by_order = [fewest(functools.partial(tried.holds, 0), bound or 1, every)]
-    for order in orders[1:]:
-        holds = functools.partial(tried.holds, order)
-        found = fewest_around(holds, by_order[0], bound or 1, every)
-        by_order.append(every if found is None else found)
+    first = fewest(functools.partial(tried.holds, 0), bound or 1, every)
+
+    def search(order: int) -> int:
+        found = fewest_around(functools.partial(tried.holds, order), first, bound or 1, every)
         if found is None:
             tried.check_all_nodes(order)
+        return every if found is None else found
+
+    by_order = [first, *_each(search, orders[1:], beside)]
     nodes = max(by_order)
     held = fewest_from(lambda some: tried.hold_all(some, orders), nodes, every)
     nodes = every if held is None else held
@@ -121,6 +139,14 @@ def _searched(tried: Trials, orders: Sequence[int], bound: int | None) -> Fewest
         trials=tried.trials(),
         peak=tried.peak(nodes),
     )
+
+
+def _each(search: Callable[[int], int], orders: Sequence[int], beside: int) -> list[int]:
+    """The search of each order of arrival; several at a time where others do the replays."""
+    if beside == 1:
+        return [search(order) for order in orders]
+    with ThreadPoolExecutor(max(len(orders), 1)) as pool:
+        return list(pool.map(search, orders))
 
 
 def fewest(holds: Callable[[int], bool], low: int, high: int) -> int:

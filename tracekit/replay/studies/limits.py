@@ -9,15 +9,13 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
+from tracekit.replay.runs.overload import limits_of
 from tracekit.replay.runs.thresholds import OBSERVED, Threshold, parse_threshold
 
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
 PLACED = ("pending == 0", "pending_container_steps == 0")
-#: What holds where no limit is given: production's own overload is what people live with already;
-#: where it is not recorded, nothing but none is known to be bearable.
-DEFAULT, UNRECORDED = "overloaded_node_steps <= observed", "overloaded_node_steps == 0"
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 
 Row = Mapping[str, Any]
@@ -135,11 +133,15 @@ class Limits:
 
 
 def parse_limits(
-    texts: Sequence[str], policies: Sequence[str], *, recorded: bool = False
+    texts: Sequence[str],
+    policies: Sequence[str],
+    *,
+    observed: Row | None = None,
+    node_steps: int = 0,
 ) -> Limits:
-    """The limits given, or the default one, and that every container is placed at once.
+    """The limits given, or else those of ``decision``, and that every container is placed at once.
 
-    ``recorded`` is whether it is known where production ran the containers.
+    ``observed`` is what production came to; None where it is not known where that ran containers.
 
     Raises
     ------
@@ -147,8 +149,11 @@ def parse_limits(
         For what is no limit, a measure there is not, a policy that is not replayed, or
         ``observed`` where it is not known.
     """
-    usual_one = DEFAULT if recorded else UNRECORDED
-    given = [parse_threshold(text, _OPTION) for text in texts or [usual_one]]
+    recorded = observed is not None
+    usual_ones = [
+        f"{name} <= {_written(most)}" for name, most in limits_of(observed, node_steps).items()
+    ]
+    given = [parse_threshold(text, _OPTION) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources
@@ -166,7 +171,7 @@ def parse_limits(
                 f"{_OPTION} '{one.text}': policy '{one.policy}' is not replayed",
                 hint=f"policies: {', '.join(policies)}",
             )
-    return Limits(tuple(given))
+    return Limits(tuple(given), observed or {})
 
 
 def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
@@ -178,6 +183,11 @@ def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
     right = limit.condition.comparators[0]
     said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
     return f"{word} {plain(other)}{said}"
+
+
+def _written(value: float) -> str:
+    """A number as an expression holds it, exactly."""
+    return f"{value:.0f}" if value == round(value) else repr(value)
 
 
 def plain(value: float) -> str:

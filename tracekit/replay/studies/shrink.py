@@ -6,10 +6,13 @@ See ``tracekit.replay.studies.fewest`` for the search, ``limits`` for what has t
 
 from __future__ import annotations
 
-import dataclasses
+import contextlib
 import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 from tracekit.crew.crew import Alone, Crew, OnProgress
@@ -23,11 +26,13 @@ from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import varying
+from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
 from tracekit.replay.studies.trials import TooFewError
 from tracekit.replay.workload.multiplied import multiplied, scale_of
+from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.store import open_store
@@ -43,20 +48,37 @@ LARGE = f"a replay of so many nodes and containers takes long (--repeat {FEWEST}
 
 
 @dataclass(frozen=True)
-class _Search:
-    """The search of one policy; can be sent to another process."""
+class _Asked:
+    """What is asked of each policy."""
 
     source: WorkloadSource
     scale: float
-    policy: str
     limits: Limits
     seed: int
     repeats: int
 
+    def of(self, policy: Entrant, ask: Ask | None = None, beside: int = 1) -> Fewest:
+        """The answer for one."""
+        return fewest_nodes(
+            _scaled(self.source, self.scale),
+            policy,
+            self.limits,
+            seed=self.seed,
+            repeats=self.repeats,
+            ask=ask,
+            beside=beside,
+        )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search of one policy; can be sent to another process."""
+
+    asked: _Asked
+    policy: str
+
     def run(self, on_progress: OnProgress) -> Fewest:
-        load = _scaled(self.source, self.scale)
-        entrant = parse_entrant(self.policy)
-        found = fewest_nodes(load, entrant, self.limits, seed=self.seed, repeats=self.repeats)
+        found = self.asked.of(parse_entrant(self.policy))
         on_progress(1, 0, 0)
         return found
 
@@ -109,16 +131,21 @@ def shrink_cluster(
     repeats: int | None = None,
     seed: int = 0,
     crew: Crew | None = None,
+    kept: Path | None = None,
+    anyway: bool = False,
+    called: str | None = None,
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy.
+
+    Several processes search for a policy each; for one policy they replay side by side.
 
     Parameters
     ----------
     limits : sequence of str
         Expressions over measures of the summary, as ``compare --fail-if`` reads them; all hold.
         ``base`` is the same policy on all nodes, ``observed`` what production did. Without any,
-        nodes are overloaded no more often than in production, or never where that is not recorded.
+        those of ``tracekit.replay.runs.overload``, by which ``decision`` chooses policies.
         Every container is placed, and none waits, unless a limit speaks of ``pending`` or
         ``pending_container_steps``.
     scale : float
@@ -126,6 +153,12 @@ def shrink_cluster(
     repeats : int, optional
         Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
         where all orders are the same, or the workload is very large.
+    kept : path, optional
+        A folder for the replays of one policy that are done; called again, it goes on from there.
+    anyway : bool
+        Whether the study is made, too, where no policy keeps the limits on all nodes.
+    called : str, optional
+        What the store is called in commands, if not by its path.
 
     Returns
     -------
@@ -153,30 +186,28 @@ def shrink_cluster(
     if repeats is not None and repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
     entrants = chosen(policies)
-    parse_limits(limits, list(entrants), recorded=True)
+    parse_limits(limits, list(entrants), observed={})
     crew = crew or Alone()
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
-        cluster, facts, observed = crew.submit(
+        # one search reads the workload here, and goes on with it
+        reader = crew if len(entrants) > 1 else Alone()
+        cluster, facts, observed = reader.submit(
             _Known(source, scale, seed), lambda *_: None
         ).result()
         task.advance(1, "production" if observed else "the workload")
-        within = parse_limits(limits, list(entrants), recorded=observed is not None)
-        within = dataclasses.replace(within, observed=observed or {})
+        within = parse_limits(
+            limits, list(entrants), observed=observed, node_steps=facts["nodes"] * facts["steps"]
+        )
         orders, alone = _orders(facts, repeats)
         found, problems = {}, {}
-        running = {
-            name: crew.submit(
-                _Search(source, scale, one.address(), within, seed, orders), lambda *_: None
-            )
-            for name, one in entrants.items()
-        }
-        for name, future in running.items():
+        asked = _Asked(source, scale, within, seed, orders)
+        for name, search in _begun(asked, entrants, crew, kept).items():
             try:
-                found[name] = future.result()
+                found[name] = search()
             except TracekitError as error:
                 problems[name] = error
             task.advance(1, name)
-    if not found:
+    if not found and not anyway:
         raise _none(problems, observed or {}, len(cluster.node_ids))
     return Study(
         name=NAME,
@@ -191,11 +222,38 @@ def shrink_cluster(
             "repeats_none": alone,
             "seed": seed,
             "nodes": len(cluster.node_ids),
-            "workload": {**facts, **_given(source)},
+            "workload": {**facts, **_given(source, called)},
             "observed": _of_production(observed, within),
         },
         frames=frames_of(found, problems, within, cluster),
     )
+
+
+def _begun(
+    asked: _Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None
+) -> dict[str, Callable[[], Fewest]]:
+    """A search per policy, under way or to be done; each gives its answer, or raises."""
+    if len(entrants) > 1 or (crew.size == 1 and kept is None):
+        return {
+            name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
+            for name, one in entrants.items()
+        }
+    return {name: partial(_side_by_side, asked, one, crew, kept) for name, one in entrants.items()}
+
+
+def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
+    """One search, whose replays are done by all processes of a crew."""
+    load = _scaled(asked.source, asked.scale)
+    with contextlib.ExitStack() as opened:
+        folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
+        if crew.size > 1:
+            source = opened.enter_context(shared(load, folder / "workload"))
+            ask: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+        else:
+            ask = Here(load, policy, asked.seed)
+        if kept is not None:
+            ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+        return asked.of(policy, ask, crew.size)
 
 
 def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
@@ -208,11 +266,11 @@ def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
     return (1, LARGE) if large else (FEWEST, "")
 
 
-def _given(source: WorkloadSource) -> dict[str, Any]:
+def _given(source: WorkloadSource, called: str | None) -> dict[str, Any]:
     """How the workload is asked for again."""
     store = source.store
     return {
-        "store": "" if store is None else str(store),
+        "store": "" if store is None else called or str(store),
         "loader": source.workload or "",
         "assume": list(source.assume),
         "made_up": store is not None and open_store(str(store)).manifest.made_up,

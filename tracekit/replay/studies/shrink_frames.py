@@ -149,7 +149,7 @@ def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
 
 def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
     parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
-    return pl.concat(parts)
+    return pl.concat(parts) if parts else pl.DataFrame(schema=_NODES)
 
 
 def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:

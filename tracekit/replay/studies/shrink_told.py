@@ -14,12 +14,16 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.measures import find_measure
+from tracekit.replay.runs import overload
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST, compare
-from tracekit.replay.studies.limits import DEFAULT, UNRECORDED, plain
+from tracekit.replay.studies.limits import plain
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, percent, size
 
+#: What the store is called where it is not said: what moves together does not say where it lies.
+STORE = "STORE"
 #: More load that is asked about next.
 _MORE = 1.2
 #: More shapes of nodes than this are counted.
@@ -65,12 +69,10 @@ def question(study: Study) -> str:
 def within(about: Mapping[str, Any]) -> str:
     """The limits, as a sentence goes on with them."""
     given = list(about["limits"])
-    if given == [UNRECORDED]:
-        return "while no node is ever overloaded"
-    if given == [DEFAULT]:
-        times = about["observed"]["measures"]["overloaded_node_steps"]
-        steps = f"{times:,} node-step{'s' * (times != 1)}"
-        return f"while nodes are overloaded no more often than in production ({steps})"
+    if not about["limits_given"]:
+        load = about["workload"]
+        usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
+        return f"while {overload.within(usual, load['nodes'] * load['steps'])}"
     return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
 
 
@@ -93,6 +95,40 @@ def answer(found: Told) -> str:
         f"{enough} of {row['of']:,} nodes are enough under {row['policy']}{load}"
         f" {within(found.about)}; {go} can go."
     )
+
+
+def short(study: Study) -> str:
+    """The answer, its range and its bound in a sentence, beside another answer."""
+    found = told(study)
+    if found is None:
+        of, one = study.about["nodes"], study.frames["policies"].row(0, named=True)
+        return f"Not even all {of:,} nodes are enough for {one['policy']}: {one['problem']}."
+    row, about = found.best, found.about
+    load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
+    known = [
+        f"{span(row['nodes_low'], row['nodes_high'])} in one order of arrival alone"
+        if about["repeats"] > 1
+        else "in one order of arrival",
+        *([] if row["bound"] is None else [f"at least {row['bound']:,} under any policy"]),
+    ]
+    beside = f" ({'; '.join(known)})"
+    if row["nodes"] == row["of"]:
+        return f"All {row['of']:,} nodes are needed for {row['policy']}{load}{beside}."
+    return (
+        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load},"
+        f" {row['of'] - row['nodes']:,} can go{beside}."
+    )
+
+
+def short_within(study: Study) -> str:
+    """What held for the count, and what breaks with one node fewer; in a sentence."""
+    found, orders = told(study), study.about["repeats"]
+    in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
+    said = f"The count of nodes: nothing waits{in_each}, {within(study.about)}"
+    row = None if found is None else found.best
+    if row is None or row["fails"] is None:
+        return f"{said}."
+    return f"{said}; with {row['fewer']:,} nodes {row['fails']} breaks ({breaks(row)})."
 
 
 def span(low: int, high: int) -> str:
@@ -270,8 +306,21 @@ def rests(study: Study) -> list[tuple[str, str]]:
     return [("Made up", "the whole trace"), *said] if load["made_up"] else said
 
 
-def following(found: Told) -> list[tuple[str, str]]:
-    """What to do next, and the command for it."""
+def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
+    """What to do next, and the command for it.
+
+    Parameters
+    ----------
+    store : str, optional
+        Where the store lies, quoted for a shell, for a study that does not say.
+    """
+    steps = _following(found)
+    if store is None or found.about["workload"]["store"] != STORE:
+        return steps
+    return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
+
+
+def _following(found: Told) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     said = []
     if about["repeats"] == 1 and about["repeats_cover"]:

@@ -13,7 +13,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
-from tracekit.replay.runs.one import Replayed, in_order, replay_one
+from tracekit.replay.studies.few_nodes import Ask, Here
 from tracekit.replay.studies.limits import Broken, Limits
 from tracekit.replay.workload.feasible import too_large
 from tracekit.replay.workload.on_nodes import on_nodes
@@ -52,12 +52,20 @@ class Trials:
     each on all nodes, and ``going`` what the order is called.
     """
 
-    def __init__(self, load: Workload, policy: Entrant, limits: Limits, seed: int) -> None:
-        self._load, self._policy, self._limits, self._seed = load, policy, limits, seed
+    def __init__(
+        self,
+        load: Workload,
+        policy: Entrant,
+        limits: Limits,
+        seed: int,
+        ask: Ask | None = None,
+    ) -> None:
+        self._load, self._policy, self._limits = load, policy, limits
+        self._ask = ask or Here(load, policy, seed)
         self._done: dict[tuple[int, int], Trial] = {}
-        self._ordered = (0, load)
-        whole = replay_one(load, policy, seed)
-        node = _node(whole)
+        whole = self._ask(0, None)
+        assert whole.node is not None  # noqa: S101 - it is the order as given
+        node = whole.node
         self._base: dict[int, dict[str, Any]] = {0: whole.row}
         self._placed = {load.nodes: node}
         self.put = asked_over_time(load, node)
@@ -118,33 +126,20 @@ class Trials:
     def _row(self, order: int, nodes: int) -> dict[str, Any]:
         if nodes == self._load.nodes:
             return self._base_of(order)
-        few = on_nodes(self._in(order), np.sort(self.place[:nodes]))
-        found = replay_one(few, self._policy, self._seed + order)
-        if order == 0:
-            self._placed[nodes] = _node(found)
+        found = self._ask(order, np.sort(self.place[:nodes]))
+        if found.node is not None:
+            self._placed[nodes] = found.node
         return found.row
 
     def _base_of(self, order: int) -> dict[str, Any]:
         """The policy's own row on all nodes."""
         if order not in self._base:
-            self._base[order] = replay_one(self._in(order), self._policy, self._seed + order).row
+            self._base[order] = self._ask(order, None).row
         return self._base[order]
-
-    def _in(self, order: int) -> Workload:
-        """The workload in an order of arrival; drawn with all nodes, so that it is the same."""
-        if order == 0:
-            return self._load
-        if self._ordered[0] != order:
-            self._ordered = order, in_order(self._load, self._seed + order)
-        return self._ordered[1]
 
     def _on_all_nodes(self, trial: Trial) -> str:
         again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
         return f"already with all {trial.nodes:,} nodes{again} {trial.broken}"
-
-
-def _node(found: Replayed) -> IntArray:
-    return found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
 
 
 def _hint(broken: Broken | None, load: Workload) -> str | None:

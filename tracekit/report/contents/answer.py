@@ -13,7 +13,7 @@ from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
-from tracekit.report.contents import fewest, quantities, sizing, vary
+from tracekit.report.contents import fewest, nodes_needed, quantities, sizing, vary
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.headline import named
@@ -57,7 +57,9 @@ def _of_run(data: Data, told: Decision) -> Answer:
     return Answer(
         asked=_asked(data, told),
         sentence=_sentence(data, told),
+        also=nodes_needed.said(data, told),
         warnings=_warnings(data, told),
+        told=nodes_needed.held(data),
         changes=_changes(data, told, shown, before),
         beyond=_beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
@@ -311,10 +313,10 @@ def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
                     f" --repeat {_ORDERS} --out {data.paths.beside('rebalanced')}"
                 ),
             ),
-            *_fewer(data, next(iter(_ours(data)), "")),
+            *nodes_needed.following(data, told, next(iter(_ours(data)), "")),
         ]
-    first, found = told.chosen[0], []
-    found += _fewer(data, first)
+    first = told.chosen[0]
+    found = nodes_needed.following(data, told, first)
     if "assumptions" not in data.studies and "assumed" in dict(_known(data)).values():
         rival = told.simple or next((n for n in _replayed(data) if n not in {first, OBSERVED}), "")
         found.append(
@@ -334,22 +336,6 @@ def _ours(data: Data) -> list[str]:
     """The policies, the usual one first."""
     names = [name for name in _replayed(data) if name != OBSERVED]
     return sorted(names, key=lambda name: name != "default_scheduler")
-
-
-def _fewer(data: Data, policy: str) -> list[tuple[str, str]]:
-    """How to ask for the fewest nodes; nothing where it was asked."""
-    if not policy or fewest.STUDY in data.studies:
-        return []
-    limit = "--limit 'overloaded_node_steps <= base'"
-    return [
-        (
-            f"How many nodes {policy} needs for no more overload than on all, and which can go:",
-            (
-                f"tracekit shrink {data.paths.store} --policy {quote(policy)} {limit}"
-                f" --out {data.paths.study('fewest')}"
-            ),
-        )
-    ]
 
 
 def _known(data: Data) -> list[tuple[str, str]]:

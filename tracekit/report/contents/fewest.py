@@ -46,7 +46,7 @@ def answer(data: Data) -> Answer:
         interval="over orders" if study.about["repeats"] > 1 else "",
         sure=" ".join([shrink_told.sure(found), *_without(study)]),
         rests=shrink_told.rests(study),
-        next=shrink_told.following(found),
+        next=shrink_told.following(found, store=data.paths.store),
     )
 
 

@@ -24,6 +24,8 @@ class Answer:
 
     Parameters
     ----------
+    also : str
+        The answer to what else was asked.
     before, after : str
         What the columns of ``changes`` are called.
     change : str
@@ -42,6 +44,7 @@ class Answer:
 
     asked: str
     sentence: str
+    also: str = ""
     warnings: Sequence[str] = ()
     changes: Sequence[Change] = ()
     before: str = ""

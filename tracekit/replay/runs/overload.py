@@ -1,0 +1,65 @@
+"""How much overload a policy may cause: what ``decision`` allows, and ``shrink`` asks for."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.measures import RESOURCES
+
+OVERLOAD = "overloaded_node_steps"
+#: The use of the 99th of 100 nodes; of other resources only requests are known.
+FULL = tuple(f"{name}_p99_fraction" for name in RESOURCES)
+#: Overload of this share of all node-steps ends no policy's chances by itself.
+SLIGHT = 1e-4
+
+
+def most_overload(production: float | None, node_steps: float) -> float:
+    """In how many node-steps nodes may be overloaded.
+
+    As in production, or in ``SLIGHT`` of all, whichever is more; never where production is not
+    known, as nothing says then that any overload is bearable.
+
+    Parameters
+    ----------
+    production : float, optional
+        In how many node-steps they are in production.
+    node_steps : float
+        Nodes times steps.
+    """
+    if production is None:
+        return 0.0
+    return max(production, float(math.floor(SLIGHT * node_steps)))
+
+
+def most_full(production: float | None) -> float:
+    """How full the 99th of 100 nodes may be: within what it has, or as full as in production."""
+    return 1.0 if production is None else max(1.0, production)
+
+
+def limits_of(production: Mapping[str, Any] | None, node_steps: float) -> dict[str, float]:
+    """The most that each measure of overload may be.
+
+    Parameters
+    ----------
+    production : mapping, optional
+        What production came to, by measure.
+    """
+    if production is None:
+        return {OVERLOAD: 0.0}
+    return {
+        OVERLOAD: most_overload(production.get(OVERLOAD), node_steps),
+        **{name: most_full(production.get(name)) for name in FULL},
+    }
+
+
+def within(production: float | None, node_steps: float) -> str:
+    """The same as a sentence goes on with it: while nodes ..."""
+    if production is None:
+        return "no node is ever overloaded"
+    most = most_overload(production, node_steps)
+    steps = f"{most:,.0f} node-step{'s' * (most != 1)}"
+    if most == production:
+        return f"nodes are overloaded no more often than in production ({steps})"
+    return f"nodes are overloaded in at most {steps} ({SLIGHT:.2%}; production: {production:,.0f})"

@@ -1,0 +1,98 @@
+"""How many nodes the policy needs that a run names: ``tracekit run`` asks it after its replays."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Sequence
+from pathlib import Path
+
+from tracekit.crew.crew import Crew
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.policy.beside import with_fit
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.decision import Decision, decision
+from tracekit.replay.runs.followed import LARGEST
+from tracekit.replay.runs.kept import kept_folder
+from tracekit.replay.runs.results import results
+from tracekit.replay.studies.shrink import chosen, shrink_cluster
+from tracekit.replay.studies.shrink_told import STORE
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.study import Study, write_study
+
+#: How often a search replays the policy, about, where it meets one order of arrival.
+_REPLAYS = 15
+
+
+def unasked(told: Decision, *, containers: int, nodes: int) -> str:
+    """Why ``tracekit run`` does not ask how many nodes are enough, a clause; else empty."""
+    if not told.chosen:
+        return "it hangs on the policy, and none can be recommended"
+    if containers * nodes > LARGEST:
+        return (
+            f"a search replays {told.chosen[0]} about {_REPLAYS} times, and one replay of"
+            f" {containers:,} containers on {nodes:,} nodes takes long"
+        )
+    return ""
+
+
+def nodes_after(
+    run: Path,
+    source: WorkloadSource,
+    out: Path,
+    *,
+    policies: Sequence[str],
+    fit: Path | None = None,
+    seed: int,
+    crew: Crew,
+    progress: Progress = SILENT,
+) -> tuple[Study | None, str]:
+    """Search for the fewest nodes of the policy that a run names, and write the study.
+
+    A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
+    called again it goes on.
+
+    Parameters
+    ----------
+    run : path
+        The run folder.
+    source : WorkloadSource
+        Where its workload is read.
+    policies : sequence of str
+        As they were given to the run.
+    fit : path, optional
+        The fit that policy ``interference`` placed by.
+
+    Returns
+    -------
+    Study, str
+        The study; None where it was not asked, and why, a clause.
+    """
+    shutil.rmtree(out, ignore_errors=True)
+    found = results(run)
+    told = decision(found)
+    load = found.manifest["workload"]
+    why = unasked(told, containers=load["containers"], nodes=load["nodes"])
+    if why:
+        progress.told(f"how many nodes are enough is not asked: {why}")
+        return None, why
+    kept = kept_folder(out)
+    study = shrink_cluster(
+        source,
+        policies=[_address(told.chosen[0], policies, fit)],
+        seed=seed,
+        crew=crew,
+        kept=kept,
+        anyway=True,
+        called=STORE,
+        progress=progress,
+    )
+    out.parent.mkdir(exist_ok=True)
+    write_study(study, out)
+    shutil.rmtree(kept, ignore_errors=True)
+    return study, ""
+
+
+def _address(name: str, policies: Sequence[str], fit: Path | None) -> str:
+    """The policy of a run by its name, as another process finds it: with its file and its fit."""
+    one = chosen(policies).get(name) or parse_entrant(name)
+    return one.address() if fit is None else with_fit(one, fit, unasked=True).address()

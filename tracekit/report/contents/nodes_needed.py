@@ -1,0 +1,46 @@
+"""How many nodes are enough for what a run recommends: on the first screen, below the policy."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.studies import shrink_told
+from tracekit.replay.studies.after_run import unasked
+from tracekit.report.data import Data
+from tracekit.report.words import spaced
+
+STUDY = "fewest_nodes"
+#: The load that is asked about next.
+_MORE = 1.3
+
+
+def said(data: Data, told: Decision) -> str:
+    """How many nodes are enough and how sure that is, or why it was not asked."""
+    if STUDY in data.studies:
+        return spaced(shrink_told.short(data.studies[STUDY]))
+    why = _unasked(data, told)
+    return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
+
+
+def held(data: Data) -> list[str]:
+    """What held for the count, where it was asked."""
+    found = data.studies.get(STUDY)
+    return [spaced(shrink_told.short_within(found))] if found else []
+
+
+def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
+    """The next question about nodes, and its command."""
+    if not policy:
+        return []
+    asked = f"tracekit shrink {data.paths.store} --policy {quote(policy)}"
+    if STUDY not in data.studies:
+        once = " --repeat 1" if told.chosen and _unasked(data, told) else ""
+        to = data.paths.study("fewest")
+        return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
+    return [(f"How many nodes it takes for {_MORE:g} times the load:", f"{asked} --scale {_MORE}")]
+
+
+def _unasked(data: Data, told: Decision) -> str:
+    load = (data.run or {})["workload"]
+    return unasked(told, containers=load["containers"], nodes=load["nodes"])
