@@ -11,12 +11,14 @@ import functools
 import math
 import types
 import typing
-from collections.abc import Collection, Mapping
-from typing import Any
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any, TypeVar
 
 from tracekit import shape
 from tracekit.errors import TracekitError, nearest
 from tracekit.values import describe, read, spell
+
+T = TypeVar("T")
 
 #: Pairs such as weights per resource, in the order given.
 Pairs = tuple[tuple[str, int], ...]
@@ -106,6 +108,20 @@ def split(text: str) -> tuple[str, dict[str, str]]:
 
 def build(kind: type[Any], owner: str, given: Mapping[str, str]) -> Any:
     """A dataclass of parameters from texts; ``owner`` names it in errors."""
+    return kind(**read_all(kind, owner, given))
+
+
+def build_from_settings(kind: type[T], owner: str, settings: Iterable[str]) -> T:
+    """A dataclass of assumptions from ``name=value`` texts; ``owner`` names it in errors."""
+    given = {}
+    for setting in settings:
+        name, equals, value = setting.partition("=")
+        if not equals:
+            raise TracekitError(
+                f"assumption '{setting}' is not name=value",
+                hint=f"names: {', '.join(names(kind))}",
+            )
+        given[name.strip()] = value.strip()
     return kind(**read_all(kind, owner, given))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shlex
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -13,52 +12,19 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.packed import packing, unpacked
 from tracekit.fetch.part import disk_error
+from tracekit.fetch.prometheus_query import Asked, FetchedQuery, QueryPlan, fetch_query
 from tracekit.fetch.retry import FetchError, Retries
-from tracekit.fetch.server import RefusedError, Server, TooMuchError, address, header
-from tracekit.fetch.slices import NAME, Slice, Slices
-from tracekit.fetch.spans import span_s, spelled_span, spelled_time, time_s
+from tracekit.fetch.server import RefusedError, Server, address, header
+from tracekit.fetch.slices import NAME, Slices
+from tracekit.fetch.spans import span_s, time_s
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.shown import Shown
-from tracekit.sources.own._json_items import Cut, items
-from tracekit.sources.own._prometheus_metrics import QUERIES, Query
+from tracekit.sources.own._prometheus_metrics import QUERIES
 
-#: Prometheus refuses more points of a series in one answer than 11,000.
-_MOST_POINTS = 10_000
-#: So many samples make a file that is quickly read; larger answers load the server.
-_USUAL_SAMPLES = 4_000_000
-#: A look-back of five minutes is Prometheus' own: state that was scraped since then counts.
-_STATE_STEP_S = 300
 _RATE_S = 120
-_COUNTED_POINTS = 12
-#: With so few points at once even a large cluster answers.
-_FEW_POINTS = 120
 _LABEL = re.compile(r"[a-zA-Z_][a-zA-Z0-9_]*")
-
-
-@dataclass(frozen=True, kw_only=True)
-class FetchedQuery:
-    """What came of a query.
-
-    Parameters
-    ----------
-    promql : str
-        As it was asked; ``by_hand`` is the same as a command of promtool.
-    outcome : {'fetched', 'resumed', 'known', 'shown'}
-        Fetched now, in part before this call, there already, or not asked.
-    """
-
-    name: str
-    promql: str
-    step_s: int
-    by_hand: str
-    series: int
-    samples: int
-    size_bytes: int
-    files: tuple[str, ...]
-    outcome: str
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -125,9 +91,9 @@ def fetch_prometheus(
     folder = Path(out)
     asked = {"url": server.url, "from": start, "to": end, "step": step_s, "rate": rate_s}
     asked |= {"label": sorted(labels)} if labels else {}
-    all_of_it = _Asked(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
+    all_of_it = Asked(url=server.url, match=match, rate_s=rate_s, step_s=step_s, times=times)
     if show:
-        plans = [_Plan(one, replace(all_of_it, times=times)) for one in QUERIES]
+        plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]
         return _summary(server.url, folder, times, [plan.told([], "shown") for plan in plans])
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -136,7 +102,7 @@ def fetch_prometheus(
     with held(folder / f"{NAME}.lock", busy=f"{folder} is being filled"):
         slices = Slices(folder, asked)
         times = slices.times(*times)
-        plans = [_Plan(one, replace(all_of_it, times=times)) for one in QUERIES]
+        plans = [QueryPlan(one, replace(all_of_it, times=times)) for one in QUERIES]
         total = sum(plan.points for plan in plans)
         with progress.task("fetch", total, "points") as task:
             told, refused = _fetch_all(plans, folder, slices, server, task)
@@ -146,13 +112,13 @@ def fetch_prometheus(
 
 
 def _fetch_all(
-    plans: Sequence[_Plan], folder: Path, slices: Slices, server: Server, task: Task
+    plans: Sequence[QueryPlan], folder: Path, slices: Slices, server: Server, task: Task
 ) -> tuple[list[FetchedQuery], list[FetchError]]:
     """Every query; one that the server refuses for itself does not hinder the others."""
     told, refused = [], []
     for plan in plans:
         try:
-            told.append(_fetch(plan, folder, slices, server, task))
+            told.append(fetch_query(plan, folder, slices, server, task))
         except RefusedError as error:
             refused.append(error)
     return told, list(refused)
@@ -176,160 +142,6 @@ def _summary(
     return PrometheusSummary(
         url=url, out=folder, start_s=times[0], end_s=times[1], queries=tuple(told)
     )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Asked:
-    """What holds for every query."""
-
-    url: str
-    match: str
-    rate_s: int
-    step_s: int
-    times: tuple[int, int]
-
-
-class _Plan:
-    """A query with all that it is asked with."""
-
-    def __init__(self, query: Query, asked: _Asked) -> None:
-        step_s, times = asked.step_s, asked.times
-        self.name = query.name
-        self.step_s = step_s * -(-_STATE_STEP_S // step_s) if query.state else step_s
-        self.start_s = times[0] // self.step_s * self.step_s
-        last = -(-times[1] // self.step_s) if query.state else times[1] // self.step_s
-        self.end_s = last * self.step_s
-        self.promql = query.promql(
-            match=asked.match,
-            rate=spelled_span(asked.rate_s),
-            span=spelled_span(self.step_s),
-        )
-        command = [
-            *("promtool", "query", "range", "--format=json"),
-            *(f"--start={self.start_s}", f"--end={self.end_s}", f"--step={self.step_s}s"),
-            *(asked.url, self.promql),
-        ]
-        self.by_hand = f"{shlex.join(command)} > {self.name}.json"
-
-    @property
-    def points(self) -> int:
-        """Times at which it is asked."""
-        return (self.end_s - self.start_s) // self.step_s + 1
-
-    def told(self, slices: Sequence[Slice], outcome: str) -> FetchedQuery:
-        """What has come of it."""
-        return FetchedQuery(
-            name=self.name,
-            promql=self.promql,
-            step_s=self.step_s,
-            by_hand=self.by_hand,
-            series=max((one.series for one in slices), default=0),
-            samples=sum(one.samples for one in slices),
-            size_bytes=sum(one.size_bytes for one in slices),
-            files=tuple(one.file for one in slices if one.file),
-            outcome=outcome,
-        )
-
-
-def _fetch(plan: _Plan, folder: Path, slices: Slices, server: Server, task: Task) -> FetchedQuery:
-    """All slices of a query that are not here yet."""
-    known = {one.start_s: one for one in slices.of(plan.name)}
-    before, asked, points = len(known), 0, 0
-    at = plan.start_s
-    while at <= plan.end_s:
-        if at in known:
-            done = known[at]
-        else:
-            points = points or _points(plan, server)
-            done, points = _slice(plan, at, points, folder, server)
-            slices.note(plan.name, done)
-            asked += 1
-        task.advance((done.end_s - at) // plan.step_s + 1, plan.name)
-        at = done.end_s + plan.step_s
-    outcome = "known" if not asked else "resumed" if before else "fetched"
-    return plan.told(slices.of(plan.name), outcome)
-
-
-def _points(plan: _Plan, server: Server) -> int:
-    """How many times to ask for at once, by how many series the query has."""
-    span = plan.end_s - plan.start_s
-    step = max(plan.step_s, span // _COUNTED_POINTS)
-    query = f"count({plan.promql})"
-    try:
-        counts = server.tried(
-            lambda: server.values(query, plan.start_s, plan.end_s, step), plan.name, plan.by_hand
-        )
-    except TooMuchError:
-        return _FEW_POINTS
-    most = max([1.0, *counts])
-    return max(1, min(_MOST_POINTS, int(_USUAL_SAMPLES / most)))
-
-
-def _slice(plan: _Plan, start: int, points: int, folder: Path, server: Server) -> tuple[Slice, int]:
-    """The next slice, and how many points the server answers at once."""
-    while True:
-        end = min(plan.end_s, start + (points - 1) * plan.step_s)
-        try:
-            return _whole(plan, start, end, folder, server), points
-        except TooMuchError:
-            points = (min(points, (end - start) // plan.step_s + 1) + 1) // 2
-
-
-def _whole(plan: _Plan, start: int, end: int, folder: Path, server: Server) -> Slice:
-    """One slice, in a file that gets its name once it is whole."""
-    stamp = spelled_time(start).replace("-", "").replace(":", "")
-    target = folder / f"{plan.name}-{stamp}.json.gz"
-    part = target.with_name(f".{target.name}.part")
-
-    def ask() -> tuple[int, int]:
-        _write(plan, start, end, part, server)
-        return _counted(part, server)
-
-    try:
-        series, samples = server.tried(ask, plan.name, plan.by_hand, alone=end == start)
-    except OSError as error:
-        raise disk_error(error, target) from error
-    except BaseException:
-        part.unlink(missing_ok=True)
-        raise
-    size = part.stat().st_size
-    if series:
-        part.replace(target)
-    else:
-        part.unlink()
-    return Slice(
-        start_s=start,
-        end_s=end,
-        series=series,
-        samples=samples,
-        size_bytes=size if series else 0,
-        file=target.name if series else "",
-    )
-
-
-def _write(plan: _Plan, start: int, end: int, part: Path, server: Server) -> None:
-    """The answer as it came, with the query's name and text before its own members."""
-    asked = {"name": plan.name, "query": plan.promql, "step_s": plan.step_s}
-    chunks = server.asked(plan.promql, start, end, plan.step_s)
-    first = next(chunks, b"").lstrip()
-    if not first.startswith(b"{"):
-        raise server.strange(first)
-    with packing(part) as out:
-        out.write(json.dumps(asked)[:-1].encode() + b", " + first[1:])
-        for chunk in chunks:
-            out.write(chunk)
-
-
-def _counted(part: Path, server: Server) -> tuple[int, int]:
-    """Series and samples of an answer; raises FetchError when it is not whole."""
-    series = samples = 0
-    for item in items(unpacked(part)):
-        if isinstance(item, Cut):
-            raise FetchError(f"the answer of {server.url} {item.reason}")
-        if isinstance(item.value, dict) and "values" in item.value:
-            series += 1
-            samples += len(item.value["values"])
-    return series, samples
 
 
 def _matcher(text: str) -> str:

@@ -6,6 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
@@ -56,12 +57,7 @@ def replay_by(
     fit : path, optional
         A fit that policy ``interference`` places by where it is given none.
     """
-    default = repeats is None
-    if repeats is None:
-        repeats = FEWEST
-        # of all policies those that are compared first: the others are many, and some are slow
-        follow = follow or (not repeat_policies and "all" in policies)
-        repeat_policies = repeat_policies or (["common"] if "all" in policies else [])
+    asked = _asked(policies, repeats, repeat_policies, follow=follow)
     RUN_FOLDER.check_free(Path(out))
     calls = any(PARAMETER in text for text in policies)
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
@@ -74,13 +70,13 @@ def replay_by(
     check_feasible(load)
     behind = [parse_rebalancer(text) for text in rebalance]
     chosen = _fitted(choose_policies(policies, load, behind), store, fit)
-    repeated = _repeated(repeat_policies, chosen, load, behind)
-    alike = not varying(load) and not windows(load)
-    if alike and default:
-        repeats = 1
+    repeated = _repeated(asked.policies, chosen, load, behind)
+    alone = asked.default and not varying(load) and not windows(load)
+    if alone:
+        asked = asked._replace(repeats=1)
         progress.told(f"one replay of each policy: {ALIKE}")
-    if repeats > 1 and (varying(load) or not windows(load)):
-        progress.told(_cost(len(chosen), len(repeated), repeats))
+    if asked.repeats > 1 and (varying(load) or not windows(load)):
+        progress.told(_cost(len(chosen), len(repeated), asked.repeats))
     kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:
         if isinstance(crew, Workers):
@@ -91,23 +87,45 @@ def replay_by(
         replayer = Replayer(kept=kept, crew=crew, source=source)
         run = (
             replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
-            if repeats == 1
+            if asked.repeats == 1
             else repeat_replay(
                 load,
                 chosen,
                 seed=seed,
-                repeats=repeats,
+                repeats=asked.repeats,
                 repeated=repeated,
-                follow=follow,
+                follow=asked.follow,
                 replayer=replayer,
                 progress=progress,
             )
         )
-    if alike and default:
+    if alone:
         run = dataclasses.replace(run, alone=ALIKE)
     write_run(run, Path(out), store=None if store is None else place(store))
     kept.forget()
     return run
+
+
+class _Asked(NamedTuple):
+    """How many orders of arrival, for which policies; ``default``: nobody asked for a number."""
+
+    repeats: int
+    policies: Sequence[str]
+    follow: bool
+    default: bool
+
+
+def _asked(
+    policies: Sequence[str], repeats: int | None, repeated: Sequence[str], *, follow: bool
+) -> _Asked:
+    """As many orders as an interval needs where no number is given.
+
+    Of ``all`` policies those that are compared first meet them: the others are many, and some slow.
+    """
+    if repeats is not None:
+        return _Asked(repeats, repeated, follow, default=False)
+    of_all = "all" in policies and not repeated
+    return _Asked(FEWEST, ["common"] if of_all else repeated, follow or of_all, default=True)
 
 
 def _cost(policies: int, repeated: int, repeats: int) -> str:

@@ -11,14 +11,8 @@ from store_support import tiny_store
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import find_measure
-from tracekit.replay.studies.vary import (
-    BASE,
-    SAME,
-    SIZED_CHANGES,
-    UNTOLD,
-    USUAL,
-    vary_assumptions,
-)
+from tracekit.replay.studies.vary import SIZED_CHANGES, USUAL, vary_assumptions
+from tracekit.replay.studies.vary_ranks import BASE, SAME, UNTOLD
 from tracekit.replay.studies.vary_told import answer, following
 
 

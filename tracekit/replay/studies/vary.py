@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import Any
 
 import polars as pl
-from scipy import stats
 
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError, nearest
@@ -27,9 +26,10 @@ from tracekit.replay.runs.repeat import rows_of
 from tracekit.replay.runs.replayer import Planned
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.separation import separating
-from tracekit.replay.runs.standings import Standing, Standings, difference, standings
+from tracekit.replay.runs.standings import standings
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import varying
+from tracekit.replay.studies.vary_ranks import BASE, moved_by, ranked
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
 from tracekit.replay.workload.workload import Workload
@@ -37,7 +37,6 @@ from tracekit.store import Store, open_store
 from tracekit.study import Study
 
 NAME = "assumptions"
-BASE = "as assumed"
 #: What policies are ranked by where nothing tells them apart.
 USUAL = "cpu_max_fraction"
 
@@ -78,29 +77,6 @@ RECORDED_CHANGES = (
     "arrival=trace",
 )
 POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
-
-#: How the answer under the defaults stands under a change.
-SAME, OTHER, UNTOLD = "same", "other", "not told"
-
-_RANKS = {
-    "change": pl.String,
-    "policy": pl.String,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "pending": pl.Int64,
-    "rank": pl.Float64,
-    "best": pl.Boolean,
-}
-_MOVES = {
-    "change": pl.String,
-    "agreement": pl.Float64,
-    "stands": pl.String,
-    "first": pl.String,
-    "most_moved": pl.String,
-    "places": pl.Float64,
-    "problem": pl.String,
-}
 
 
 @dataclass(frozen=True)
@@ -208,7 +184,7 @@ def vary_assumptions(
     if BASE in problems:
         raise TracekitError(problems[BASE])
     measure = measure or _that_tells(found[BASE])
-    ranks = _ranked(found, measure, problems)
+    ranks = ranked(found, measure, problems)
     base = standings(found[BASE], measure)
     return Study(
         name=NAME,
@@ -222,7 +198,7 @@ def vary_assumptions(
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
-        frames={"ranks": ranks, "changes": _moves(ranks, problems)},
+        frames={"ranks": ranks, "changes": moved_by(ranks, problems)},
     )
 
 
@@ -295,84 +271,3 @@ def _that_tells(found: Results) -> str:
     told = (one.name for one in ordered if standings(found, one.name).tells)
     apart = (one.name for one in separating(found.summary) if one.better and one.compared)
     return next(told, next(apart, USUAL))
-
-
-def _ranked(found: Mapping[str, Results], measure: str, problems: dict[str, str]) -> pl.DataFrame:
-    """Ranks within each change; a change without the measure is a problem."""
-    rows: list[dict[str, Any]] = []
-    for change, one in found.items():
-        if not all(one.known(policy, measure) for policy in one.policies):
-            problems.setdefault(change, f"the workload has no measure '{measure}'")
-            continue
-        stand = standings(one, measure)
-        pending = dict(one.summary.select("policy", "pending").iter_rows())
-        rows += [
-            {
-                "change": change,
-                "policy": policy,
-                "value": row.mean,
-                "low": row.low,
-                "high": row.high,
-                "pending": pending[policy],
-                "rank": _rank(one, stand, row),
-                "best": row in stand.best,
-            }
-            for row in stand.rows
-            for policy in row.names
-        ]
-    if BASE in problems:
-        raise TracekitError(problems[BASE])
-    return pl.DataFrame(rows, schema=_RANKS)
-
-
-def _rank(found: Results, stand: Standings, row: Standing) -> float:
-    """1 and one more for each policy that is better beyond chance; those that waited come last.
-
-    Whoever is within chance of the best has rank 1, also where a third differs from it.
-    """
-    if row in stand.best:
-        return 1.0
-    ours = [other for other in stand.rows if not other.waited]
-    if row.waited:
-        return 1.0 + sum(len(other.names) for other in ours)
-    sign = 1 if found.measures[stand.measure].first == "low" else -1
-    better = 0
-    for other in ours if stand.tells else ():
-        apart = difference(found, row.names[0], other.names[0], stand.measure)
-        if apart is not None and apart.apart and sign * apart.mean > 0:
-            better += len(other.names)
-    return 1.0 + better
-
-
-def _moves(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
-    usual = ranks.filter(change=BASE)
-    base = dict(usual.select("policy", "rank").rows())
-    rows: list[dict[str, Any]] = []
-    for (change,), part in ranks.group_by("change", maintain_order=True):
-        if change == BASE:
-            continue
-        own = dict(part.select("policy", "rank").rows())
-        tau = stats.kendalltau([base[name] for name in own], list(own.values())).statistic
-        moved = max(own, key=lambda name: abs(own[name] - base[name]))
-        best = part.filter("best")["policy"].to_list()
-        rows.append(
-            {
-                "change": change,
-                # where one side ranks all the same it agrees with nothing and contradicts nothing
-                "agreement": float(own == base) if tau != tau else float(tau),  # noqa: PLR0124
-                "stands": _stands(usual.filter("best")["policy"].to_list(), best),
-                "first": ", ".join(best) or None,
-                "most_moved": moved,
-                "places": float(abs(own[moved] - base[moved])),
-                "problem": None,
-            }
-        )
-    rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    order = pl.col("stands").replace_strict({OTHER: 0, UNTOLD: 1, SAME: 2}, default=3)
-    return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
-
-
-def _stands(usual: Sequence[str], best: Sequence[str]) -> str:
-    if not usual or not best:
-        return UNTOLD
-    return SAME if set(usual) & set(best) else OTHER

@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.replay.measures import find_measure
 from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.studies.vary import OTHER, SAME, UNTOLD
+from tracekit.replay.studies.vary_ranks import OTHER, SAME, UNTOLD
 from tracekit.study import Study
 
 #: So many orders are asked for where six tell nothing.

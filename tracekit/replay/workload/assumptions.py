@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from typing import Annotated, Literal
 
 from tracekit import parameters
-from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.workload.request_choice import AUTO, Requests, shown
 from tracekit.replay.workload.reserved import OF_TRACE, Reserved
@@ -130,19 +129,7 @@ class Assumptions:
 
 def parse_assumptions(settings: Iterable[str]) -> Assumptions:
     """The assumptions with ``name=value`` settings; sizes may end in KiB, MiB, GiB."""
-    given = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise TracekitError(
-                f"assumption '{setting}' is not name=value",
-                hint=f"names: {', '.join(parameters.names(Assumptions))}",
-            )
-        given[name.strip()] = value.strip()
-    made = parameters.build(Assumptions, "the assumptions", given)
-    if not isinstance(made, Assumptions):
-        raise TypeError(made)
-    return made
+    return parameters.build_from_settings(Assumptions, "the assumptions", settings)
 
 
 def as_values(assumptions: Assumptions) -> dict[str, object]:

@@ -7,7 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies import vary
+from tracekit.replay.studies import vary_ranks
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -19,7 +19,7 @@ _BASE = "as assumed"
 SAME, OTHER = "the same policy is best", "another policy is best, beyond chance"
 UNTOLD = "nothing is told beyond chance"
 _COLORS = {SAME: "policy-1", OTHER: "policy-2", UNTOLD: "other"}
-_STANDS = {vary.SAME: SAME, vary.OTHER: OTHER, vary.UNTOLD: UNTOLD}
+_STANDS = {vary_ranks.SAME: SAME, vary_ranks.OTHER: OTHER, vary_ranks.UNTOLD: UNTOLD}
 _ROW_PX, _EDGES_PX = 44, 90
 _SCHEMA = {
     "change": pl.String,

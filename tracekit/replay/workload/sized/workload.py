@@ -78,9 +78,7 @@ def workload_from_sizes(
         ),
     )
     daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (where >= 0)
-    stays = life.there & (where >= 0) & (assumptions.start == "observed")
-    if assumptions.start == "observed" and not stays.any():
-        raise nothing_observed()
+    pinned = _pinned(life, daemon, where, assumptions)
     gang, gang_minimum = gangs_of(rows)
     return Workload(
         name=name_of(store),
@@ -103,7 +101,7 @@ def workload_from_sizes(
         settled_ms=life.settled_ms,
         resources=amounts.resources,
         exchangeable=life.exchangeable,
-        pinned=np.where(daemon | stays, where, -1) if (daemon | stays).any() else None,
+        pinned=pinned,
         daemon=daemon if daemon.any() else None,
         priority=priority_of(rows["priority"]),
         constraints=held_rules(
@@ -121,15 +119,34 @@ def workload_from_sizes(
         facts={
             "containers_departed_before": life.over,
             "containers_set_aside_too_large": too_large,
-            "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
-            "containers_without_usage": int(silent.sum()),
-            "containers_without_recorded_node": rows["node"].null_count(),
-            "containers_on_unknown_nodes": int((where < 0).sum()) - rows["node"].null_count(),
-            "containers_with_rules_not_held": rows["not_held"].len()
-            - rows["not_held"].null_count(),
+            **_unknown(rows, where, request, silent),
             **(not_held(found.nodes, rows) if assumptions.groups == "keep" else {}),
         },
     )
+
+
+def _pinned(
+    life: Lives, daemon: BoolArray, where: IntArray, assumptions: SizedAssumptions
+) -> IntArray | None:
+    """The node of each container that no policy places, -1 for others; None where there is none."""
+    stays = life.there & (where >= 0) & (assumptions.start == "observed")
+    if assumptions.start == "observed" and not stays.any():
+        raise nothing_observed()
+    return np.where(daemon | stays, where, -1) if (daemon | stays).any() else None
+
+
+def _unknown(
+    rows: pl.DataFrame, where: IntArray, request: IntArray, silent: BoolArray
+) -> dict[str, int]:
+    """How many containers lack what a replay would use."""
+    without_node = rows["node"].null_count()
+    return {
+        "containers_without_request": int((request[:, : len(BASE)] == 0).all(axis=1).sum()),
+        "containers_without_usage": int(silent.sum()),
+        "containers_without_recorded_node": without_node,
+        "containers_on_unknown_nodes": int((where < 0).sum()) - without_node,
+        "containers_with_rules_not_held": rows["not_held"].len() - rows["not_held"].null_count(),
+    }
 
 
 def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
@@ -256,16 +273,5 @@ class _Use:
 
 def sized_assumptions(settings: Sequence[str]) -> SizedAssumptions:
     """The assumptions with ``name=value`` settings."""
-    given = {}
-    for setting in settings:
-        name, equals, value = setting.partition("=")
-        if not equals:
-            raise TracekitError(
-                f"assumption '{setting}' is not name=value",
-                hint=f"names: {', '.join(parameters.names(SizedAssumptions))}",
-            )
-        given[name.strip()] = value.strip()
-    made = parameters.build(SizedAssumptions, "the assumptions of a store with sizes", given)
-    if not isinstance(made, SizedAssumptions):
-        raise TypeError(made)
-    return made
+    owner = "the assumptions of a store with sizes"
+    return parameters.build_from_settings(SizedAssumptions, owner, settings)
