@@ -8,33 +8,25 @@ any moment leaves the store as it was before the file it was at.
 from __future__ import annotations
 
 import dataclasses
-import errno
 import os
-import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit._version import VERSION
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import CheckFailedError, TracekitError
-from tracekit.files.lock import held
 from tracekit.files.places import is_remote, place, telling
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
 from tracekit.ingest.mend import mend, sha256
-from tracekit.ingest.remote.workbench import workbench
 from tracekit.ingest.staged import Staged
+from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
-from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
-from tracekit.store.manifest import NAME, Manifest, SourceEntry, read_manifest, write_manifest
-from tracekit.store.quality import QUALITY, write_quality
-from tracekit.store.quantities import quantities
+from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.units import percent
 
 DEFAULT_MEMORY_BYTES = 2**30
@@ -47,8 +39,6 @@ _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
 #: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
 _NOT_NEEDED = ("scipy",)
-#: The folders of a store.
-_PARTS = ("tables", "rejects", "dimensions", "quality")
 
 
 @dataclass(repr=False)
@@ -107,7 +97,7 @@ def ingest(
     with telling():
         found = discover(where.resolve() if elsewhere else where, release=release)
     target = target.resolve() if elsewhere else target
-    with _writable(target) as (folder, commit, finish), _opened_for_writing(folder) as opened:
+    with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
         summary = IngestSummary(
             target, passed_over=list(found.passed_over), failed=list(found.unreadable)
         )
@@ -143,129 +133,6 @@ def _said(summary: IngestSummary) -> str:
     rejected = sum(entry.rejected for entry in summary.ingested)
     broken = f"; {rejected:,} broken rows are kept apart" if rejected else ""
     return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
-
-
-#: Where a store is written; what names a file in its manifest, and what makes its catalog.
-_Writable = tuple[Path, Callable[[Manifest], None], Callable[[], None]]
-
-
-@contextmanager
-def _writable(target: Path) -> Iterator[_Writable]:
-    """The store's own folder, or a workbench from which it goes to its object store."""
-    if not is_remote(target):
-        yield (
-            target,
-            lambda manifest: _commit(target, manifest),
-            lambda: write_catalog(open_store(target)),
-        )
-        return
-    with workbench(target) as bench:
-        # there is no catalog there: DuckDB cannot open it where it lies
-        yield bench.folder, bench.commit, lambda: None
-
-
-def _commit(folder: Path, manifest: Manifest) -> None:
-    """Name a file in the manifest; who reads a store that is not finished finds what was met."""
-    told = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
-    write_manifest(folder, told)
-    write_quality(Store(folder, told))
-
-
-@contextmanager
-def _opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store, made if it is not there; one that stays empty is taken away again."""
-    absent = not folder.exists()
-    if not absent and _is_of_others(folder):
-        raise TracekitError(
-            f"{folder} is not empty and not a store", hint="name a new folder for the store"
-        )
-    with (
-        _disk_errors(folder),
-        _gone_if_empty(folder, absent=absent),
-        held(folder / LOCK, busy=f"{folder} is being written"),
-    ):
-        new = not (folder / NAME).exists()
-        if new:
-            _begin(folder)
-        try:
-            shutil.rmtree(folder / STAGING, ignore_errors=True)
-            yield read_manifest(folder)
-        finally:
-            shutil.rmtree(folder / STAGING, ignore_errors=True)
-            if new and not read_manifest(folder).sources:
-                _take_away(folder)
-
-
-def _begin(folder: Path) -> None:
-    """Make an empty store; the manifest last: what has one has all that is read of a store."""
-    empty = Manifest(tool_version=VERSION)
-    try:
-        write_quality(Store(folder, empty))
-        write_manifest(folder, empty)
-    except BaseException:
-        _take_away(folder)
-        raise
-
-
-@contextmanager
-def _gone_if_empty(folder: Path, *, absent: bool) -> Iterator[None]:
-    """Afterwards remove the folder, if it was absent before and nobody has put anything in."""
-    try:
-        yield
-    finally:
-        if absent:
-            with suppress(OSError):
-                folder.rmdir()
-
-
-def _take_away(folder: Path) -> None:
-    """Remove what an ingest that took nothing in has written, the manifest last."""
-    for name in _PARTS:
-        shutil.rmtree(folder / name, ignore_errors=True)
-    for name in (CATALOG, NAME):
-        (folder / name).unlink(missing_ok=True)
-
-
-def _is_of_others(folder: Path) -> bool:
-    """Whether a folder holds files and is no store.
-
-    The manifest is looked for after the files were seen, and the files once more after that:
-    another ingest may begin its store, or take it away, between two looks.
-    """
-    return _holds_files(folder) and not (folder / NAME).exists() and _holds_files(folder)
-
-
-def _holds_files(folder: Path) -> bool:
-    """Whether a folder holds more than a store that was killed at its birth leaves behind."""
-    known = {folder / path for path in QUALITY}
-    return any(
-        path not in known
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
-        for path in folder.rglob("*")
-        if not path.is_dir()
-    )
-
-
-@contextmanager
-def _disk_errors(folder: Path) -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        if error.errno in {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}:
-            raise _disk_full(folder) from error
-        if error.errno in {errno.EROFS, errno.EACCES, errno.EPERM}:
-            raise TracekitError(
-                f"{folder} cannot be written: {error.strerror}",
-                hint="name a folder you may write to",
-            ) from error
-        raise
-
-
-def _disk_full(folder: Path) -> TracekitError:
-    return TracekitError(
-        f"the disk is full while writing {folder}; the file in progress was taken back",
-        hint="make room, then run the same command again: it goes on where it was",
-    )
 
 
 class _Writer:
