@@ -1,15 +1,14 @@
 """Calls between services; a remote call is recorded by both its ends."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._columns import TIME_MS
 
 TABLE = Table(
     name="call",
     title="Calls between services, as recorded by either end",
     grain="one record of one call",
     columns=(
-        Column(
-            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
-        ),
+        TIME_MS,
         Column(name="trace", kind="id", unit="", entity="trace", description="The trace."),
         Column(
             name="rpc_id",

@@ -1,26 +1,16 @@
 """Use of each container over time."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._columns import CONTAINER, SERVICE_OF_CONTAINER, TIME_MS
 
 TABLE = Table(
     name="container_usage",
     title="Use of each container over time",
     grain="container x 30 s",
     columns=(
-        Column(
-            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
-        ),
-        Column(
-            name="service",
-            kind="id",
-            unit="",
-            entity="service",
-            description="The service the container belongs to.",
-            required=False,
-        ),
-        Column(
-            name="container", kind="id", unit="", entity="container", description="The container."
-        ),
+        TIME_MS,
+        SERVICE_OF_CONTAINER,
+        CONTAINER,
         Column(
             name="node",
             kind="id",

@@ -1,15 +1,14 @@
 """Use of each node over time."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._columns import TIME_MS
 
 TABLE = Table(
     name="node_usage",
     title="Use of each node over time",
     grain="node x 30 s",
     columns=(
-        Column(
-            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
-        ),
+        TIME_MS,
         Column(name="node", kind="id", unit="", entity="node", description="The node."),
         Column(
             name="cpu_fraction",

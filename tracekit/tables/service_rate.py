@@ -1,26 +1,16 @@
 """Call rates and response times of each container over time."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._columns import CONTAINER, SERVICE_OF_CONTAINER, TIME_MS
 
 TABLE = Table(
     name="service_rate",
     title="Call rates and response times of each container over time",
     grain="container x 60 s x metric",
     columns=(
-        Column(
-            name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0
-        ),
-        Column(
-            name="service",
-            kind="id",
-            unit="",
-            entity="service",
-            description="The service the container belongs to.",
-            required=False,
-        ),
-        Column(
-            name="container", kind="id", unit="", entity="container", description="The container."
-        ),
+        TIME_MS,
+        SERVICE_OF_CONTAINER,
+        CONTAINER,
         Column(
             name="metric",
             kind="text",

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About, Pairs
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads, quotient
-from tracekit.replay.view.requested import check_weights
+from tracekit.replay.placement import Formula, Reads, quotient
+from tracekit.replay.placement._weighted import WeightedResources
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
-class MostAllocated(PlacementPolicy):
+class MostAllocated(WeightedResources):
     """Pack requests: prefer the node with the least left, resource by resource in integers."""
 
     common: ClassVar[bool] = True
@@ -23,19 +22,6 @@ class MostAllocated(PlacementPolicy):
     source: ClassVar[str] = (
         "kubernetes v1.34 noderesources/most_allocated.go (NodeResourcesFit, MostAllocated)"
     )
-
-    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
-        ("cpu", 1),
-        ("memory", 1),
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        check_weights(self.resources, "scoringStrategy.resources", 1, 100)
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score_formula(self) -> Formula:
         """Weighted integer mean of the requested percentages after placing, 0..100."""

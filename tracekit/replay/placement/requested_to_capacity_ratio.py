@@ -9,11 +9,12 @@ from typing import Annotated, ClassVar
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About, Pairs
-from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError, Scores
+from tracekit.parameters import About
+from tracekit.replay.placement import Reads, ScoreError, Scores
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._shape import Shape, broken_linear, check_shape
-from tracekit.replay.view.requested import Share, check_weights, shares
+from tracekit.replay.placement._weighted import WeightedResources
+from tracekit.replay.view.requested import Share, shares
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: Points score 0..10, nodes 0..100.
@@ -21,7 +22,7 @@ _SCALE = 10
 
 
 @dataclass(frozen=True, kw_only=True)
-class RequestedToCapacityRatio(PlacementPolicy):
+class RequestedToCapacityRatio(WeightedResources):
     """Score each resource by a broken line over its requested percentage."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -30,22 +31,13 @@ class RequestedToCapacityRatio(PlacementPolicy):
         " (NodeResourcesFit, RequestedToCapacityRatio)"
     )
 
-    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
-        ("cpu", 1),
-        ("memory", 1),
-    )
     shape: Annotated[
         Shape, About("Points utilization:score, rising from 0..100, score 0..10; spreads as given.")
     ] = ((0, 10), (100, 0))
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_weights(self.resources, "scoringStrategy.resources", 1, 100)
         check_shape(self.shape)
-
-    def best_score(self) -> float | None:
-        """As kube-scheduler's plugins: 100."""
-        return 100
 
     def score(self, snapshot: Snapshot, container: Container, nodes: IntArray) -> Scores:
         """Weighted mean of the resources that score above 0, rounded, 0..100."""

@@ -128,6 +128,11 @@ def bound_pointer(function: Callable[..., None]) -> Pointer:
     return Pointer(function, BOUND)
 
 
+def pointers(score: Callable[..., None], bound: Callable[..., None]) -> tuple[Pointer, Pointer]:
+    """A score function and its bound, compiled."""
+    return score_pointer(score), bound_pointer(bound)
+
+
 def placed_pointer(function: Callable[..., None]) -> Pointer:
     """A function that follows a placement, compiled."""
     return Pointer(function, PLACED)

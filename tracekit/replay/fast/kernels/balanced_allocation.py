@@ -9,13 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    score_pointer,
-)
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._gap import least_gap
 from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
@@ -52,7 +46,7 @@ def _bound(
         bounds[at] = np.floor((1.0 - bounds[at] / 2.0) * 100.0)
 
 
-_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+_SCORE, _BOUND = pointers(_score, _bound)
 
 
 def _make(

@@ -9,13 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    score_pointer,
-)
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._gap import least_gap
 from tracekit.replay.fast.kernels._shares import exact_in_doubles
 from tracekit.replay.placement.bra import Bra
@@ -50,7 +44,7 @@ def _bound(
         bounds[at] = 10.0 - 10.0 * bounds[at]
 
 
-_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+_SCORE, _BOUND = pointers(_score, _bound)
 
 
 def _make(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:

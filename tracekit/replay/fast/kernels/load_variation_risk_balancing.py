@@ -11,13 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    score_pointer,
-)
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._trimaran import mu_sigma
@@ -79,7 +73,7 @@ def _bound(
         bounds[at] = np.floor(bounds[at] + 0.5)
 
 
-_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+_SCORE, _BOUND = pointers(_score, _bound)
 
 
 def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray:

@@ -9,13 +9,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.replay.fast.kernels import (
-    REQUESTED,
-    Kernel,
-    KernelSource,
-    bound_pointer,
-    score_pointer,
-)
+from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.placement.random import Random
 
 
@@ -43,7 +37,7 @@ def _bound(
     bounds[:count] = 0.0
 
 
-_SCORE, _BOUND = score_pointer(_score), bound_pointer(_bound)
+_SCORE, _BOUND = pointers(_score, _bound)
 
 
 def _make(policy: Random, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:

@@ -1,0 +1,28 @@
+"""Resources with weights, as the scoring strategies of NodeResourcesFit take them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated
+
+from tracekit.parameters import About, Pairs
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.view.requested import check_weights
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightedResources(PlacementPolicy):
+    """Base of the strategies that score each resource and take the weighted mean."""
+
+    resources: Annotated[Pairs, About("Resources to look at with their weights, 1..100.")] = (
+        ("cpu", 1),
+        ("memory", 1),
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        check_weights(self.resources, "scoringStrategy.resources", 1, 100)
+
+    def best_score(self) -> float | None:
+        """As kube-scheduler's plugins: 100."""
+        return 100
