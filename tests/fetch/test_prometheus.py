@@ -22,7 +22,7 @@ from reading_support import read
 import tracekit
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.fetch import prometheus as fetching
+from tracekit.fetch import prometheus_query as fetching
 from tracekit.fetch.prometheus import PrometheusSummary, fetch_prometheus
 from tracekit.fetch.retry import Retries
 from tracekit.fetch.server import Server
