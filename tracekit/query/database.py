@@ -15,6 +15,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import is_remote, snapshot, told
+from tracekit.query.views import Views
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
 from tracekit.store.views import base_views, query_views
@@ -30,14 +31,24 @@ _READING = {
 
 def connection(store: Store, *, threads: int | None = None) -> duckdb.DuckDBPyConnection:
     """A database in memory with the views of a store, wherever it lies."""
+    con = _empty(store, threads)
+    for statement in _views(store):
+        con.execute(statement)
+    return con
+
+
+def _empty(store: Store, threads: int | None) -> duckdb.DuckDBPyConnection:
     con = duckdb.connect()
     if threads is not None:
         con.execute(f"SET threads = {threads}")
     if is_remote(store.path):
         con.register_filesystem(snapshot(store.path))
-    for statement in [*base_views(store, relative=False), *query_views()]:
-        con.execute(statement)
     return con
+
+
+def _views(store: Store) -> Iterator[str]:
+    yield from base_views(store, relative=False)
+    yield from query_views()
 
 
 def check_only_reads(sql: str) -> None:
@@ -68,7 +79,8 @@ class Database:
     """
 
     def __init__(self, store: Store, *, threads: int | None = None) -> None:
-        self._con = connection(store, threads=threads)
+        self._con = _empty(store, threads)
+        self._views = Views(_views(store))
         self._under_way: set[duckdb.DuckDBPyConnection] = set()
 
     @property
@@ -97,7 +109,7 @@ class Database:
         with self._cursor() as cursor:
             for name, value in (variables or {}).items():
                 cursor.execute(f"SET VARIABLE {name} = ?", [value])
-            relation = cursor.sql(sql)
+            relation = self._bound(cursor, sql)
             if relation is None:
                 raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
             return pl.DataFrame(relation.to_arrow_table())
@@ -105,14 +117,15 @@ class Database:
     def keep(self, query: SqlFile) -> pl.DataFrame:
         """Run a query and keep its rows in place of its view, for the queries that build on it."""
         with self._cursor() as cursor:
-            _replace_view(cursor, query, query.select)
+            self._views.make_for(cursor, query.select)
+            self._replace_view(cursor, query, query.select)
         return self.frame(f"SELECT * FROM {query.view_name}")
 
     def put(self, query: SqlFile, rows: pl.DataFrame) -> None:
         """Put rows that are known already in place of the query's view."""
         with self._cursor() as cursor:
             cursor.register("given", rows.to_arrow())
-            _replace_view(cursor, query, "SELECT * FROM given")
+            self._replace_view(cursor, query, "SELECT * FROM given")
 
     def interrupt(self) -> None:
         """Stop what is under way in other threads; it raises there."""
@@ -127,6 +140,24 @@ class Database:
         """The one value of a statement with one row and one column."""
         return self.frame(sql, variables).item()
 
+    def _bound(self, cursor: duckdb.DuckDBPyConnection, sql: str) -> duckdb.DuckDBPyRelation | None:
+        """What a statement gives, of views that are there in time."""
+        self._views.make_for(cursor, sql)
+        try:
+            return cursor.sql(sql)
+        except duckdb.CatalogException:
+            # a name that stands in no word of the statement, or one that resembles a view's
+            if not self._views.make_all(cursor):
+                raise
+            return cursor.sql(sql)
+
+    def _replace_view(self, cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
+        """Keep rows in a table and let the view read it at once: other threads always find it."""
+        name = query.view_name
+        self._views.make_for(cursor, name)
+        cursor.execute(f"CREATE OR REPLACE TABLE kept_{name} AS {select}")
+        cursor.execute(f"CREATE OR REPLACE VIEW {name} AS SELECT * FROM kept_{name}")
+
     @contextmanager
     def _cursor(self) -> Iterator[duckdb.DuckDBPyConnection]:
         """A cursor of its own for one statement, so that several threads can ask."""
@@ -139,14 +170,6 @@ class Database:
         finally:
             self._under_way.discard(cursor)
             cursor.close()
-
-
-def _replace_view(cursor: duckdb.DuckDBPyConnection, query: SqlFile, select: str) -> None:
-    """Keep rows in a table and let the view read it at once: other threads always find it."""
-    cursor.execute(f"CREATE OR REPLACE TABLE kept_{query.view_name} AS {select}")
-    cursor.execute(
-        f"CREATE OR REPLACE VIEW {query.view_name} AS SELECT * FROM kept_{query.view_name}"
-    )
 
 
 def _as_error(error: duckdb.Error) -> TracekitError:
