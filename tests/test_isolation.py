@@ -54,6 +54,7 @@ def trapped(traces: TraceFolder) -> Path:
     return traces.path
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "command",
     [

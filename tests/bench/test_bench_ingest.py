@@ -12,6 +12,7 @@ from bench_rivals import DifferentRowsError, check_same
 BENCH = Path(__file__).with_name("bench_ingest.py")
 
 
+@pytest.mark.slow
 def test_the_bench_goes_through_and_prints_every_ratio(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCH), "--quick", "--dir", str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -76,6 +76,7 @@ resource.setrlimit(resource.RLIMIT_FSIZE, ({0}, {0}))
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("limit_bytes", [0, 100, 5_000, 250_000])
 def test_no_room_while_writing_is_one_clear_error(
     two_tables: Path, tmp_path: Path, limit_bytes: int

@@ -39,6 +39,7 @@ ingest(sys.argv[1], sys.argv[2])
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "name", "at"),
     [

@@ -68,6 +68,7 @@ def test_a_refused_file_lets_those_before_it_in(traces: TraceFolder, tmp_path: P
 KILLED = "import sys; from tracekit.ingest import ingest; ingest(*sys.argv[1:3], jobs=2)"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT])
 @pytest.mark.parametrize("after_s", [0.9, 1.5])
 def test_stopped_at_any_moment_it_goes_on_to_the_same_bytes(

@@ -110,6 +110,7 @@ with open("/proc/self/status") as status:
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", BOMBS)
 def test_a_bomb_takes_little_memory(name: str, tmp_path: Path) -> None:
     make, expected = BOMBS[name]
@@ -130,6 +131,7 @@ def test_a_bomb_takes_little_memory(name: str, tmp_path: Path) -> None:
     assert int(peak_kib) < _MOST_KIB
 
 
+@pytest.mark.slow
 def test_an_archive_of_too_many_files(tmp_path: Path) -> None:
     path = tmp_path / "many.tar.gz"
     headers = b"".join(header(f"{at}", 0) for at in range(2 * MEMBERS + 1))

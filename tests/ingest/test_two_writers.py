@@ -55,6 +55,7 @@ for number in range(rounds):
 """
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("begun", [False, True])
 def test_a_second_ingest_is_refused_and_the_first_finishes(
     traces: TraceFolder, tmp_path: Path, begun: bool
@@ -80,6 +81,7 @@ def test_a_second_ingest_is_refused_and_the_first_finishes(
     assert tree(store) == tree(whole)
 
 
+@pytest.mark.slow
 def test_ingests_that_start_together_before_the_store_is_there(
     traces: TraceFolder, tmp_path: Path
 ) -> None:
