@@ -14,6 +14,7 @@ from click import Context
 
 from tracekit import catalogue, registry, verbs
 from tracekit.cli import build_app
+from tracekit.sources import all_sources
 
 DOCS = Path(__file__).parents[2] / "docs"
 _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
@@ -65,6 +66,7 @@ def reference() -> Mapping[str, str]:
         "metrics.md": _listing("metrics", "Metrics", ()),
         "api.md": _api(),
         "schemas.md": _schemas(),
+        "sources.md": _sources(),
         "measures.md": _listing("measures", "Measures of a replay", ()),
     }
 
@@ -101,6 +103,16 @@ def _schemas() -> str:
         for one in files
     ]  # fmt: skip
     return f"# JSON documents\n\n{_NOTE}\n{_SCHEMAS}\n{_table(rows)}"
+
+
+def _sources() -> str:
+    """A page that lists the sources, with a link to the page of each that has one."""
+    rows = [
+        {"source": f"[{name}](../sources/{name}.md)" if (DOCS / "sources" / f"{name}.md").exists()
+         else name, "what it is": source.title}
+        for name, source in all_sources().items()
+    ]  # fmt: skip
+    return f"# Sources\n\n{_NOTE}\n{_table(rows)}"
 
 
 def _listing(kind: str, title: str, lists: Sequence[str]) -> str:
