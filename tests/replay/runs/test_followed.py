@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import dataclasses
+from types import SimpleNamespace
 
 import numpy as np
 import polars as pl
 import pytest
 from replay_support import workload
 
+from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs import followed as rule
 from tracekit.replay.runs.fitness import left_out
 from tracekit.replay.runs.repeat import repeat_replay
-from tracekit.replay.runs.results import results
+from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.workload.workload import Workload
 
@@ -41,7 +43,50 @@ def orders(*, follow: bool) -> dict[str, int]:
     return dict(counted.rows())
 
 
-def test_three_more_meet_all_orders_and_these_are_the_best_that_may_be_chosen() -> None:
+def fake(once: dict[str, tuple[float, float]], again: dict[str, tuple[float, float]]) -> Results:
+    """Policies that met one order, and six; highest CPU and stranded memory of each."""
+    columns = ("cpu_max_fraction", "memory_stranded_share")
+    quiet = {"pending": 0.0, "overloaded_node_steps": 0.0}
+    rows = [
+        {"policy": name, "repeat": at, **quiet, columns[0]: cpu + 1e-4 * (at % 3), columns[1]: free}
+        for at in range(6)
+        for name, (cpu, free) in again.items()
+    ]
+    ones = [
+        {"policy": name, "repeat": 0, **quiet, **dict(zip(columns, values, strict=True))}
+        for name, values in once.items()
+    ]
+    first = [row for row in rows if row["repeat"] == 0]
+    about = {"workload": {"nodes": 9, "steps": 9}, "repeats_cover": ["order of arrival"]}
+    return Results(about, pl.DataFrame([*first, *ones]).drop("repeat"), pl.DataFrame(rows))
+
+
+ONCE = {"lra": (0.5, 0.3), "bdi": (0.9, 0.1), "tssa": (0.6, 0.2), "bnp": (0.7, 0.15), "bra": (1, 1)}
+
+
+@pytest.mark.parametrize(
+    ("again", "best"),
+    [
+        # the CPU of both is alike, so that stranded memory decides: the least of it comes first
+        ({"cwt": (0.7, 0.5), "best_fit": (0.7, 0.4)}, ["bdi", "bnp", "tssa"]),
+        ({"cwt": (0.7, 0.5), "best_fit": (0.8, 0.4)}, ["lra", "tssa", "bnp"]),
+        # nothing decides: the best by each
+        ({"cwt": (0.7, 0.5), "best_fit": (0.7, 0.5)}, ["lra", "bdi"]),
+    ],
+)
+def test_those_follow_that_are_best_by_what_decides(
+    again: dict[str, tuple[float, float]], best: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = fake(ONCE, again)
+    monkeypatch.setattr(rule, "results", lambda _: found)
+    small = SimpleNamespace(workload=SimpleNamespace(containers=1, nodes=1))
+    alone = [parse_entrant(name) for name in ONCE]
+    assert [str(one) for one in rule.followed(small, alone)] == best  # type: ignore[arg-type]
+    rest = rule.followed(small, alone, best[:1])  # type: ignore[arg-type]
+    assert [str(one) for one in rest] == best[1:]
+
+
+def test_a_few_more_meet_all_orders_and_they_may_be_chosen() -> None:
     found = orders(follow=True)
     assert {name: found.pop(name) for name in REPEATED} == dict.fromkeys(REPEATED, 3)
     assert set(found.values()) == {3}
@@ -49,12 +94,8 @@ def test_three_more_meet_all_orders_and_these_are_the_best_that_may_be_chosen() 
     first = repeat_replay(one, choose_policies(NAMES, one, ()), seed=0, repeats=1)
     barred = {name for out in left_out(results(first)) for name in out.names}
     alone = [name for name in NAMES if name not in {*REPEATED, *barred}]
-    rows = dict(first.summary.select("policy", "cpu_max_fraction").rows())
-    assert list(found) != []
     assert set(found) <= set(alone)
-    assert len(found) == min(rule.MOST, len(alone))
-    worst = max(rows[name] for name in found)
-    assert all(rows[name] >= worst for name in alone if name not in found)
+    assert 0 < len(found) <= rule.MOST + rule.MOST_BY_EACH
 
 
 def test_nobody_follows_unasked_or_where_the_workload_is_large(

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import RESOURCES, Measure, words_of
+from tracekit.replay.measures import words_of
 from tracekit.replay.runs.fitness import LeftOut, left_out, rule
-from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import few, shown
@@ -35,8 +35,6 @@ SMALL_SHARE = 0.2
 _LISTED = 5
 
 _QUESTION = "Which policy should place these containers?"
-#: What a policy must not do is asked first; it does not rank those that do not.
-_CONDITIONS = (OVERLOAD, "pending")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,7 +102,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     found = results(run)
     barred = left_out(found)
     out = {name for one in barred for name in one.names}
-    fit = [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
+    fit = may_be_chosen(found)
     measure, best = _best(found, fit, barred)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
@@ -123,11 +121,6 @@ def decision(run: Results | Run | Path | str) -> Decision:
     )
 
 
-def _answers(found: Results) -> list[Measure]:
-    """The measures that may answer, in the order of the registry."""
-    return [one for one in found.measures.values() if one.group == "answer"]
-
-
 def _orders(found: Results) -> int:
     return max((found.orders(name) for name in found.policies), default=0)
 
@@ -139,24 +132,16 @@ def _best(
 
     Where none does, but others may not be chosen, what they must not do tells them apart.
     """
-    for one in _answers(found):
-        if one.better is None or one.name in _CONDITIONS or _of_requests(one):
-            continue
+    for one in may_answer(found):
         stand = standings(found, one.name, among=fit)
         if stand.tells:
             return one.name, stand.best
     judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
-    known = [name for name in _CONDITIONS if all(found.known(one, name) for one in judged)]
+    known = [name for name in CONDITIONS if all(found.known(one, name) for one in judged)]
     if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
-
-
-def _of_requests(measure: Measure) -> bool:
-    """Whether requests stand for use: how they lie tells of nodes, but decides nothing."""
-    resource = measure.name.split("_", maxsplit=1)[0]
-    return measure.per_resource and resource not in RESOURCES
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
@@ -166,8 +151,8 @@ def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) 
     if not there or set(there) & set(chosen):
         return ""
     fit = [name for name in there if name not in out] or there
-    by = next((one.name for one in _answers(found) if one.better), "")
-    name = measure if measure not in _CONDITIONS else by
+    by = next((one.name for one in of_answer(found) if one.better), "")
+    name = measure if measure not in CONDITIONS else by
     rows: Standings = standings(found, name)
     ranked = [one for row in rows.rows for one in row.names]
     return next((one for one in ranked if one in fit), "")
@@ -175,7 +160,7 @@ def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) 
 
 def _measures(found: Results, policy: str, simple: str) -> tuple[Told, ...]:
     told = []
-    for one in _answers(found):
+    for one in of_answer(found):
         row = standings(found, one.name).row(policy)
         if row is None:
             continue
@@ -209,7 +194,7 @@ def _answer(
     if not chosen:
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
-    if measure in _CONDITIONS:
+    if measure in CONDITIONS:
         return _holding(found, chosen, fit, count)
     one = found.measures[measure]
     first, *others = standings(found, measure, among=fit).best
@@ -275,7 +260,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
 def _not_told(found: Results) -> list[str]:
     """Per answering measure that tells nothing, why; and which resource cannot be moved."""
     said = []
-    for one in _answers(found):
+    for one in of_answer(found):
         stand = standings(found, one.name)
         if not stand.tells:
             said.append(f"{one.title}: {stand.why_not}.")

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
+
+import numpy as np
 
 from tracekit.replay.runs.overload import FULL, OVERLOAD, most_full, most_overload, within
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import difference
+from tracekit.replay.runs.student import compare
 
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
@@ -62,8 +65,26 @@ def _worse(found: Results, policy: str, name: str, most: float) -> bool:
     usual = _usual(found, name)
     if policy == OBSERVED or usual is None:
         return policy != OBSERVED
-    apart = difference(found, policy, OBSERVED, name)
-    return _mean(found, policy, name) > _FAR * usual or (apart is not None and apart.apart)
+    return _mean(found, policy, name) > _FAR * usual or (policy, name) in _beyond_chance(found)
+
+
+@functools.lru_cache(maxsize=4)
+def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
+    """By which measures of overload a policy differs from production, all of these one family."""
+    names = [one for one in (OVERLOAD, *FULL) if found.known(OBSERVED, one)]
+    usual = found.orders(OBSERVED)
+    rivals = [group[0] for group in found.groups if OBSERVED not in group]
+    pairs = [
+        (policy, name)
+        for policy in rivals
+        for name in names
+        if found.orders(policy) == usual and found.known(policy, name)
+    ]
+    if not pairs:
+        return frozenset()
+    apart = [found.of(policy, name) - found.of(OBSERVED, name) for policy, name in pairs]
+    told = compare(np.stack(apart, axis=1)).separated
+    return frozenset(pair for pair, one in zip(pairs, told, strict=True) if one)
 
 
 def _usual(found: Results, name: str) -> float | None:

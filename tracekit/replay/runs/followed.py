@@ -2,22 +2,30 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from tracekit.replay.policy.entrant import Entrant
-from tracekit.replay.runs.fitness import left_out
-from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 
-#: How many meet the other orders.
+#: How many meet the other orders, where it is known by which measure they will be judged.
 MOST = 3
+#: How many where that is not known: the best by each measure that may answer.
+MOST_BY_EACH = 5
+#: Those that follow may change what decides: then the best by that follow too, and no more.
+ROUNDS = 2
 #: Containers times nodes up to which they do: beyond, the slowest policies take minutes an order.
 LARGEST = 200_000_000
 
 
-def followed(first: Run, alone: Sequence[Entrant]) -> list[Entrant]:
+def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
     """The best of those that met one order and may be chosen by it, best first.
+
+    They are chosen by the measure that tells those apart that met all orders. Where none does, it
+    is the best by each of the measures that may answer.
 
     They are chosen by the first of the orders that they are then judged by. Of six orders that
     makes their mean better than it is by about a quarter of its spread over orders, where many are
@@ -25,31 +33,34 @@ def followed(first: Run, alone: Sequence[Entrant]) -> list[Entrant]:
 
     Parameters
     ----------
-    first : Run
-        The replay of all policies in the first order.
+    run : Run
+        The replay of all policies in the first order, and of some in the others.
     alone : sequence of Entrant
-        Those that met no other.
+        Those that were to meet no other.
+    met : sequence of str
+        Those of them that met the others by now, as they followed already.
 
     Returns
     -------
     list of Entrant
-        At most ``MOST``; none where the workload is larger than ``LARGEST``.
+        At most ``MOST`` or ``MOST_BY_EACH``; none where the workload is larger than ``LARGEST``.
     """
-    if not alone or first.workload.containers * first.workload.nodes > LARGEST:
+    if not alone or run.workload.containers * run.workload.nodes > LARGEST:
         return []
-    found = results(first)
-    barred = {name for one in left_out(found) for name in one.names}
-    by = _criterion(found)
-    fit = [one for one in alone if str(one) not in barred and by and found.known(str(one), by)]
-    sign = 1.0 if by and found.measures[by].better == "low" else -1.0
-    return sorted(fit, key=lambda one: sign * float(found.of(str(one), by).mean()))[:MOST]
+    found = results(run)
+    fit = {name for names in may_be_chosen(found) for name in names}
+    by_name = {str(one): one for one in alone if str(one) in fit}
+    by = decision(found).criterion
+    if by and by not in CONDITIONS:
+        best = _ranked(found, by, list(by_name))[:MOST]
+    else:
+        each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))
+        best = list(dict.fromkeys(itertools.chain.from_iterable(each)))[:MOST_BY_EACH]
+    return [by_name[name] for name in best if name not in met]
 
 
-def _criterion(found: Results) -> str:
-    """The first measure that may answer and has a better end."""
-    names = (
-        one.name
-        for one in found.measures.values()
-        if one.group == "answer" and one.better and one.name not in {OVERLOAD, "pending"}
-    )
-    return next(names, "")
+def _ranked(found: Results, by: str, names: Sequence[str]) -> list[str]:
+    """The policies by their first order, best first."""
+    sign = 1.0 if found.measures[by].first == "low" else -1.0
+    known = [name for name in names if found.known(name, by)]
+    return sorted(known, key=lambda name: sign * float(found.of(name, by)[0]))

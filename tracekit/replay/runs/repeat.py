@@ -13,13 +13,15 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.compare import differences, with_intervals
-from tracekit.replay.runs.followed import followed
+from tracekit.replay.runs.followed import ROUNDS, followed
 from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, assembled
 from tracekit.replay.runs.windows import SEED, called, varying, windows
 from tracekit.replay.workload.workload import Workload
+
+_NONE = "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
 
 
 def repeat_replay(
@@ -76,12 +78,36 @@ def repeat_replay(
     replayer = replayer or Replayer()
     done = replayer.replay(workload, planned, progress)
     first = assembled(workload, policies, done[: len(policies)], seed=seed)
-    if follow and repeats > 1:
-        more = followed(first, [one for one in policies if one not in again])
+    covers = tuple(differs + ([called(cut)] if cut else []))
+    run = _repeated(first, again, planned, done, repeats=repeats, covers=covers)
+    alone = [one for one in policies if one not in again]
+    met: list[str] = []
+    for _ in range(ROUNDS if follow and repeats > 1 else 0):
+        more = followed(run, alone, met)
+        if not (more or met):
+            progress.told(_NONE)
+        if not more:
+            break
         progress.told(_told(more, repeats))
         plans = _orders(more, seed, repeats)
         done += replayer.replay(workload, plans, progress)
         planned, again = [*planned, *plans], [*again, *more]
+        met += map(str, more)
+        run = _repeated(first, again, planned, done, repeats=repeats, covers=covers)
+    found = results(run)
+    return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
+
+
+def _repeated(
+    first: Run,
+    again: Sequence[Entrant],
+    planned: Sequence[Planned],
+    done: Sequence[Replayed],
+    *,
+    repeats: int,
+    covers: tuple[str, ...],
+) -> Run:
+    """The replay in the first order, with what came in the others of those that met them."""
     told = {str(one) for one in again}
     pairs = list(zip(planned, done, strict=True))
     rows = [
@@ -90,14 +116,12 @@ def repeat_replay(
         if str(plan.policy) in told
         for row in rows_of(plan, one, alone=repeats == 1)
     ]
-    run = dataclasses.replace(
+    return dataclasses.replace(
         first,
         repeats=_measures(rows, first.summary.columns),
         digests=_digests(pairs),
-        covers=tuple(differs + ([called(cut)] if cut else [])),
+        covers=covers,
     )
-    found = results(run)
-    return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
 
 
 def _orders(policies: Sequence[Entrant], seed: int, repeats: int) -> list[Planned]:
@@ -106,10 +130,8 @@ def _orders(policies: Sequence[Entrant], seed: int, repeats: int) -> list[Planne
 
 
 def _told(more: Sequence[Entrant], repeats: int) -> str:
-    if not more:
-        return "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
     names = ", ".join(map(str, more))
-    return f"{names}: best in the first order of those that met one, meet {repeats - 1} more"
+    return f"{names}: best of those that met one order, by it, meet {repeats - 1} more"
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:

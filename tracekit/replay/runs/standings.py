@@ -6,6 +6,7 @@ means an interval, or says that one is better.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import itertools
 from collections.abc import Sequence
@@ -15,6 +16,7 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.runs.may_answer import asked
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
@@ -178,6 +180,8 @@ def difference(
 def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
     """Every pair of policies that place differently, by every measure, corrected for all.
 
+    What a decision asks for is a family of its own: see ``runs.may_answer``.
+
     Returns
     -------
     dict of (str, str) to int, Compared
@@ -190,9 +194,28 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
     apart = [_testable(found, *pair, values) for pair, values in zip(pairs, apart, strict=True)]
     table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
-    answers = np.array([one.group == "answer" for one in found.measures.values()], dtype=np.bool_)
-    tested = compare(table, first=np.tile(answers, len(pairs)))
-    return {pair: at for at, pair in enumerate(pairs)}, tested
+    tested = compare(table, first=asked(found, pairs))
+    return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
+
+
+def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
+    """Differences that end where they must: of two values, none below 0, at each of the two."""
+    if not pairs:
+        return tested
+    most = {name: _most(found, name) for pair in pairs for name in pair}
+    highest, lowest = (np.concatenate([most[pair[at]] for pair in pairs]) for at in (0, 1))
+    return dataclasses.replace(
+        tested,
+        low=np.maximum(tested.low, np.minimum(tested.mean, -lowest)),
+        high=np.minimum(tested.high, np.maximum(tested.mean, highest)),
+    )
+
+
+def _most(found: Results, policy: str) -> FloatArray:
+    """How far the interval of each mean goes upwards; endless of what may be below 0."""
+    below = np.any([(values < 0).any(axis=0) for values in found.values.values()], axis=0)
+    high = interval_of(found, policy).high
+    return np.where(below | np.isnan(high), np.inf, high)
 
 
 def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatArray:

@@ -1,0 +1,97 @@
+"""What a decision asks for is a family of its own; an interval ends where a value can be."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.may_answer import asked, may_answer, may_be_chosen
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.standings import difference, differences_of
+
+NODES, STEPS = 130, 1440
+
+
+def run(values: dict[str, tuple[float, float]], seed: int = 0, noise: float = 0.01) -> Results:
+    """Policies in six orders: stranded memory, and overloaded node-steps; highest CPU is noise."""
+    rng = np.random.Generator(np.random.PCG64(seed))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": overload,
+            "cpu_max_fraction": 0.8 + noise * rng.normal(),
+            "memory_stranded_share": abs(free + noise * rng.normal()),
+            # details that nobody asks for, of which there are many
+            "cpu_mean_fraction": 0.5 + noise * rng.normal(),
+            "memory_mean_fraction": 0.5 + noise * rng.normal(),
+        }
+        for at in range(6)
+        for name, (free, overload) in values.items()
+    ]
+    frame = pl.DataFrame(rows)
+    about = {
+        "workload": {"nodes": NODES, "steps": STEPS},
+        "repeats_cover": ["order of arrival"],
+        "seed": seed,
+    }
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+BARRED = {f"barred{at}": (0.3, 5000.0) for at in range(12)}
+PLANTED = {"observed": (0.3, 1.0), "cwt": (0.3, 0.0), "bdi": (0.2, 3.0), "tpso": (0.3, 0.0)}
+
+
+def test_only_what_may_be_chosen_and_may_answer_is_asked() -> None:
+    found = run({**PLANTED, **BARRED})
+    assert {names[0] for names in may_be_chosen(found)} == {"cwt", "bdi", "tpso"}
+    ours = [one.name for one in may_answer(found)]
+    assert ours == ["cpu_max_fraction", "memory_stranded_share"]
+    pairs = list(differences_of(found)[0])
+    wide = [one.name for one in found.measures.values() if one.group == "answer"]
+    # three pairs by what may answer, and production beside each by all that an answer speaks of
+    assert asked(found, pairs).sum() == 3 * len(ours) + 3 * len(wide)
+
+
+def test_policies_that_are_out_do_not_hide_the_best() -> None:
+    """Ten standard deviations: told among three, and no less beside twelve that are out."""
+    for values in (PLANTED, {**PLANTED, **BARRED}):
+        told = [decision(run(values, seed)) for seed in range(8)]
+        found = [one for one in told if one.chosen[:1] == ("bdi",)]
+        assert len(found) >= 7
+        assert all(one.criterion == "memory_stranded_share" for one in found)
+
+
+@pytest.mark.parametrize("policies", [3, 8])
+def test_equal_policies_are_seldom_told_apart_by_a_decision(policies: int) -> None:
+    """At most one run in twenty: of 60, seven or more would be so once in 30 by chance."""
+    equal = {"observed": (0.3, 0.0), **{f"p{at}": (0.3, 0.0) for at in range(policies)}}
+    apart = [bool(differences_of(run(equal, 100 + seed))[1].separated.any()) for seed in range(60)]
+    assert sum(apart) <= 6
+
+
+def test_a_difference_ends_where_a_value_can_be() -> None:
+    """No count is below 0: what is 1 in production falls by 1 at most."""
+    values = {"observed": (0.3, 1.0), "cwt": (0.3, 0.0)}
+    found = run(values)
+    rows = found.repeats
+    assert rows is not None
+    spread = pl.when(policy="cwt").then(pl.col("repeat") ** 3.0).otherwise(1.0)
+    wild = Results(found.manifest, found.summary, rows.with_columns(overloaded_node_steps=spread))
+    told = difference(wild, "cwt", "observed", "overloaded_node_steps")
+    turned = difference(wild, "observed", "cwt", "overloaded_node_steps")
+    assert told is not None
+    assert turned is not None
+    assert told.low == -1 <= told.mean
+    assert told.high is not None
+    assert told.high > told.mean
+    assert (turned.low, turned.high) == (-told.high, -told.low)
+    for one, other in itertools.permutations(values, 2):
+        free = difference(found, one, other, "memory_stranded_share")
+        assert free is not None
+        assert free.low <= free.mean <= free.high  # type: ignore[operator]

@@ -1,0 +1,63 @@
+"""What may answer which policy is best: the measures, and the comparisons that a decision asks for.
+
+Of some 30 policies by some 40 measures there are thousands of comparisons. If each of them had its
+share of what may go wrong, little were left to the few that a decision hangs on. So nearly all of
+it goes to these: policies that may be chosen, by measures that may answer; and production beside
+each of them, by all measures of the answer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracekit.arrays import BoolArray
+from tracekit.replay.measures import RESOURCES, Measure
+from tracekit.replay.runs.fitness import left_out
+from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+
+#: What a policy must not do is asked first; it does not rank those that do not.
+CONDITIONS = (OVERLOAD, "pending")
+
+
+def of_answer(found: Results) -> list[Measure]:
+    """The measures that the answer speaks of, in the order of the registry."""
+    return [one for one in found.measures.values() if one.group == "answer"]
+
+
+def may_answer(found: Results) -> list[Measure]:
+    """Those that may tell which policy is best: one end is better, and they are of use."""
+    return [
+        one
+        for one in of_answer(found)
+        if one.better is not None and one.name not in CONDITIONS and not _of_requests(one)
+    ]
+
+
+def _of_requests(measure: Measure) -> bool:
+    """Whether requests stand for use: how they lie tells of nodes, but decides nothing."""
+    resource = measure.name.split("_", maxsplit=1)[0]
+    return measure.per_resource and resource not in RESOURCES
+
+
+def may_be_chosen(found: Results) -> list[tuple[str, ...]]:
+    """The policies that hold the load, those together that place alike; production aside."""
+    out = {name for one in left_out(found) for name in one.names}
+    return [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
+
+
+def asked(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
+    """Which comparisons a decision asks for, shape (pairs times measures,): pair by pair."""
+    fit = {names[0] for names in may_be_chosen(found)}
+    ours = {one.name for one in may_answer(found)}
+    wide = {one.name for one in of_answer(found)}
+    usual = next((names[0] for names in found.groups if OBSERVED in names), "")
+    rows = []
+    for pair in pairs:
+        among = wide if usual in pair else ours
+        asks = set(pair) <= {*fit, usual}
+        rows.append([asks and name in among for name in found.measures])
+    return np.array(rows, dtype=np.bool_).reshape(-1)
