@@ -16,7 +16,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.spread import Spread
 from tracekit.replay.workload.multiplied import multiplied, scale_of
-from tracekit.replay.workload.on_nodes import on_nodes, without_daemons
+from tracekit.replay.workload.on_nodes import beside_daemons, on_nodes
 from tracekit.replay.workload.workload import Workload
 
 
@@ -56,10 +56,21 @@ def test_daemons_and_background_go_with_their_node(
     assert made.use_at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
 
 
-def test_without_daemons() -> None:
+def test_daemons_leave_the_rest_of_their_nodes() -> None:
     load = pinned_load()
-    assert without_daemons(load).container_ids == ("c2", "c3")
-    assert without_daemons(load).node_ids == load.node_ids
+    found = beside_daemons(load)
+    assert found.container_ids == ("c2", "c3")
+    assert found.node_ids == load.node_ids
+    assert found.allocatable.tolist() == [[90, 99], [200, 100], [289, 99]]
+    used = [[5.0, 0.0, 5.5], [0.5, 0.0, 0.5]]
+    wanted = load.background + np.array(used, dtype=np.float32)[:, None]
+    assert found.background.tolist() == wanted.tolist()
+
+
+def test_a_daemon_that_comes_later_keeps_no_room() -> None:
+    load = pinned_load()
+    late = dataclasses.replace(load, arrival_ms=np.array([0, 1, 1, 1]))
+    assert beside_daemons(late).allocatable.tolist() == [[90, 99], [200, 100], [300, 100]]
 
 
 @given(some.integers(0, 2**32 - 1))

@@ -32,6 +32,7 @@ from tracekit.replay.measures.p99_fraction import rank_of
 from tracekit.replay.runs.movable import MovableShare
 from tracekit.replay.runs.node_bound import linear_bound, volume_bounds
 from tracekit.replay.runs.request_bounds import cost_bounds, further_bounds, requested_at
+from tracekit.replay.workload.on_nodes import room_beside_daemons
 from tracekit.replay.workload.workload import Workload
 
 # Bounds are floats: what proves nothing through rounding is given away.
@@ -180,7 +181,8 @@ class _NodesUsed:
     def __init__(self, workload: Workload) -> None:
         self._load = workload
         self.requested = requested_at(workload, but_daemons=True)
-        self.by_volume = volume_bounds(self.requested, workload.allocatable)
+        self._room = room_beside_daemons(workload)
+        self.by_volume = volume_bounds(self.requested, self._room)
 
     def by_program(self) -> list[tuple[int, int]]:
         """Steps where most is requested, of some resource, with the bound of the program there.
@@ -198,7 +200,7 @@ class _NodesUsed:
             present = load.present_but_daemons(step)
             key = present.tobytes()
             if key not in found:
-                found[key] = linear_bound(load.request[present], load.allocatable)
+                found[key] = linear_bound(load.request[present], self._room)
         bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
         return [(step, bound) for step, bound in bounds.items() if bound is not None]
 

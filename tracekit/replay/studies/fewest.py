@@ -34,7 +34,7 @@ from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.studies.few_nodes import Ask
 from tracekit.replay.studies.limits import Limits
 from tracekit.replay.studies.trials import Trial, Trials
-from tracekit.replay.workload.on_nodes import without_daemons
+from tracekit.replay.workload.on_nodes import beside_daemons
 from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 
@@ -189,12 +189,12 @@ def fewest_from(holds: Callable[[int], bool], start: int, high: int) -> int | No
 def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     """A lower bound on nodes for any placement within the limits; None where none is proven.
 
-    By requests for a policy that respects them, by use as far as limits cap it. Daemons and
-    background are left out of requests, as they go with their nodes.
+    By requests for a policy that respects them, by use as far as limits cap it, on what the daemons
+    of each node leave of it.
     """
     if not limits.nobody_waits(str(policy)):
         return None
-    stays = without_daemons(load)
+    stays = beside_daemons(load)
     found = [1]
     free = stays.pinned is None or not (stays.pinned >= 0).any()
     if policy.filtered and free and requests_respected(load):

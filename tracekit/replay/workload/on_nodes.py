@@ -6,8 +6,9 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import Float32Array, IntArray
 from tracekit.replay.workload.gangs import in_order_of
+from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Losses, Workload
 
 
@@ -47,9 +48,59 @@ def _losses_on(losses: Losses, place: IntArray) -> Losses:
     return Losses(node=place[losses.node[kept]], time_ms=losses.time_ms[kept])
 
 
-def without_daemons(load: Workload) -> Workload:
-    """The workload's containers that belong to no node: those that stay whatever node goes."""
-    return _without_daemons_of(load, np.full(load.nodes + 1, -1, dtype=np.int64))
+def beside_daemons(load: Workload) -> Workload:
+    """The containers that belong to no node, on what the daemons of each node leave of it.
+
+    What a daemon requests that is there all the time is reserved of its node, where that has a
+    limit; what daemons use is background.
+    """
+    stays = _without_daemons_of(load, np.full(load.nodes + 1, -1, dtype=np.int64))
+    if stays is load:
+        return load
+    at, node = _daemons(load)
+    room = room_beside_daemons(load)
+    return dataclasses.replace(
+        stays, reserved=load.capacity - room, background=_with_use(load, at, node)
+    )
+
+
+def room_beside_daemons(load: Workload) -> IntArray:
+    """What requests may take beside daemons that are there all the time, (nodes, resources)."""
+    if load.daemon is None or load.pinned is None:
+        return load.allocatable
+    at, node = _daemons(load)
+    always = (load.arrival_ms[at] <= load.arrival_ms.min(initial=0)) & (
+        load.departure_ms[at] > load.times_ms[-1]
+    )
+    requested = np.zeros_like(load.capacity)
+    np.add.at(requested, node[always], load.request[at[always]])
+    limited = load.capacity < UNLIMITED
+    return np.where(limited, np.maximum(load.allocatable - requested, 0), load.allocatable)
+
+
+def _daemons(load: Workload) -> tuple[IntArray, IntArray]:
+    """Daemons whose node is known, and that node."""
+    assert load.daemon is not None  # noqa: S101 - asked for before
+    assert load.pinned is not None  # noqa: S101
+    at = np.flatnonzero(load.daemon & (load.pinned >= 0))
+    return at, load.pinned[at]
+
+
+def _with_use(load: Workload, at: IntArray, node: IntArray) -> Float32Array:
+    """The background with the use of some containers on their nodes, never rounded up."""
+    background = load.background.copy()
+    for step in range(len(load.times_ms)):
+        there = load.present(step)[at]
+        use = load.use_at(step)[:, at[there]]
+        for resource in range(2):
+            exact = load.background[resource, step].astype(np.float64) + np.bincount(
+                node[there], use[resource], load.nodes
+            )
+            near = exact.astype(np.float32)
+            background[resource, step] = np.where(
+                near > exact, np.nextafter(near, np.float32(0)), near
+            )
+    return background
 
 
 def _without_daemons_of(load: Workload, place: IntArray) -> Workload:
