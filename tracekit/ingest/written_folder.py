@@ -42,7 +42,7 @@ def writable(target: Path) -> Iterator[Writable]:
 
 
 def _commit(folder: Path, manifest: Manifest) -> None:
-    """Name a file in the manifest; who reads a store that is not finished finds what was met."""
+    """Write the manifest that names a file, and the defects met so far for readers of the store."""
     told = dataclasses.replace(manifest, quantities=quantities(Store(folder, manifest)))
     write_manifest(folder, told)
     write_quality(Store(folder, told))
@@ -50,7 +50,7 @@ def _commit(folder: Path, manifest: Manifest) -> None:
 
 @contextmanager
 def opened_for_writing(folder: Path) -> Iterator[Manifest]:
-    """Lock the store, made if it is not there; one that stays empty is taken away again."""
+    """Lock the store. Make it if it is not there, and remove it again if it stays empty."""
     absent = not folder.exists()
     if not absent and _is_of_others(folder):
         raise TracekitError(
@@ -74,7 +74,7 @@ def opened_for_writing(folder: Path) -> Iterator[Manifest]:
 
 
 def _begin(folder: Path) -> None:
-    """Make an empty store; the manifest last: what has one has all that is read of a store."""
+    """Make an empty store; its manifest comes last, so that a folder that has one is complete."""
     empty = Manifest(tool_version=VERSION)
     try:
         write_quality(Store(folder, empty))

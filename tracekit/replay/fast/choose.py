@@ -1,4 +1,4 @@
-"""The quickest exact way to decide that a policy and the size of a replay allow."""
+"""The choice of the fast engine: the quickest exact way that a policy and a replay allow."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from tracekit.replay.workload.workload import WORTH_COMPILING, Workload
 
 
 def suited_placer(load: Workload) -> MakePlacer:
-    """The placer for a workload: compiled where it is worth it; all decide the same."""
+    """The placer for a workload: compiled where that pays; all placers decide the same."""
     return fast_placer if load.containers >= WORTH_COMPILING else rows_placer
 
 
 def fast_placer(
     state: ReplayState, rng: np.random.Generator, clock: Clock, *, search: bool = True
 ) -> Placer:
-    """Compiled where the policy has a kernel, searching where that has bounds; else rows.
+    """Compiled where the policy has a kernel, with search where the kernel has a bound; else rows.
 
     Without ``search`` every node is scored at every decision.
     """
@@ -39,7 +39,7 @@ def fast_placer(
 def rows_placer(state: ReplayState, rng: np.random.Generator, clock: Clock) -> Placer:
     """Rows of scores without compiled code.
 
-    The plain way for a policy that takes any node, or decides batch by batch.
+    A policy that takes nodes without room, or decides batch by batch, goes the plain way.
     """
     plain = not state.policy.filtered or state.policy.batched
     return (PlainPlacer if plain else RowsPlacer)(state, rng, clock)

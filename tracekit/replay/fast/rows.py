@@ -1,4 +1,4 @@
-"""Placing by the policy's own score, kept per shape and redone only for nodes that changed."""
+"""Placing by the policy's own scores, kept for each shape; only changed nodes are scored again."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ ROWS_BYTES = 256 * 2**20
 
 @dataclass
 class Row:
-    """What is known of every node for containers of one shape, at a point of the change log."""
+    """Room and scores of every node for one shape, up to a position of the change log."""
 
     room: BoolArray
     scores: NDArray[Any] | None
@@ -36,7 +36,7 @@ class Row:
 
 
 class _Joined(NamedTuple):
-    """What candidates decided together, from measurements alone, and for whom that holds."""
+    """Joint scores that depend on measurements alone, and the shape and nodes they are of."""
 
     shape: int
     usage: NodeUsage
@@ -71,7 +71,7 @@ class ChangeLog:
 
 
 class RowsPlacer:
-    """Keeps a row of scores for each shape; any policy that is not unfiltered may use it."""
+    """Keeps a row of scores for each shape; for every policy that takes only nodes with room."""
 
     def __init__(self, state: ReplayState, rng: np.random.Generator, clock: Clock) -> None:
         self.latencies_s: list[float] = []
@@ -89,7 +89,7 @@ class RowsPlacer:
         self._epoch: tuple[int, int | None] | None = None
         self._window_start = WindowStart()
         self._kept: _Joined | None = None
-        # a user's own policy may look at all it is shown, and none may where it scores all nodes
+        # These read the containers of scored nodes only; a user's own policy may read all.
         self._local = (
             "placed" in policy.reads
             and policy.file is None
@@ -97,7 +97,7 @@ class RowsPlacer:
         )
 
     def place(self, indices: IntArray, times_ms: IntArray) -> None:
-        """Decide one by one."""
+        """Decide for one container after another."""
         for index, now in zip(indices.tolist(), times_ms.tolist(), strict=True):
             state, container = self._state, self._state.container(index)
             self._forget_old(now)
@@ -111,11 +111,11 @@ class RowsPlacer:
                 self._log.add(np.array([node]))
 
     def changed(self, nodes: IntArray) -> None:
-        """What left these nodes, or came unasked, changed them."""
+        """Note that containers left these nodes, or came to them without a decision."""
         self._log.add(nodes)
 
     def _forget_old(self, now: int) -> None:
-        """Scores of other measurements hold no more."""
+        """Drop all rows when the policy sees other measurements than before."""
         if "usage" in self._state.policy.reads:
             epoch = self._state.usage_epoch(now)
             if epoch != self._epoch:
@@ -123,7 +123,7 @@ class RowsPlacer:
                 self._rows.clear()
 
     def _shown(self, now: int, changed: IntArray) -> Snapshot:
-        """What the policy sees: of who runs where as little as it will look at."""
+        """The snapshot for the policy; where possible with the containers of changed nodes only."""
         few = 2 * len(changed) <= self._state.workload.nodes
         if self._local and few:
             return self._state.snapshot_of(now, changed)
@@ -132,7 +132,7 @@ class RowsPlacer:
     def _decide(
         self, index: int, snapshot: Snapshot, container: Container, row: Row, changed: IntArray
     ) -> int | None:
-        """As ``tracekit.replay.engine.decision.decide`` reads, with what is known already."""
+        """The same decision as ``tracekit.replay.engine.decision.decide``, from the kept row."""
         state, policy = self._state, self._state.policy
         self._update(row, changed, snapshot, container)
         open_nodes = state.open_nodes(index)
@@ -154,7 +154,7 @@ class RowsPlacer:
     def _joined(
         self, index: int, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> Scores:
-        """What the candidates decide together; kept while it cannot have become another."""
+        """Joint scores of the candidates; the last ones while what they rest on is the same."""
         split, shape = self._split, int(self._shape[index])
         assert split is not None  # noqa: S101 - as the caller saw
         if not split.measured_alone(snapshot):
@@ -171,7 +171,7 @@ class RowsPlacer:
         return kept.scores
 
     def _row(self, index: int, container: Container) -> tuple[Row, IntArray]:
-        """What is known for the container, and the nodes of which it is out of date."""
+        """The row of the container's shape, and the nodes whose entries are out of date."""
         key: Hashable = int(self._shape[index])
         if self._by_service:
             key = (key, container.service, container.recorded_node)
@@ -192,14 +192,14 @@ class RowsPlacer:
     def _update(
         self, row: Row, changed: IntArray, snapshot: Snapshot, container: Container
     ) -> None:
-        """Score what changed and has room; a joint or windowed policy scores when it decides."""
+        """Score changed nodes that have room; a joint or windowed policy scores when it decides."""
         policy = self._state.policy
         row.known_to = self._log.length
         if not len(changed):
             return
         if 2 * len(changed) > len(row.room):
-            # looking at all of them in place is quicker than picking out most; what the policy
-            # does not admit of the others stays closed
+            # Checking all nodes is quicker than picking out most of them. Entries of unchanged
+            # nodes stay as they are, closed ones too.
             row.room[changed] = fits(snapshot, container)[changed]
         else:
             row.room[changed] = fits(snapshot, container, changed)

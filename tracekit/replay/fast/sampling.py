@@ -1,6 +1,6 @@
-"""Samples of a cluster, compiled: one pass over the containers and one over the nodes a step.
+"""Samples of a cluster, compiled: at each step one pass over containers and one over nodes.
 
-Means over the nodes are left to numpy, which adds pairwise: so every bit is as in
+Means over the nodes are left to numpy, because it adds pairwise. So every bit equals that of
 ``tracekit.replay.engine.sampling.PlainSampler``.
 """
 
@@ -28,7 +28,7 @@ from tracekit.replay.workload.workload import Workload
 ShortArray = Int32Array
 Series = Float32Array
 
-#: Series may lie in memory as they like, and be read-only: one compiled form serves all.
+#: Series of any memory layout, read-only or not: one compiled form serves all.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)
 _SHORTS = types.Array(types.int32, 1, "C")
 _INTS = types.Array(types.int64, 1, "C")
@@ -104,11 +104,11 @@ class CompiledSampler:
         return Counted(requested.T, containers)
 
     def _known(self, made: _Made, containers: IntArray) -> dict[str, NDArray[Any]]:
-        """Columns that the compiled pass gives; any other is left to its measure's own file."""
+        """Columns that the compiled pass gives; the files of the measures compute all others."""
         imbalance, difference = made.of_node.mean(axis=-1)
         overloaded, served = made.full[:2]
         placed = np.full(len(imbalance), containers.sum())
-        # who belongs to a node does not count as using it, which the measure's own file works out
+        # A daemon does not count as using its node; with daemons the measure's own file counts.
         plain = self._load.daemon is None
         used = {"nodes_used": np.full(len(imbalance), np.count_nonzero(containers))}
         return {

@@ -1,4 +1,4 @@
-"""Shapes: containers that ask for the same amounts of everything."""
+"""Shapes: containers that request the same amounts of every resource share one."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ CRITICAL = 2_000_000_000
 
 
 class Descheduler(RebalancePolicy):
-    """Base of what a document makes."""
+    """Base of the rebalancer that a document makes: its plugins, and their common limits."""
 
     parts: ClassVar[tuple[RebalancePolicy, ...]]
     text: ClassVar[str]
@@ -87,7 +87,7 @@ class Descheduler(RebalancePolicy):
 
 
 def _guarded(snapshot: Snapshot, below: int) -> Snapshot:
-    """The snapshot with containers that are too important marked as those that never go."""
+    """The snapshot with containers of a critical priority marked as daemons, which never go."""
     placed = snapshot.placed
     if placed.priority is None:
         return snapshot

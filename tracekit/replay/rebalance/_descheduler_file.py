@@ -1,8 +1,8 @@
 """A ``DeschedulerPolicy`` as a rebalancer: its plugins, one after the other.
 
-Source: descheduler @7d2b28bf pkg/api/v1alpha2, and v1alpha1 of 0.26 (strategies). Those that
-deschedule come first, then those that balance, each in the order of the document; a plugin sees
-what those before it leave. What tracekit does not do is told in lines of their own.
+Source: descheduler @7d2b28bf pkg/api/v1alpha2, and v1alpha1 of 0.26 (strategies). Plugins that
+deschedule come first, then plugins that balance, each in the order of the document. The notes of
+the rebalancer name what tracekit leaves out.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Which assumptions matter: the same policies under changed assumptions, and who is best then.
+"""Which assumptions matter: the same policies under changed assumptions, and which is best.
 
-A trace does not say how large nodes and requests are. Where another policy is best when one such
-number changes, beyond chance, the answer under the default is not worth much. Ranks are those of
+A trace does not say how large nodes and requests are. If another policy is best, beyond chance,
+once such a number changes, then the answer under the default is worth little. Ranks are those of
 ``tracekit.replay.runs.standings`` over several orders of arrival; ``vary_told`` has the words.
 """
 
@@ -107,7 +107,7 @@ class _Orders:
 
 @dataclass(frozen=True)
 class _Met:
-    """What came of it: a row per order, a hash of the placements, what differs between orders."""
+    """The result of ``_Orders``: a row per order, a hash of the placements, what orders vary."""
 
     rows: list[dict[str, Any]]
     digest: str
@@ -218,7 +218,7 @@ def _replayed(
     crew: Crew,
     progress: Progress,
 ) -> tuple[dict[str, Results], dict[str, str]]:
-    """What came of each change, and what went wrong with others."""
+    """The results under each change, and the problems of changes that cannot be replayed."""
     met: dict[str, dict[str, _Met]] = {}
     problems: dict[str, str] = {}
     with progress.task("assumptions", len(cases) * len(names), "policies") as task:
@@ -238,7 +238,7 @@ def _replayed(
 
 
 def _results(met: Mapping[str, _Met]) -> Results:
-    """What is asked of a run, of the replays under one change."""
+    """The replays under one change in the form of a run's results."""
     rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
     frame = pl.DataFrame(rows, infer_schema_length=None)
     document = {

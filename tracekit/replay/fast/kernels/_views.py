@@ -1,4 +1,4 @@
-"""What bounds by views share: how much they give way to rounding, and what is out of sight.
+"""What bounds by views share: room for rounding, and values that no view can reach.
 
 A view and a bound by it are computed otherwise than the score, so that they differ from it in the
 last digits. Bounds are worked out from views a little better than they are.

@@ -101,7 +101,7 @@ def _bound(
 def _placed(
     terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
 ) -> None:
-    """Terms and views anew, of what is requested and promised on the node now."""
+    """Recompute terms and views of a node from what is requested and promised there now."""
     known = terms[_VIEWS + 6, node] == 1.0
     for column in range(2):
         row, view = _VIEWS + 3 * column, 3 * column
