@@ -75,6 +75,21 @@ def test_equal_policies_are_seldom_told_apart_by_a_decision(policies: int) -> No
     assert sum(apart) <= 6
 
 
+def test_what_another_measure_tells_is_no_tie() -> None:
+    """Alike in CPU but for chance, and the first is better in memory: the other goes."""
+    values = {"observed": (0.3, 0.0), "cwt": (0.3, 0.0), "bdi": (0.1, 0.0), "tpso": (0.3, 0.0)}
+    found = run(values, noise=0.002)
+    assert found.repeats is not None
+    cpu = pl.col("cpu_max_fraction")
+    higher = {"cwt": 0.5, "bdi": -0.0015, "tpso": 0.0}
+    shifted = found.repeats.with_columns(
+        cpu + pl.col("policy").replace_strict(higher, default=0.0, return_dtype=pl.Float64)
+    )
+    told = decision(Results(found.manifest, found.summary, shifted))
+    assert told.criterion == "cpu_max_fraction"
+    assert told.chosen == ("bdi",)
+
+
 def test_a_difference_ends_where_a_value_can_be() -> None:
     """No count is below 0: what is 1 in production falls by 1 at most."""
     values = {"observed": (0.3, 1.0), "cwt": (0.3, 0.0)}

@@ -362,6 +362,42 @@ def test_real_pods_of_openb(tmp_path: Path) -> None:
         assert row["cpu_max_fraction"] == told["cpu_max_fraction"] <= 1
 
 
+def check_set(load: Workload, policy: str, limit: str) -> None:
+    """The fewest nodes in two orders: not below the bound, and within the limit by themselves."""
+    found = shrunk(load, limit, policies=[policy], repeats=2)
+    told = row(found, policy)
+    assert told["problem"] is None
+    assert 1 < told["bound"] <= told["nodes_low"] <= told["nodes"] < told["of"] == load.nodes
+    kept = found.frames["nodes"].filter("kept")["node"].to_list()
+    assert len(kept) == told["nodes"]
+    at = np.sort([load.node_ids.index(node) for node in kept])
+    for order in range(2):
+        given = in_order(load, order) if order else load
+        again = replay_one(on_nodes(given, at), parse_policy(policy), order).row
+        assert again["pending"] == again["pending_container_steps"] == 0
+        assert again["cpu_max_fraction"] <= told["cpu_max_fraction"] <= 0.9
+
+
+def test_real_machines_of_huawei() -> None:
+    """A part of the servers and requests of huawei_topology25; affinity and NUMA left out."""
+    folder = shared_data("huawei_topology25")
+    halves = pl.read_csv(folder / "pm_res.csv").head(300).to_numpy().reshape(-1, 2, 2)
+    asked = pl.read_csv(folder / "vm_data_c1.csv").head(600).select("flavor_vcpus", "flavor_ram")
+    rows = [(0, 9000, cpu, memory) for cpu, memory in asked.iter_rows()]
+    load = workload(halves.sum(axis=1).tolist(), rows, used_share=0.8)
+    check_set(load, "best_fit", "cpu_max_fraction <= 0.9")
+
+
+def test_a_drawn_cluster_of_500_nodes() -> None:
+    rng = np.random.default_rng(500)
+    shapes = rng.choice([64, 96, 128], (500, 2))
+    sizes = rng.choice([2, 4, 8, 16, 32], (1200, 2), p=[0.2, 0.3, 0.3, 0.15, 0.05])
+    rows = [(0, 9000, cpu, memory) for cpu, memory in sizes.tolist()]
+    load = workload(shapes.tolist(), rows, used_share=0.9)
+    load = dataclasses.replace(load, exchangeable=np.ones(1200, dtype=np.bool_))
+    check_set(load, "best_fit", "cpu_max_fraction <= 0.9")
+
+
 def test_limits_of_one_policy() -> None:
     limits = parse_limits(["best_fit: cpu_max_fraction <= 0.5"], ["best_fit", "first_fit"])
     assert isinstance(limits, Limits)

@@ -64,8 +64,8 @@ class Decision:
     answer : str
         The answer in one sentence; where nothing can be told it says so, and why.
     chosen : tuple of str
-        Policies that may be chosen: the best by ``criterion`` and those within chance of it, none
-        of which overloads a node. Empty where nothing can be told.
+        Policies that may be chosen: the best by ``criterion`` and those within chance of it, by
+        that and by the other measures that may answer. Empty where nothing can be told.
     criterion : str
         The measure that decided; empty where none did.
     measures : tuple of Told
@@ -108,7 +108,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
     return Decision(
         question=_QUESTION,
-        answer=_answer(found, chosen, measure, barred, fit),
+        answer=_answer(found, best, measure, barred, fit),
         rule=rule(found),
         chosen=chosen,
         criterion=measure,
@@ -135,13 +135,38 @@ def _best(
     for one in may_answer(found):
         stand = standings(found, one.name, among=fit)
         if stand.tells:
-            return one.name, stand.best
+            return one.name, _undominated(found, stand.best)
     judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
     known = [name for name in CONDITIONS if all(found.known(one, name) for one in judged)]
     if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _undominated(found: Results, best: Sequence[Standing]) -> tuple[Standing, ...]:
+    """The first, and those within chance of it but for what other measures tell.
+
+    One goes that the first is better than beyond chance by another measure that may answer, and
+    that is better than the first by none.
+    """
+    first, *others = best
+    kept = [
+        row
+        for row in others
+        if not _worse(found, row.names[0], first.names[0])
+        or _worse(found, first.names[0], row.names[0])
+    ]
+    return (first, *kept)
+
+
+def _worse(found: Results, policy: str, other: str) -> bool:
+    """Whether it is worse than the other, beyond chance, by a measure that may answer."""
+    apart = ((one, difference(found, policy, other, one.name)) for one in may_answer(found))
+    return any(
+        told is not None and told.apart and (told.mean > 0) == (one.better == "low")
+        for one, told in apart
+    )
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
@@ -184,11 +209,12 @@ def _measures(found: Results, policy: str, simple: str) -> tuple[Told, ...]:
 
 def _answer(
     found: Results,
-    chosen: Sequence[str],
+    best: Sequence[Standing],
     measure: str,
     barred: Sequence[LeftOut],
     fit: Sequence[tuple[str, ...]],
 ) -> str:
+    chosen = [name for row in best for name in row.names]
     count = sum(1 for name in found.policies if name != OBSERVED)
     orders = _orders(found)
     if not chosen:
@@ -197,7 +223,7 @@ def _answer(
     if measure in CONDITIONS:
         return _holding(found, chosen, fit, count)
     one = found.measures[measure]
-    first, *others = standings(found, measure, among=fit).best
+    first, *others = best
     end = "lowest" if one.first == "low" else "highest"
     alike = few([name for row in others for name in row.names])
     tail = f"; within chance of it: {alike}" if others else "; all others differ beyond chance"
