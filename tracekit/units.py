@@ -7,6 +7,7 @@ BYTES_PER_GIB = 2**30
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
+MS_PER_DAY = 24 * MS_PER_HOUR
 
 
 def percent(fraction: float, digits: int = 1) -> str:

@@ -107,6 +107,7 @@ def _facts(load: Workload) -> dict[str, Any]:
         "nodes": load.nodes,
         "containers": load.containers,
         "steps": len(load.times_ms),
+        "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
         "varying": varying(load),
         "quantities": dict(load.quantities),
     }

@@ -20,7 +20,7 @@ from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST, compare
 from tracekit.replay.studies.limits import plain
 from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB, percent, size
+from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent, size
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
@@ -247,7 +247,16 @@ def sure(found: Told) -> str:
 def _uncovered(about: Mapping[str, Any]) -> str:
     assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
     what = f" what was assumed ({few(assumed)})," if assumed else ""
-    return f"Not covered:{what} load beyond that of the trace, and another choice of nodes."
+    beyond = f"load beyond that of the trace{_how_long(about['workload'].get('span_ms'))}"
+    return f"Not covered:{what} {beyond}, and another choice of nodes."
+
+
+def _how_long(span_ms: int | None) -> str:
+    """How long the trace is, and which peaks it can not hold."""
+    if span_ms is None:
+        return ""
+    peak = "daily" if span_ms < MS_PER_DAY else "weekly" if span_ms < 7 * MS_PER_DAY else ""
+    return f" ({duration(span_ms)}{f': too short to hold a {peak} peak' if peak else ''})"
 
 
 def _beyond_chance(found: Told) -> str:

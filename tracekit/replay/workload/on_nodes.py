@@ -69,7 +69,9 @@ def room_beside_daemons(load: Workload) -> IntArray:
     if load.daemon is None or load.pinned is None:
         return load.allocatable
     at, node = _daemons(load)
-    always = (load.arrival_ms[at] <= load.arrival_ms.min(initial=0)) & (
+    if not len(at):
+        return load.allocatable
+    always = (load.arrival_ms[at] == load.arrival_ms.min()) & (
         load.departure_ms[at] > load.times_ms[-1]
     )
     requested = np.zeros_like(load.capacity)
