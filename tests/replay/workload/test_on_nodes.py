@@ -69,7 +69,7 @@ def test_daemons_leave_the_rest_of_their_nodes() -> None:
 
 def test_a_daemon_that_comes_later_keeps_no_room() -> None:
     load = pinned_load()
-    late = dataclasses.replace(load, arrival_ms=np.array([0, 1, 1, 1]))
+    late = dataclasses.replace(load, arrival_ms=np.array([5, 9, 9, 9]))
     assert beside_daemons(late).allocatable.tolist() == [[90, 99], [200, 100], [300, 100]]
 
 
