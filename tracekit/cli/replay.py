@@ -92,6 +92,13 @@ def _background(load: Any) -> list[str]:
 _TOLD = {
     "containers_set_aside_too_large": "fit on no node, even an empty one, and are set aside",
     "containers_without_request": "request nothing, and fit wherever there is a node",
+    "containers_with_request_as_use": "have no recorded use: what they request stands in for it",
+    "containers_with_request_as_cpu_use": (
+        "have use of memory but none of CPU: what they request of it stands in"
+    ),
+    "containers_with_request_as_memory_use": (
+        "have use of CPU but none of memory: what they request of it stands in"
+    ),
     "containers_on_unknown_nodes": "ran on nodes that are not listed",
     "containers_with_rules_not_held": (
         "have rules that the replay does not hold (column not_held of the table container)"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import BoolArray, IntArray
 from tracekit.store import Store
 from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 
@@ -34,6 +34,29 @@ def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
 def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
     """What is kept for the background rests on its recorded use; nothing where nothing is kept."""
     return {} if reserved is None else {"reserved for the background": INFERRED}
+
+
+def use_rests_on(unknown: BoolArray) -> dict[str, str]:
+    """Whose use is assumed, where that of others is recorded.
+
+    Parameters
+    ----------
+    unknown : bool, shape (2, containers)
+        Whose use of CPU, and of memory, is not recorded.
+    """
+    silent, containers = unknown.all(axis=0), unknown.shape[1]
+    if silent.all():
+        return {"use of containers": ASSUMED}
+    counts = {
+        "use": int(silent.sum()),
+        "CPU use": int((unknown[0] & ~silent).sum()),
+        "memory use": int((unknown[1] & ~silent).sum()),
+    }
+    return {
+        f"{what} of {count:,} of {containers:,} containers (their request stands in)": ASSUMED
+        for what, count in counts.items()
+        if count
+    }
 
 
 def _each(quantity: str, rests: Mapping[str, str]) -> dict[str, str]:

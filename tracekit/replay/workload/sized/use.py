@@ -39,6 +39,23 @@ class Recorded:
     prefix: str = ""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Use:
+    """Use of some entities over the axis.
+
+    Parameters
+    ----------
+    values : float32, shape (2, steps, those measured)
+    measured : bool, shape (ids,)
+    lacking : bool, shape (2, ids)
+        Of those measured, whose use of a resource is not recorded.
+    """
+
+    values: Float32Array
+    measured: BoolArray
+    lacking: BoolArray
+
+
 CONTAINERS = Recorded(entity="container", amounts="container_amount", fractions="container_usage")
 NODES = Recorded(entity="node", amounts="node_amount", fractions="node_usage")
 BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_")
@@ -71,7 +88,8 @@ def use_of(
     times_ms: IntArray,
     step_ms: int,
     assumptions: SizedAssumptions,
-) -> tuple[Float32Array, BoolArray]:
+    instead: Float32Array | None = None,
+) -> Use:
     """Use of millicores and bytes at every step, the last sample of a step; gaps are held.
 
     Parameters
@@ -79,10 +97,8 @@ def use_of(
     ids : the entities whose use is wanted
     size : int64, shape (ids, 2)
         What fractions are of.
-
-    Returns
-    -------
-    float32, shape (2, steps, measured), and which ids are measured, bool, shape (ids,)
+    instead : float32, shape (ids, 2), optional
+        What stands in where one resource of an entity is recorded and the other is not; else 0.
     """
     column = _columns(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)
@@ -103,11 +119,16 @@ def use_of(
         values[resource, step, where[at]] = amount
     hold(values)
     empty = np.isnan(values[:, 0])
-    values[:, :, empty.all(axis=0)] = 0.0
-    np.nan_to_num(values, copy=False)
     silent = empty.all(axis=0)
-    spoken[np.flatnonzero(spoken)[silent]] = False
-    return np.ascontiguousarray(values[:, :, ~silent]), spoken
+    rows = np.flatnonzero(spoken)
+    for resource, missing in enumerate(empty):
+        values[resource, :, missing] = (
+            0.0 if instead is None else instead[rows[missing], resource, None]
+        )
+    spoken[rows[silent]] = False
+    lacking = np.zeros((len(BASE), len(ids)), dtype=np.bool_)
+    lacking[:, rows[~silent]] = empty[:, ~silent]
+    return Use(values=np.ascontiguousarray(values[:, :, ~silent]), measured=spoken, lacking=lacking)
 
 
 def _amounts(

@@ -16,7 +16,7 @@ from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import reserved_rests_on, rests_on
+from tracekit.replay.workload.rests_on import reserved_rests_on, rests_on, use_rests_on
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
@@ -33,6 +33,7 @@ from tracekit.replay.workload.sized.use import (
     CONTAINERS,
     NODES,
     Recorded,
+    Use,
     measured,
     use_of,
 )
@@ -65,7 +66,8 @@ def workload_from_sizes(
     recorded = _shown(rows["node"], where)
     request = amounts.request[life.order]
     use = _Use(store, life, assumptions)
-    usage, column, silent = use.of_containers(rows["container"], request)
+    usage, column, unknown = use.of_containers(rows["container"], request)
+    silent: BoolArray = np.asarray(unknown.all(axis=0))
     background = use.beyond(
         nodes, amounts.capacity, recorded, usage=usage, column=column, silent=silent
     )
@@ -113,6 +115,7 @@ def workload_from_sizes(
         gang_minimum=gang_minimum,
         quantities={
             **rests_on(store, "use of containers", *(("node sizes",) if amounts.assumed else ())),
+            **use_rests_on(unknown),
             **reserved_rests_on(reserved),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
@@ -120,6 +123,7 @@ def workload_from_sizes(
             "containers_departed_before": life.over,
             "containers_set_aside_too_large": too_large,
             **_unknown(rows, where, request, silent),
+            **_stand_ins(unknown),
             **(not_held(found.nodes, rows) if assumptions.groups == "keep" else {}),
         },
     )
@@ -146,6 +150,18 @@ def _unknown(
         "containers_without_recorded_node": without_node,
         "containers_on_unknown_nodes": int((where < 0).sum()) - without_node,
         "containers_with_rules_not_held": rows["not_held"].len() - rows["not_held"].null_count(),
+    }
+
+
+def _stand_ins(unknown: BoolArray) -> dict[str, int]:
+    """How many containers have a part of their use recorded, so that a request stands in."""
+    silent: BoolArray = np.asarray(unknown.all(axis=0))
+    partly = {"cpu": unknown[0] & ~silent, "memory": unknown[1] & ~silent}
+    counts = {"": silent, **{f"{name}_": who for name, who in partly.items()}}
+    return {
+        f"containers_with_request_as_{name}use": int(who.sum())
+        for name, who in counts.items()
+        if who.any()
     }
 
 
@@ -203,8 +219,12 @@ class _Use:
     assumptions: SizedAssumptions
 
     def _of(
-        self, recorded: Recorded, ids: pl.Series, size: IntArray
-    ) -> tuple[Float32Array, BoolArray]:
+        self,
+        recorded: Recorded,
+        ids: pl.Series,
+        size: IntArray,
+        instead: Float32Array | None = None,
+    ) -> Use:
         return use_of(
             self.store,
             recorded,
@@ -213,19 +233,21 @@ class _Use:
             times_ms=self.life.times_ms,
             step_ms=self.life.step_ms,
             assumptions=self.assumptions,
+            instead=instead,
         )
 
     def of_containers(
         self, ids: pl.Series, request: IntArray
     ) -> tuple[Float32Array, IntArray, BoolArray]:
-        """The matrix of use, each container's column, and who has no recorded use.
+        """The matrix of use, each container's column, and of which resource it is not recorded.
 
-        A container without recorded use takes ``used_share`` of its request all the time; those
-        that ask for the same share a column.
+        What is not recorded is ``used_share`` of the request all the time; containers without any
+        recorded use that ask for the same share a column.
         """
-        usage, spoken = self._of(CONTAINERS, ids, request)
-        column = np.cumsum(spoken) - 1
-        silent = ~spoken
+        instead = (request[:, : len(BASE)] * self.assumptions.used_share).astype(np.float32)
+        found = self._of(CONTAINERS, ids, request, instead)
+        usage, silent = found.values, ~found.measured
+        column = np.cumsum(found.measured) - 1
         if silent.any():
             base = request[silent, : len(BASE)]
             shapes, of = np.unique(base, axis=0, return_inverse=True)
@@ -233,7 +255,7 @@ class _Use:
             flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
             constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
             usage = np.concatenate([usage, constant], axis=2)
-        return usage, column.astype(np.int64), silent
+        return usage, column.astype(np.int64), found.lacking | silent
 
     def beyond(
         self,
@@ -250,16 +272,16 @@ class _Use:
         Nothing where no container's use is recorded: their requests say nothing of the rest.
         """
         life = self.life
-        stated, known = self._of(BACKGROUND, pl.Series(nodes), capacity)
+        stated = self._of(BACKGROUND, pl.Series(nodes), capacity)
         rest = np.zeros((len(BASE), len(life.times_ms), len(nodes)), dtype=np.float32)
-        if known.any():
-            rest[:, :, known] = stated
+        if stated.measured.any():
+            rest[:, :, stated.measured] = stated.values
             return rest
         unknown = silent.all() or measured(self.store, NODES) is None
         if self.assumptions.background == "none" or unknown:
             return rest
-        own, spoken = self._of(NODES, pl.Series(nodes), capacity)
-        rest[:, :, spoken] = own
+        own = self._of(NODES, pl.Series(nodes), capacity)
+        rest[:, :, own.measured] = own.values
         placed = np.flatnonzero(recorded >= 0)
         for step, now in enumerate(life.times_ms.tolist()):
             there = (life.arrival_ms[placed] <= now) & (now < life.departure_ms[placed])
@@ -267,7 +289,7 @@ class _Use:
             for resource in range(len(BASE)):
                 used = usage[resource, step, column[here]]
                 rest[resource, step] -= np.bincount(recorded[here], used, len(nodes))
-        rest[:, :, ~spoken] = 0.0
+        rest[:, :, ~own.measured] = 0.0
         return np.maximum(rest, 0.0, out=rest)
 
 
