@@ -131,7 +131,11 @@ def _said(summary: IngestSummary) -> str:
     files = len({entry.file for entry in summary.ingested})
     rows = sum(entry.rows for entry in summary.ingested)
     rejected = sum(entry.rejected for entry in summary.ingested)
-    broken = f"; {rejected:,} broken rows are kept apart" if rejected else ""
+    broken = (
+        f"; {rejected:,} broken row{'s are' if rejected != 1 else ' is'} kept apart"
+        if rejected
+        else ""
+    )
     return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
 
 
@@ -244,7 +248,7 @@ def _too_many_rejects(
 def _failure(summary: IngestSummary) -> TracekitError:
     _, first = summary.failed[0]
     if len(summary.failed) == 1:
-        done = len(summary.ingested)
+        done = len({entry.file for entry in summary.ingested})
         kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
         return TracekitError(f"{first.what}{kept}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])

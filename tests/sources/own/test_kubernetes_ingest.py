@@ -46,7 +46,7 @@ def test_what_is_wrong_is_rejected_with_file_and_place_and_nothing_is_lost(tmp_p
     text = json.dumps(listed(*(pod(f"more-{at}", nodeName="n1") for at in range(9))))
     written(folder / "cut.json", text[:-700])
     counter = _dump(CPU, ["0", "30", "15", "NaN", "45"])
-    gauge = _dump(MEMORY, ["5", "NaN", "7"])
+    gauge = _dump(MEMORY, ["500000", "NaN", "7"])
     written(folder / "dump.txt", (counter + gauge)[:-12])
     spare = series(None, [(START, 1.0)], namespace="default", pod="more-1")
     written(folder / "nameless.json", answer(spare))
@@ -76,7 +76,7 @@ def test_what_is_wrong_is_rejected_with_file_and_place_and_nothing_is_lost(tmp_p
         ("cpu", CREATED_MS + 30_000, 1.0),
         ("cpu", CREATED_MS + 60_000, 0.5),
         ("cpu", CREATED_MS + 120_000, 0.5),
-        ("memory", CREATED_MS, 5.0),
+        ("memory", CREATED_MS, 500_000.0),
     ]
     whole = [f"default/more-{at}" for at in range(6)]
     assert containers["container"].to_list() == [*whole, "default/owing", "default/web-1"]

@@ -8,6 +8,7 @@ belong to the life that had begun last when they were taken.
 from __future__ import annotations
 
 import bisect
+import contextlib
 import functools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -16,6 +17,7 @@ from pathlib import Path
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
+from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
 from tracekit.sources.own._prometheus_state import State, read_state
 
 _OBJECTS = "objects"
@@ -31,6 +33,8 @@ class Roster:
     nodes, pods, names : set of str
         What kubectl printed: names of the nodes; uids of the pods, names where there is no uid;
         names of all pods.
+    sizes : dict of str to dict of str to float
+        The cores and bytes that kubectl printed of each node, as far as they can be read.
     groups : dict of str to int
         How many of each PodGroup are enough.
     state : State
@@ -40,6 +44,7 @@ class Roster:
     nodes: set[str] = field(default_factory=set)
     pods: set[str] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
+    sizes: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     state: State = field(default_factory=State)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -134,6 +139,7 @@ def note_things(known: Roster, some: Iterable[Thing | Cut]) -> None:
             continue
         if thing.kind == "Node":
             known.nodes.add(thing.name)
+            known.sizes[thing.name] = _sizes(thing)
         elif thing.kind == "PodGroup":
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
@@ -145,3 +151,12 @@ def note_things(known: Roster, some: Iterable[Thing | Cut]) -> None:
                 known.note(thing.name, thing.uid, arrival_ms(thing.value))
             except (ValueError, TypeError, AttributeError):
                 continue
+
+
+def _sizes(node: Thing) -> dict[str, float]:
+    stated = (node.value.get("status") or {}).get("allocatable") or {}
+    sizes = {}
+    for what in ("cpu", "memory"):
+        with contextlib.suppress(QuantityError):
+            sizes[what] = amount(str(stated.get(what, "")))
+    return sizes

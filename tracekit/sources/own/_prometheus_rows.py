@@ -7,6 +7,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened, Read
+from tracekit.sources.own._impossible_use import possible
 from tracekit.sources.own._kubernetes_quantity import unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
@@ -54,8 +55,8 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     for series in read_series(opened, word, wanted):
         if isinstance(series, Broken):
             yield series
-        elif series.name in USES:
-            _use(series, USES[series.name], known, sums)
+        elif series.name in USES and (wrong := _use(series, USES[series.name], known, sums)):
+            yield wrong
     if others and not met:
         raise TracekitError(
             f"{opened.name}: holds no metric that says what nodes or containers are or use; it"
@@ -64,23 +65,38 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         )
     yield from _astray(opened, known)
     yield from batches(_described(opened, known))
-    yield from sums.rows()
+    yield from possible(sums.rows(), opened.name, _sizes_of_nodes(known))
 
 
-def _use(series: Series, use: Use, known: Roster, sums: Sums) -> None:
-    """Add a series to the sums of what its container or node uses."""
+def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
+    """Cores and bytes of each node: what kubectl said, else the most that was recorded."""
+    seen = {
+        name: {what: max(value for _, value in values) for what, values in node.resources.items()}
+        for name, node in known.state.nodes.items()
+    }
+    return {**seen, **known.sizes}
+
+
+def _use(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
+    """Add a series to the sums of what its container or node uses; says where it has none."""
     labels = series.labels
     if any(labels.get(label) in values for label, values in use.without):
-        return
+        return None
     if use.fills == "node":
         node = _node_of(labels, known)
-        if node:
-            sums.add(series, use, lambda _: node, lives=[])
-        return
+        if not node:
+            return _nobody(series, "node, nodename or instance")
+        sums.add(series, use, lambda _: node, lives=[])
+        return None
+    # the answer to a query of ours, or of a recording rule that has its name
+    answered = not series.raw or series.name.endswith("_in_use")
+    if not labels.get("pod"):
+        # cgroups of the machine itself, and of what no cluster runs
+        return _nobody(series, "pod") if answered else None
     # cgroups around a pod's containers count the same again
     inner = labels.get("container") not in (None, "", "POD")
-    if not labels.get("pod") or (series.raw and not use.sandbox and not inner):
-        return
+    if not answered and not use.sandbox and not inner:
+        return None
     pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
     starts, names = known.lives(pod)
     uid = labels.get("uid", "")
@@ -89,6 +105,16 @@ def _use(series: Series, use: Use, known: Roster, sums: Sums) -> None:
         sums.add(series, use, lambda _: container, lives=[])
     else:
         sums.add(series, use, lambda at: names[max(at, 0)], lives=list(starts))
+    return None
+
+
+def _nobody(series: Series, label: str) -> Broken:
+    return Broken(
+        table=f"{USES[series.name].fills}_amount",
+        line=series.line,
+        reason=f"has no label {label}: it cannot be told whose use it is",
+        text=f"{series.name}{dict(series.labels)}"[:200],
+    )
 
 
 def _node_of(labels: Any, known: Roster) -> str:

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
+from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
 from tracekit.sources.own._prometheus_metrics import name_in
 
@@ -140,11 +141,11 @@ def _ranges(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
         if name is None:
             yield _broken(item.number, _NAMELESS, labels)
         elif asked.wanted(name):
-            yield from _answered(name, labels, item.number, samples, raw=raw)
+            yield from _answered(name, labels, item.number, samples, file=opened.name, raw=raw)
 
 
 def _answered(
-    name: str, labels: dict[str, str], number: int, samples: Any, *, raw: bool
+    name: str, labels: dict[str, str], number: int, samples: Any, *, file: str, raw: bool
 ) -> Iterator[Series | Broken]:
     try:
         times = [time for time, _ in samples]
@@ -153,7 +154,7 @@ def _answered(
         yield _broken(number, "is no series: expected pairs of time and value", labels)
         return
     lines = [number] * len(times)
-    yield from _series(name, labels, lines, times, texts, raw=raw, scale=1000.0)
+    yield from _series(name, labels, lines, times, texts, file=file, raw=raw, scale=1000.0)
 
 
 def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
@@ -175,7 +176,9 @@ def _exports(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
             name = labels.pop("__name__", "")
             if asked.wanted(name):
                 lines = [line] * len(times)
-                yield from _series(name, labels, lines, times, values, raw=True, scale=1.0)
+                yield from _series(
+                    name, labels, lines, times, values, file=opened.name, raw=True, scale=1.0
+                )
 
 
 def _series(
@@ -185,10 +188,14 @@ def _series(
     times: Sequence[Any],
     texts: Sequence[Any],
     *,
+    file: str,
     raw: bool,
     scale: float,
 ) -> Iterator[Series | Broken]:
-    """The samples that are numbers; the others, one by one, are broken."""
+    """The samples that are numbers; the others, one by one, are broken.
+
+    Raises TracekitError where the times are of another scale.
+    """
     try:
         at = np.asarray(times, dtype=np.float64)
         values = np.asarray(texts, dtype=np.float64)
@@ -201,6 +208,7 @@ def _series(
         reason = _not_finite(text) if math.isfinite(at[place]) else _not_a_time(time)
         yield _broken(lines[place], reason, f"{shown} {text} at {time}")
     if good.any():
+        check_times(file, at[good], in_seconds=scale > 1.0)
         yield Series(
             name=name,
             labels=labels,
@@ -239,7 +247,7 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
         while data := stream.read(_BLOCK_BYTES):
             cut = data.rfind(b"\n") + 1
             block, rest = (rest + data[:cut], data[cut:]) if cut else (b"", rest + data)
-            yield from _block(block, first, known, asked)
+            yield from _block(opened.name, block, first, known, asked)
             first += block.count(b"\n")
     if asked.may_be_in(rest) and rest.strip() and not rest.startswith(b"#"):
         # its time may have lost digits and be a time all the same
@@ -247,7 +255,7 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
 
 
 def _block(
-    block: bytes, first: int, known: dict[bytes, _Known], asked: _Asked
+    file: str, block: bytes, first: int, known: dict[bytes, _Known], asked: _Asked
 ) -> Iterator[Series | Broken]:
     """The series of whole lines, each with all of its samples there."""
     if not asked.may_be_in(block):
@@ -273,7 +281,7 @@ def _block(
             lines, values, times = zip(*samples, strict=True)
             # a dump counts in milliseconds, OpenMetrics in seconds
             scale = 1.0 if head.startswith(b"{") else 1000.0
-            yield from _series(*labelled, lines, times, values, raw=True, scale=scale)
+            yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
 
 
 def _parts(text: bytes) -> tuple[bytes, bytes, bytes]:

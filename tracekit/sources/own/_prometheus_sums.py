@@ -20,6 +20,8 @@ _PARTS = 32
 _AT_ONCE = 250_000
 #: After so long a silence a counter is looked at anew, as Prometheus does.
 _SILENCE_MS = 300_000
+#: Two Prometheus that watch the same tell themselves apart by one of these.
+_REPLICAS = frozenset({"prometheus_replica", "__replica__", "replica"})
 #: An entity, its resource and where that stands: a number for each.
 _Key = tuple[str, str, str, str]
 
@@ -37,6 +39,7 @@ class Sums:
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
+        self._replicated: set[int] = set()
         self._last: dict[int, tuple[int, float]] = {}
         self._pieces: list[tuple[int, int, int, int, np.ndarray, np.ndarray]] = []
         self._held = 0
@@ -47,10 +50,10 @@ class Sums:
         self, series: Series, use: Use, name: Callable[[int], str], *, lives: Sequence[int]
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
-        part = self._part(series, use)
+        part = self._part(series, use, without=_REPLICAS)
         times, values = series.times_ms, series.values
         if use.counter and series.raw:
-            times, values = self._rates(part, times, values)
+            times, values = self._rates(self._part(series, use), times, values)
         if self._scraped:
             times = self._on_grid(times)
         life = np.searchsorted(np.asarray(lives, dtype=np.int64), times, side="right") - 1
@@ -74,7 +77,9 @@ class Sums:
             orient="row",
         )
         paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
-        for frame in self._summed():
+        for samples in self._some():
+            yield from self._repeated(samples, names)
+            frame = _sum(samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             named = halves.join(names, on="entity", how="left").group_by("name", "fills")
             for line, name, fills, count in (
@@ -110,10 +115,39 @@ class Sums:
         if self._folder is not None:
             self._folder.cleanup()
 
-    def _part(self, series: Series, use: Use) -> int:
-        """The number of what a series is beside others of its entity."""
-        same = tuple(sorted(series.labels.items()))
-        return self._parts.setdefault((series.name, use.resource, same), len(self._parts))
+    def _repeated(self, samples: pl.DataFrame, names: pl.DataFrame) -> Iterator[Broken]:
+        """Who has several values for one time, where none is another's replica."""
+        if self._scraped:
+            return
+        replicated = pl.Series("part", sorted(self._replicated), dtype=pl.Int32)
+        twice = (
+            samples.filter(~pl.col("part").is_in(replicated.implode()))
+            .group_by("entity", "part", "sign", "time_ms")
+            .agg(pl.col("line").max(), (pl.len() - 1).alias("more"))
+            .filter(pl.col("more") > 0)
+            .join(names, on="entity", how="left")
+            .group_by("name", "fills", "resource")
+            .agg(pl.col("line").max(), pl.col("more").sum())
+            .sort("line", "name", "resource")
+        )
+        for line, name, fills, what, more in twice.select(
+            "line", "name", "fills", "resource", "more"
+        ).iter_rows():
+            yield Broken(
+                table=f"{fills}_amount",
+                line=line,
+                column="time_ms",
+                reason=f"{more} samples of {what} are of a time that has one: the last one counts",
+                text=name,
+            )
+
+    def _part(self, series: Series, use: Use, without: frozenset[str] = frozenset()) -> int:
+        """The number of what a series is beside others of its entity, but for some labels."""
+        same = tuple(sorted(one for one in series.labels.items() if one[0] not in without))
+        part = self._parts.setdefault((series.name, use.resource, same), len(self._parts))
+        if without & series.labels.keys():
+            self._replicated.add(part)
+        return part
 
     def _entity(self, use: Use, name: str) -> int:
         key = self._keys.setdefault((use.fills, name, use.resource, use.unit), len(self._keys))
@@ -178,12 +212,12 @@ class Sums:
             some.write_parquet(folder / f"{self._spilled}.parquet")
         self._spilled += 1
 
-    def _summed(self) -> Iterator[pl.DataFrame]:
+    def _some(self) -> Iterator[pl.DataFrame]:
         for samples in self._samples():
             # a frame for some entities at a time
             count = 1 + samples.height // _AT_ONCE
             for at in range(count):
-                yield _sum(samples.filter(pl.col("entity") % count == at))
+                yield samples.filter(pl.col("entity") % count == at)
 
     def _samples(self) -> Iterator[pl.DataFrame]:
         """All samples of some entities after those of others."""

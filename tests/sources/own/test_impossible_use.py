@@ -1,0 +1,96 @@
+"""Use in another unit, times of another scale and series told twice: refused, counted or one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from kubernetes_support import Object, answer, listed, node, pod, series, written
+from reading_support import Reading, opened, read
+
+from tracekit.errors import TracekitError
+
+START = 1_767_225_600
+CPU, MEMORY = "container_cpu_in_use", "container_memory_in_use"
+
+
+def _use(
+    name: str, value: float, *, pods: int = 2, step: float = 60.0, **labels: str
+) -> list[Object]:
+    times = [(START * step / 60.0 + at * step, value) for at in range(4)]
+    return [
+        series(name, times, namespace="default", pod=f"web-{at}", **labels) for at in range(pods)
+    ]
+
+
+def _read(tmp_path: Path, some: Sequence[Object]) -> Reading:
+    things = [node("n1"), *(pod(f"web-{at}", nodeName="n1") for at in range(2))]
+    cluster = written(tmp_path / "cluster.json", listed(*things))
+    path = written(tmp_path / "use.json", answer(*some))
+    beside = {"objects": (opened(cluster),), "range": (opened(path),)}
+    return read("kubernetes", path, beside)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "likely"),
+    [
+        (CPU, 250.0, "millicores"),
+        (CPU, 45.0, "percent"),
+        (CPU, 7.0, "percent"),
+        (CPU, 3e8, "nanocores"),
+        (MEMORY, 256.0, "MiB"),
+        (MEMORY, 1e12, "a smaller unit"),
+    ],
+)
+def test_use_that_cannot_be_is_refused(
+    tmp_path: Path, name: str, value: float, likely: str
+) -> None:
+    with pytest.raises(TracekitError) as raised:
+        _read(tmp_path, _use(name, value))
+    assert raised.value.hint is not None
+    assert f"it looks like {likely}" in raised.value.hint
+
+
+@pytest.mark.parametrize(("name", "value"), [(CPU, 3.9), (MEMORY, 2e8), (CPU, 0.0)])
+def test_use_that_can_be_is_taken(tmp_path: Path, name: str, value: float) -> None:
+    found = _read(tmp_path, _use(name, value))
+    assert not found.broken
+    assert len(found.rows("container_amount", "amount")) == 8
+
+
+def test_times_in_milliseconds_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match=r"far ahead of today") as raised:
+        _read(tmp_path, _use(CPU, 0.2, step=60_000.0))
+    assert "milliseconds" in str(raised.value.hint)
+
+
+def test_an_export_in_seconds_is_refused(tmp_path: Path) -> None:
+    line = f'{{"metric":{{"__name__":"{CPU}","pod":"a"}},"values":[1],"timestamps":[{START}]}}\n'
+    path = written(tmp_path / "export.jsonl", line)
+    with pytest.raises(TracekitError, match=r"before 1974"):
+        read("kubernetes", path)
+
+
+def test_replicas_of_a_prometheus_count_once(tmp_path: Path) -> None:
+    both = [one for who in "ab" for one in _use(CPU, 0.25, pods=1, prometheus_replica=who)]
+    found = _read(tmp_path, both)
+    assert [row[0] for row in found.rows("container_amount", "amount")] == [0.25] * 4
+    assert not found.broken
+
+
+def test_a_time_with_two_values_is_told(tmp_path: Path) -> None:
+    found = _read(tmp_path, [*_use(CPU, 0.25, pods=1), *_use(CPU, 0.5, pods=1)])
+    assert [row[0] for row in found.rows("container_amount", "amount")] == [0.5] * 4
+    [(_, column, reason)] = found.reasons
+    assert column == "time_ms"
+    assert reason.startswith("4 samples of cpu are of a time that has one")
+
+
+def test_an_answer_without_pods_is_told(tmp_path: Path) -> None:
+    one = {"metric": {"namespace": "default"}, "values": [[START, "1"]]}
+    path = written(tmp_path / "container_cpu_in_use.json", answer(one))
+    found = read("kubernetes", path)
+    assert [reason for _, _, reason in found.reasons] == [
+        "has no label pod: it cannot be told whose use it is"
+    ]

@@ -1,0 +1,138 @@
+"""Refuses use in another unit: what no node could give, or times of another scale."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Batch, Broken
+
+#: Use of this many percent or less is more likely a percentage than millicores.
+_MOST_PERCENT = 100.0
+_NANOCORES_FROM = 1e6
+#: No process makes do with so little; a container on a node of this size has one.
+_LEAST_BYTES = 65_536
+_NODE_BYTES = 1 << 30
+_UNITS = {"cpu": "cores", "memory": "bytes"}
+#: Sums of samples that lie a little beside one another.
+_SLACK = 1.1
+#: Seconds from here on are in the year 5138, milliseconds below are before the year 1973.
+_TURN = 1e11
+#: As seconds these times are after 1973.
+_SECONDS_FROM = 1e8
+
+
+@dataclass(kw_only=True)
+class _Sum:
+    """The use of a resource at each time, and how many values there are of which size."""
+
+    rows: int = 0
+    above: int = 0
+    small: int = 0
+    most: float = 0.0
+    at: list[pl.DataFrame] = field(default_factory=list)
+
+
+def possible(
+    read: Iterable[Batch | Broken], name: str, nodes: Mapping[str, Mapping[str, float]]
+) -> Iterator[Batch | Broken]:
+    """What is read, as it is, unless most of the use is impossible.
+
+    Parameters
+    ----------
+    name : str
+        What messages call the file.
+    nodes : mapping of str to mapping of str to float
+        The cores and bytes of each node that is known: cpu, memory.
+
+    Raises
+    ------
+    TracekitError
+        When most values, or most sums over all containers or nodes, are more than the nodes have;
+        or when most memory is less than any process takes.
+    """
+    whole = {what: _known(nodes, what) for what in _UNITS}
+    sums: dict[tuple[str, str], _Sum] = {}
+    for one in read:
+        if isinstance(one, Batch) and one.table in ("container_amount", "node_amount"):
+            _add(sums, one, whole)
+        yield one
+    for (table, what), found in sums.items():
+        _check(name, table, what, found, whole[what])
+
+
+def _known(nodes: Mapping[str, Mapping[str, float]], what: str) -> list[float]:
+    return [sizes[what] for sizes in nodes.values() if sizes.get(what, 0.0) > 0]
+
+
+def _add(sums: dict[tuple[str, str], _Sum], batch: Batch, whole: Mapping[str, list[float]]) -> None:
+    for what, unit in _UNITS.items():
+        ours = (pl.col("resource") == what) & (pl.col("unit") == unit)
+        rows = batch.rows.filter(ours).select(
+            pl.col("time_ms").cast(pl.Int64, strict=False),
+            pl.col("amount").cast(pl.Float64, strict=False),
+        )
+        rows = rows.drop_nulls().filter(pl.col("amount") > 0)
+        if not whole[what] or not rows.height:
+            continue
+        found = sums.setdefault((batch.table, what), _Sum())
+        amounts = rows["amount"].to_numpy()
+        found.rows += len(amounts)
+        found.above += int((amounts > max(whole[what])).sum())
+        found.small += int((amounts < _LEAST_BYTES).sum())
+        found.most = max(found.most, float(amounts.max()))
+        found.at.append(rows.group_by("time_ms").agg(pl.col("amount").sum()))
+
+
+def _check(name: str, table: str, what: str, found: _Sum, nodes: list[float]) -> None:
+    unit = _UNITS[what]
+    whose = table.partition("_")[0]
+    totals = pl.concat(found.at).group_by("time_ms").agg(pl.col("amount").sum())["amount"]
+    middle = float(np.median(totals.to_numpy()))
+    above = found.above * 2 > found.rows
+    if above or middle > _SLACK * sum(nodes):
+        seen = (
+            f"{found.above:,} of {found.rows:,} values of {what} are above the {max(nodes):,.10g}"
+            f" {unit} of the largest node, up to {found.most:,.10g}"
+            if above
+            else f"the {whose}s use {middle:,.10g} {unit} at a time, all {len(nodes):,} nodes"
+            f" together have {sum(nodes):,.10g}"
+        )
+        raise TracekitError(
+            f"{name}: {what} in use is in {unit}, but {seen}",
+            hint=f"it looks like {_likely(what, found.most)}; nothing of the file was taken in",
+        )
+    if what == "memory" and min(nodes) >= _NODE_BYTES and found.small * 2 > found.rows:
+        raise TracekitError(
+            f"{name}: memory in use is in bytes, but {found.small:,} of {found.rows:,} values are"
+            f" below {_LEAST_BYTES:,}",
+            hint="it looks like MiB, or another larger unit; nothing of the file was taken in",
+        )
+
+
+def _likely(what: str, most: float) -> str:
+    if what == "memory":
+        return "a smaller unit than bytes, or the sum of several series"
+    if most <= _MOST_PERCENT:
+        return "percent"
+    return "nanocores" if most >= _NANOCORES_FROM else "millicores"
+
+
+def check_times(name: str, times: np.ndarray, *, in_seconds: bool) -> None:
+    """Raise TracekitError where times since 1970 are of another scale than they should be."""
+    middle = float(np.median(times))
+    if in_seconds and middle >= _TURN:
+        likely = "milliseconds" if middle < _TURN * 1000 else "micro- or nanoseconds"
+        raise TracekitError(
+            f"{name}: its times are seconds since 1970, but {middle:.0f} is far ahead of today",
+            hint=f"it looks like {likely}; nothing of the file was taken in",
+        )
+    if not in_seconds and _SECONDS_FROM <= middle < _TURN:
+        raise TracekitError(
+            f"{name}: its times are milliseconds since 1970, but {middle:.0f} is before 1974",
+            hint="it looks like seconds; nothing of the file was taken in",
+        )
