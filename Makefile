@@ -4,7 +4,7 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test test-all fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs docs-site check lint types fmt wheel-check clean
+.PHONY: help setup demo test test-all fuzz bench-ingest bench-analyze bench-replay bench-search bench-interference bench-latency bench-size bench-callgraph bench-growth bench-full bench-sources docs reference check lint types fmt wheel-check clean
 
 help: ## show the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -74,12 +74,14 @@ bench-sources: $(VENV)/.dev ## every source on the real rows beside the project,
 bench-growth: $(VENV)/.dev ## how time and memory of every verb grow; fails out of the stated bands
 	$(BIN)/python tests/bench/bench_growth.py
 
-docs: $(VENV)/.dev ## write docs/reference anew from the code and from documents that it writes
+reference: $(VENV)/.dev ## write docs/reference anew from the code and from documents that it writes
 	$(BIN)/python tests/support/schema_support.py && $(BIN)/python tests/support/docs_support.py
 
-docs-site: $(VENV)/.user ## build the documentation as a site into build/site, without a network
+docs: reference ## the documentation as a site in build/site, with the demo's report as an example
 	$(BIN)/pip install --quiet --constraint constraints.txt --editable '.[docs]'
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --quiet
+	test -f demo/report.html || $(MAKE) demo
+	cp demo/report.html build/site/example-report.html
 
 wheel-check: $(VENV)/.dev ## build the wheel, install it elsewhere and use it there
 	$(BIN)/python -m pytest -q tests/test_wheel.py

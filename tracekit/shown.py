@@ -92,6 +92,24 @@ class Shown:
         return "".join(_html(self.shown()))
 
 
+class ViewsShown(Shown):
+    """What a connection to a store shows: the names that SQL may speak of."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self._names = names
+
+    def shown(self) -> Page:
+        """Every table and query, by name."""
+        return Page(
+            title=f"DuckDB: {len(self._names):,} tables and queries",
+            lines=[", ".join(self._names)],
+            rest=[
+                f'.sql("FROM {name}"): as .pl(), .df() or .to_arrow_table()'
+                for name in self._names[:1]
+            ],
+        )
+
+
 def page_of(result: Any, *, title: str = "") -> Page:
     """A page of any dataclass: its frames, and its texts and numbers."""
     frames = dict(_frames(result))

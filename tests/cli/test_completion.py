@@ -43,6 +43,12 @@ def test_folders_are_those_of_the_wanted_kind(
     assert completer("stores")("nowhere/") == []
 
 
+def test_a_query_is_found_by_its_own_name_and_a_file_is_left_to_the_shell() -> None:
+    assert completer("queries")("zone_s") == ["usage/zone_summary"]
+    assert completer("queries")("usage/zone_s") == ["usage/zone_summary"]
+    assert completer("queries")("./mine.s") == []
+
+
 def test_a_rebalancer_goes_on_from_a_policy() -> None:
     assert completer("entrants")("best_f") == ["best_fit", "best_fit_cell"]
     assert completer("entrants")("comm") == ["common"]

@@ -39,7 +39,10 @@ def shown_kinds() -> dict[str, type[Shown]]:
     """Every class that shows itself, by its name there."""
     for name in registry.module_names(displays):
         importlib.import_module(f"tracekit.displays.{name}")
-    others = "synth.summary query.plan fetch.run fetch.prometheus fetch.kubernetes verbs._whole"
+    others = (
+        "query.describe synth.summary query.plan fetch.run fetch.prometheus fetch.kubernetes"
+        " verbs._whole"
+    )
     for name in others.split():
         importlib.import_module(f"tracekit.{name}")
     return {
@@ -127,6 +130,9 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "fit": tracekit.fit(store),
         "report": tracekit.report(folder / "run", folder / "report.html"),
         "plan": tracekit.plan(store),
+        "info": tracekit.info(store),
+        "check": tracekit.check(store),
+        "verify": tracekit.check(store, verify=True),
     }
 
 
@@ -141,6 +147,9 @@ SEEN = {
     "fit": ["What neighbours cost", "verdict", ".fitted.services"],
     "report": ["Report ", "report.html'", "<a href="],
     "plan": ["Plan"],
+    "info": ["Store: ", "container_usage", "recorded: "],
+    "check": ["Data quality: ", "rows kept of"],
+    "verify": ["stored files read, 0 damaged"],
 }
 
 
@@ -152,3 +161,9 @@ def test_a_result_shows_what_it_is(name: str, results: dict[str, Any]) -> None:
     assert len(html) < 60_000
     assert len(text) < 4_000
     assert "shape:" not in text
+
+
+def test_a_connection_shows_what_may_be_asked(tmp_path: Path) -> None:
+    html = tracekit.connect(tiny_store(tmp_path).path)._repr_html_()  # type: ignore[attr-defined]
+    assert "usage_zone_summary" in html
+    assert "container_usage" in html

@@ -56,4 +56,4 @@ def test_links_lead_somewhere(page: Path) -> None:
 @pytest.mark.parametrize("name", reference())
 def test_the_reference_is_current(name: str) -> None:
     written = (DOCS / "reference" / name).read_text(encoding="utf-8")
-    assert written == reference()[name], "run make docs"
+    assert written == reference()[name], "run make reference"

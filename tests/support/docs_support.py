@@ -21,7 +21,7 @@ _BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _FILE = re.compile(r"^(?:#|--) file: (\S+)\n")
 #: Texts of an entry that a page of the reference gives, each in a paragraph.
 _TOLD = ("description", "formula", "source", "unit", "better", "over_steps", "bound")
-_NOTE = "Generated from the code by `make docs`; not to be edited by hand.\n"
+_NOTE = "Generated from the code by `make reference`; not to be edited by hand.\n"
 
 
 _SCHEMAS = (

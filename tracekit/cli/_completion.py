@@ -53,7 +53,16 @@ def _matching(kind: str, typed: str) -> list[str]:
         before, plus, begun = typed.rpartition("+")
         known = names("rebalancers") if plus else ["all", "common", *names("policies")]
         return [f"{before}{plus}{name}" for name in known if name.startswith(begun)]
+    if kind == "queries":
+        return _queries_like(typed)
     return [name for name in names(kind) if name.startswith(typed)]
+
+
+def _queries_like(typed: str) -> list[str]:
+    """Queries that begin so, else those of any folder whose own name does; none for a path."""
+    known = names("queries")
+    found = [name for name in known if name.startswith(typed)]
+    return found or [name for name in known if name.rpartition("/")[2].startswith(typed)]
 
 
 def names(kind: str) -> list[str]:

@@ -6,6 +6,7 @@ import dataclasses
 from typing import Any
 
 from tracekit.query.database import Database
+from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
@@ -22,7 +23,15 @@ _PLURAL = {
 }
 
 
-def describe(store: Store) -> dict[str, Any]:
+class StoreInfo(Shown, dict[str, Any]):
+    """What ``describe`` tells of a store, which shows itself."""
+
+
+class StoreCheck(Shown, dict[str, Any]):
+    """What ``tracekit check`` tells of a store, which shows itself."""
+
+
+def describe(store: Store) -> StoreInfo:
     """The store as one document: tables, quantities, sources.
 
     For each table with at least one source file: ``rows`` in the store, ``rows_read``,
@@ -36,12 +45,12 @@ def describe(store: Store) -> dict[str, Any]:
             for table in all_tables().values()
             if store.manifest.parts(table.name)
         }
-    return {
-        "tables": tables,
-        "quantities": quantities(store),
-        "made_up": store.manifest.made_up,
-        "sources": [_source(entry) for entry in store.manifest.sources],
-    }
+    return StoreInfo(
+        tables=tables,
+        quantities=quantities(store),
+        made_up=store.manifest.made_up,
+        sources=[_source(entry) for entry in store.manifest.sources],
+    )
 
 
 def _describe_table(

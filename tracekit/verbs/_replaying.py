@@ -13,7 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.policy.beside import fit_beside, with_fit
-from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.entrant import Entrant, check_spelled, parse_entrant
 from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
@@ -59,6 +59,7 @@ def replay_by(
     """
     asked = _asked(policies, repeats, repeat_policies, follow=follow)
     RUN_FOLDER.check_free(Path(out))
+    check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
     source: Source = source_of(store, workload, assume=assume, seed=seed, gangs=gangs, calls=calls)
     progress.stage("read the workload", then="replay")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 from tracekit.verbs._options import Option, Store
 
 if TYPE_CHECKING:
+    from tracekit.query.describe import StoreCheck
     from tracekit.store import Store as Opened
 
 
@@ -17,7 +18,7 @@ def check(
     verify: Annotated[
         bool, Option("Read every stored file; exit with 1 if one changed.", names="--verify")
     ] = False,
-) -> dict[str, Any]:
+) -> StoreCheck:
     """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``.
 
     Parameters
@@ -27,18 +28,18 @@ def check(
         "unfinished": whether the last ingest was cut short}``
     """
     from tracekit.query import run
-    from tracekit.query.describe import describe
+    from tracekit.query.describe import StoreCheck, describe
     from tracekit.store import open_store
 
     opened = open_store(store)
     if verify:
-        return _verified(opened)
+        return StoreCheck(_verified(opened))
     ledger = run(opened, "quality/ledger").to_dicts()
     tables = {
         name: {key: table[key] for key in ("rows_read", "rows", "rejected", "duplicates_dropped")}
         for name, table in describe(opened)["tables"].items()
     }
-    return {"tables": tables, "ledger": ledger}
+    return StoreCheck(tables=tables, ledger=ledger)
 
 
 def _verified(store: Opened) -> dict[str, Any]:

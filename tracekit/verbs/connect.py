@@ -21,7 +21,22 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
 
     Raises TracekitError for what is no store.
     """
+    import duckdb
+
     from tracekit.query.database import connection
     from tracekit.store import open_store
 
+    # the class takes neither a subclass of its connections nor an attribute of one
+    duckdb.DuckDBPyConnection._repr_html_ = _html  # type: ignore[attr-defined]
     return connection(open_store(store))
+
+
+def _html(opened: duckdb.DuckDBPyConnection) -> str:
+    """A connection as a notebook shows it: its tables and queries, and how to ask."""
+    from tracekit.shown import ViewsShown
+
+    named = "SELECT view_name FROM duckdb_views() WHERE NOT internal ORDER BY view_name"
+    tables = "SELECT table_name FROM duckdb_tables() WHERE NOT internal ORDER BY table_name"
+    cursor = opened.cursor()
+    names = [row[0] for asked in (tables, named) for row in cursor.execute(asked).fetchall()]
+    return ViewsShown(names)._repr_html_()

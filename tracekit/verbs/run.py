@@ -76,8 +76,10 @@ def run(
     TracekitError
         As its stages do: see ``tracekit.ingest.write.ingest`` and ``tracekit.verbs.replay``.
     """
+    from tracekit.replay.policy.entrant import check_spelled
     from tracekit.verbs._whole import run_all
 
+    check_spelled(policies)
     return run_all(
         source,
         out,

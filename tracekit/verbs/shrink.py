@@ -70,11 +70,13 @@ def shrink(
 
     ``jobs`` policies are searched for side by side, each in a process that reads the workload.
     """
+    from tracekit.replay.policy.entrant import check_spelled
     from tracekit.replay.policy.nearness import PARAMETER
     from tracekit.replay.studies.shrink import shrink_cluster
     from tracekit.replay.workload.source import source_of
     from tracekit.verbs._study import made
 
+    check_spelled(policies)
     source = source_of(
         store,
         workload,

@@ -156,6 +156,10 @@ def test_many_changes_are_corrected(runs: dict[str, Path]) -> None:
 def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None:
     with pytest.raises(TracekitError, match="is not a run folder"):
         compare_runs(runs["base"], tmp_path)
+    for kind in ("bind", "fit"):
+        (tmp_path / "manifest.json").write_text(f'{{"schema": "tracekit/{kind}/1"}}')
+        with pytest.raises(TracekitError, match=f"is what tracekit {kind} wrote"):
+            compare_runs(runs["base"], tmp_path)
     other = tmp_path / "other"
     replay(None, ["bra"], out=other, workload=SMALL)
     with pytest.raises(TracekitError, match="no policy in common"):

@@ -6,7 +6,7 @@ Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
-from tracekit.replay.policy.parse import cut, parse_policy
+from tracekit.replay.policy.parse import cut, parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
 from tracekit.seeds import stream
 
@@ -88,6 +88,28 @@ def parse_entrant(text: str) -> Entrant:
         return rebalanced(policy, parse_rebalancer(behind))
     except TracekitError as error:
         raise _two_policies(placement, behind) or error from None
+
+
+def check_spelled(texts: Iterable[str], rebalance: Iterable[str] = ()) -> None:
+    """Hold that every text spells what it is to, before anything is read for it.
+
+    Parameters
+    ----------
+    texts : iterable of str
+        Policies with or without a rebalancer; ``all`` and ``common`` are many.
+    rebalance : iterable of str
+        Rebalancers alone.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown name, with one that is near, and for a wrong parameter.
+    """
+    for text in texts:
+        if policies_of(text) == [text]:
+            parse_entrant(text)
+    for text in rebalance:
+        parse_rebalancer(text)
 
 
 def _two_policies(first: str, second: str) -> TracekitError | None:

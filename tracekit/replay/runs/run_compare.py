@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -126,15 +128,35 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
 
 def _read(folder: Path) -> _Kept:
     if not RUN_FOLDER.holds(folder):
-        raise TracekitError(
-            f"{folder} is not a run folder", hint="make one: tracekit replay STORE --out RUN"
-        )
+        raise _no_run(folder)
     repeats = folder / "repeats.parquet"
     return _Kept(
         folder=folder.resolve(),
         manifest=RUN_FOLDER.read(folder),
         summary=read_frame(folder / "summary.parquet"),
         repeats=read_frame(repeats) if repeats.is_file() else None,
+    )
+
+
+def _no_run(folder: Path) -> TracekitError:
+    """What the folder really is, and what to do."""
+    try:
+        document = json.loads((folder / "manifest.json").read_bytes())
+    except (OSError, ValueError):
+        document = None
+    found = (
+        re.fullmatch(r"tracekit/(\w+)/\d+", str(document.get("schema", "")))
+        if (isinstance(document, dict))
+        else None
+    )
+    make = "make a run: tracekit replay STORE --out RUN"
+    if found is None:
+        kind = "a store, not" if isinstance(document, dict) and "sources" in document else "not"
+        return TracekitError(f"{folder} is {kind} a run folder", hint=make)
+    return TracekitError(
+        f"{folder} is what tracekit {found[1]} wrote; compare takes runs of tracekit replay, and"
+        " it is not a run folder",
+        hint=f"its numbers are in the report of the store; {make}",
     )
 
 

@@ -1,0 +1,37 @@
+"""A wrong policy is told before anything is read: here the workload is not even there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import tracekit
+from tracekit.errors import TracekitError
+
+WRONG = ["least_alocated"]
+#: Each verb with a store or trace that would fail if it were read.
+VERBS: dict[str, Callable[[Path], Any]] = {
+    "replay": lambda at: tracekit.replay(at / "none", WRONG, out=at / "run"),
+    "replay, repeated": lambda at: tracekit.replay(
+        at / "none", ["first_fit"], out=at / "run", repeat_policies=WRONG
+    ),
+    "run": lambda at: tracekit.run(at / "none", at / "out", policies=WRONG),
+    "shrink": lambda at: tracekit.shrink(at / "none", policies=WRONG),
+    "vary": lambda at: tracekit.vary(at / "none", policies=[*WRONG, "first_fit"]),
+}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_a_wrong_policy_is_told_before_the_workload_is_read(verb: str, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no policy named 'least_alocated'") as told:
+        VERBS[verb](tmp_path)
+    assert "least_allocated" in (told.value.hint or "")
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_right_one_gets_as_far_as_the_store(tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="none"):
+        tracekit.replay(tmp_path / "none", ["first_fit"], out=tmp_path / "run")

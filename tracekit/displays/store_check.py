@@ -1,0 +1,44 @@
+"""What was wrong with the rows of a store, and what was done; or which stored files changed."""
+
+from __future__ import annotations
+
+from tracekit.query.describe import StoreCheck
+from tracekit.shown import ROWS, Page
+from tracekit.units import percent
+
+
+def page(found: StoreCheck) -> Page:
+    """The page of a check."""
+    return _of_files(found) if "verified" in found else _of_rows(found)
+
+
+def _of_rows(found: StoreCheck) -> Page:
+    ledger = found["ledger"]
+    read = sum(one["rows_read"] for one in found["tables"].values())
+    kept = sum(one["rows"] for one in found["tables"].values())
+    return Page(
+        title=f"Data quality: {kept:,} rows kept of {read:,} read; {len(ledger)} kinds of defect",
+        columns=["table", "defect", "column", "rows", "share", "what was done"],
+        rows=[
+            [
+                one["table"],
+                one["defect"],
+                one["column"],
+                one["rows"],
+                percent(one["share"], 3),
+                one["action"],
+            ]
+            for one in ledger[:ROWS]
+        ],
+        rest=[f"['ledger']: {len(ledger)} rows; ['tables']: counts of each table"],
+    )
+
+
+def _of_files(found: StoreCheck) -> Page:
+    damaged, cut = found["damaged"], found["unfinished"]
+    return Page(
+        title=f"{found['verified']:,} stored files read, {len(damaged):,} damaged",
+        lines=["The last ingest was cut short: run it again to go on."] if cut else [],
+        columns=["file", "found", "of source file"] if damaged else [],
+        rows=[[one["path"], one["found"], one["source_file"]] for one in damaged[:ROWS]],
+    )

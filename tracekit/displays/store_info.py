@@ -1,0 +1,34 @@
+"""What is in a store: its tables, and how each quantity is known."""
+
+from __future__ import annotations
+
+from tracekit.query.describe import StoreInfo
+from tracekit.shown import Page
+from tracekit.units import duration
+
+
+def page(found: StoreInfo) -> Page:
+    """The page of a store."""
+    tables, known = found["tables"], found["quantities"]
+    kinds = dict.fromkeys(known.values())
+    made_up = ["The trace is made up (tracekit synth)."] if found["made_up"] else []
+    rows = sum(one["rows"] for one in tables.values())
+    return Page(
+        title=f"Store: {rows:,} rows in {len(tables):,} tables",
+        lines=[
+            *made_up,
+            *(f"{kind}: {', '.join(n for n, k in known.items() if k == kind)}" for kind in kinds),
+        ],
+        columns=["table", "rows", "rejected", "span", "step"],
+        rows=[
+            [
+                name,
+                one["rows"],
+                one["rejected"],
+                duration(one["span_ms"]),
+                duration(one["step_ms"]) if one.get("step_ms") else "-",
+            ]
+            for name, one in tables.items()
+        ],
+        rest=[f"['tables'], ['quantities'], ['sources']: {len(found['sources']):,} entries"],
+    )
