@@ -81,7 +81,7 @@ def test_what_another_measure_tells_is_no_tie() -> None:
     found = run(values, noise=0.002)
     assert found.repeats is not None
     cpu = pl.col("cpu_max_fraction")
-    higher = {"cwt": 0.5, "bdi": -0.0015, "tpso": 0.0}
+    higher = {"observed": 0.5, "cwt": 0.5, "bdi": -0.0015, "tpso": 0.0}
     shifted = found.repeats.with_columns(
         cpu + pl.col("policy").replace_strict(higher, default=0.0, return_dtype=pl.Float64)
     )

@@ -30,6 +30,7 @@ def made(
             "cpu_max_fraction": 0.5 + order[repeat] + offset + noise * rng.normal(),
             "pending": columns.get("pending", {}).get(policy, 0),
             "overloaded_node_steps": columns.get("overloaded", {}).get(policy, 0),
+            **{name: of[policy] for name, of in columns.items() if name == "nodes_used_mean"},
         }
         for policy, offset in offsets.items()
         for repeat in range(orders)
@@ -137,3 +138,20 @@ def test_the_chosen_stands_beside_production_and_the_best_simple_rule() -> None:
     assert told.against_production.apart
     assert told.against_simple is not None
     assert abs(told.against_simple.mean + 0.1) < 0.02
+
+
+def test_nobody_is_recommended_where_production_is_better() -> None:
+    found = decision(made({"observed": 0.0, "clever": 0.2, "first_fit": 0.3}))
+    assert (found.chosen, found.criterion) == ((), "")
+    assert found.answer.startswith("Keep the placement of production: no policy is better")
+    assert "production comes to 49.3 %" in found.answer
+    assert "clever, the best of the policies, to 7" in found.answer
+
+
+def test_fewer_nodes_are_recommended_where_production_is_better_by_use_alone() -> None:
+    nodes = {"observed": 500, "clever": 500, "packing": 264}
+    use = {"observed": 0.0, "clever": 0.2, "packing": 0.3}
+    found = decision(made(use, noise=0.001, nodes_used_mean=nodes))
+    assert (found.chosen, found.criterion) == (("packing",), "nodes_used_mean")
+    as_many = decision(made(use, noise=0.001, nodes_used_mean=dict.fromkeys(nodes, 500)))
+    assert as_many.chosen == ()

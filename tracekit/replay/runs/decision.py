@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import words_of
+from tracekit.replay.measures import Measure, words_of
 from tracekit.replay.runs.fitness import LeftOut, left_out, rule
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import few, shown
 from tracekit.replay.runs.standings import (
+    MATERIAL,
     Difference,
     Standing,
     Standings,
@@ -33,6 +35,9 @@ SMALL_SHARE = 0.2
 
 #: How many policies the answer names.
 _LISTED = 5
+
+#: Decides where no policy is better than production by a measure that has a better end.
+NODES = "nodes_used_mean"
 
 _QUESTION = "Which policy should place these containers?"
 
@@ -130,18 +135,53 @@ def _best(
 ) -> tuple[str, tuple[Standing, ...]]:
     """The first measure that tells the policies apart which may be chosen, and its best rows.
 
-    Where none does, but others may not be chosen, what they must not do tells them apart.
+    Where production is known, the best has to be better than production by it. Where none is,
+    those come first that need fewer nodes than production. Where nothing tells, but others may not
+    be chosen, what they must not do tells them apart.
     """
-    for one in may_answer(found):
-        stand = standings(found, one.name, among=fit)
-        if stand.tells:
+    tells = [
+        (one, standings(found, one.name, among=fit))
+        for one in may_answer(found)
+        if standings(found, one.name, among=fit).tells
+    ]
+    for one, stand in tells:
+        if OBSERVED not in found.policies or _better(found, stand.best[0], one):
             return one.name, _undominated(found, stand.best)
+    fewer = _fewer_nodes(found, fit)
+    if fewer:
+        return NODES, fewer
+    if tells and not any(_less_overload(found, names[0]) for names in fit):
+        return "", ()
     judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
     known = [name for name in CONDITIONS if all(found.known(one, name) for one in judged)]
     if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _better(found: Results, best: Standing, measure: Measure) -> bool:
+    """Whether a policy is better than production by a measure, beyond chance."""
+    told = difference(found, best.names[0], OBSERVED, measure.name)
+    return told is not None and told.apart and (told.mean < 0) == (measure.better == "low")
+
+
+def _less_overload(found: Results, policy: str) -> bool:
+    told = difference(found, policy, OBSERVED, OVERLOAD)
+    return told is not None and told.apart and told.mean < 0
+
+
+def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
+    """Those that use the fewest nodes, where that is fewer than production uses beyond chance."""
+    if not (found.known(OBSERVED, NODES) and fit):
+        return ()
+    best = standings(found, NODES, among=fit).best
+    if not best:
+        return ()
+    told = difference(found, best[0].names[0], OBSERVED, NODES)
+    usual = float(found.of(OBSERVED, NODES).mean())
+    fewer = told is not None and told.apart and told.mean < -MATERIAL * usual
+    return best if fewer else ()
 
 
 def _undominated(found: Results, best: Sequence[Standing]) -> tuple[Standing, ...]:
@@ -218,6 +258,9 @@ def _answer(
     count = sum(1 for name in found.policies if name != OBSERVED)
     orders = _orders(found)
     if not chosen:
+        kept = _kept(found, fit)
+        if kept:
+            return kept
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
     if measure in CONDITIONS:
@@ -231,6 +274,23 @@ def _answer(
         f"{', '.join(first.names)}: {_small(one.title)} is the {end} of {count} policies"
         f" ({shown(one, first.mean, first.reach, unit=True)}), in {orders} orders of arrival{tail}."
     )
+
+
+def _kept(found: Results, fit: Sequence[tuple[str, ...]]) -> str:
+    """That no policy is better than production, by what; empty where nothing tells."""
+    if OBSERVED not in found.policies:
+        return ""
+    for one in may_answer(found):
+        stand = standings(found, one.name, among=fit)
+        if stand.tells:
+            best = stand.best[0]
+            usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
+            return (
+                f"Keep the placement of production: no policy is better beyond chance. By"
+                f" {_small(one.title)} production comes to {usual}, {best.names[0]}, the best"
+                f" of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
+            )
+    return ""
 
 
 def _holding(
