@@ -80,12 +80,10 @@ def _movable(run: Any) -> list[str]:
 
 def _background(load: Any) -> list[str]:
     """What requests know of the use that no container explains."""
-    from tracekit.replay.runs.kept_back import kept_back, shares, unknown_to_requests
+    from tracekit.replay.runs.kept_back import background, shares
 
-    found = shares(load)
-    kept = kept_back(found)
-    said = [f"reserved: {kept}; requests may take the rest"] if kept else []
-    return [*said, *unknown_to_requests(found)]
+    said = background(shares(load))
+    return [said] if said else []
 
 
 #: What a reader must know before the numbers, by the name of the fact.

@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.bounds import bound_steps
-from tracekit.replay.runs.kept_back import kept_back, shares, unknown_to_requests
+from tracekit.replay.runs.kept_back import background, shares
 from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import UNLIMITED
@@ -116,7 +116,7 @@ def test_what_was_observed_stays_where_it_is_though_too_little_is_left() -> None
 
 def test_it_is_said_what_requests_know() -> None:
     found = shares(loaded())
-    assert kept_back(found).startswith("10.0 % of the memory that nodes have")
-    assert "use that no container explains, 5.0 % of the CPU" in unknown_to_requests(found)[0]
-    assert kept_back({}) == ""
-    assert unknown_to_requests({}) == []
+    said = background(found)
+    assert "5.0 % of the CPU" in said
+    assert "It keeps no CPU free" in said
+    assert background({}) == ""

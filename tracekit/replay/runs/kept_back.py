@@ -29,8 +29,10 @@ def shares(load: Workload) -> dict[str, dict[str, float]]:
     }
 
 
-def kept_back(found: Mapping[str, Any]) -> str:
-    """What of nodes is kept for the background, a clause; empty where nothing is.
+def background(found: Mapping[str, Any]) -> str:
+    """What use no container explains takes, and of which resource it is kept, in sentences.
+
+    Empty where there is little such use.
 
     Parameters
     ----------
@@ -38,28 +40,23 @@ def kept_back(found: Mapping[str, Any]) -> str:
         As ``shares`` gives it, or the part of a manifest that holds it.
     """
     kept = found.get("reserved") or {}
-    told = [_amount(name, share) for name, share in kept.items() if share]
-    if not told:
+    used = {
+        name: share for name, share in (found.get("background") or {}).items() if share >= _LITTLE
+    }
+    if not used:
         return ""
-    return f"{' and '.join(told)} that nodes have, for use that no container explains"
-
-
-def unknown_to_requests(found: Mapping[str, Any]) -> list[str]:
-    """A sentence about the background that requests do not know of; none where they do."""
-    kept = found.get("reserved") or {}
-    told = [
-        _amount(name, share)
-        for name, share in (found.get("background") or {}).items()
-        if share >= _LITTLE and not kept.get(name)
-    ]
-    if not told:
-        return []
-    said = (
-        f"Requests do not know of use that no container explains, {' and '.join(told)} that nodes"
-        " have, so policies that go by requests may overload nodes (--assume reserved=background"
-        " keeps it for it)"
-    )
-    return [said]
+    told = " and ".join(_amount(name, share) for name, share in used.items())
+    said = [f"No container explains {told} that nodes have and use."]
+    held = [RESOURCES[name] for name in used if kept.get(name)]
+    free = [RESOURCES[name] for name in used if not kept.get(name)]
+    if held:
+        said.append(f"The replay keeps {' and '.join(held)} free for it.")
+    if free:
+        said.append(
+            f"It keeps no {' and no '.join(free)} free for it, so policies that go by requests may"
+            " overload nodes (--assume reserved=background keeps it)."
+        )
+    return " ".join(said)
 
 
 def _amount(resource: str, share: float) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from shlex import quote
+from typing import Any
 
-from tracekit.replay.measures import Measure, all_measures, find_measure
+from tracekit.replay.measures import RESOURCES, Measure, all_measures, find_measure, words_of
 from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.kept_back import kept_back, unknown_to_requests
+from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
@@ -17,7 +18,7 @@ from tracekit.report.contents import fewest, nodes_needed, quantities, sizing, v
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.headline import named
-from tracekit.report.words import count, listed, spaced
+from tracekit.report.words import count, listed, percent, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
@@ -29,8 +30,12 @@ _FIRST = (
 _ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
 #: So many rows are read at a glance.
 _MOST = 6
+#: Measures whose titles alone say little: their names end so.
+_UNTOLD = ("_stranded_share", "_debris_full_fraction")
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
+#: What the line above the answer says of every resource.
+_MOVED = "can be moved by any policy"
 _KINDS = ("recorded", "inferred", "chosen", "assumed")
 #: Enough orders of arrival to tell small differences.
 _ORDERS = 20
@@ -56,7 +61,9 @@ def _of_run(data: Data, told: Decision) -> Answer:
     before = OBSERVED if OBSERVED in _replayed(data) else told.simple
     return Answer(
         asked=_asked(data, told),
+        movable=_movable((data.run or {})["workload"]),
         sentence=_sentence(data, told),
+        meaning=_meaning(told),
         also=nodes_needed.said(data, told),
         warnings=_warnings(data, told),
         told=nodes_needed.held(data),
@@ -81,12 +88,31 @@ def _asked(data: Data, told: Decision) -> str:
     )
 
 
+def _movable(load: Mapping[str, Any]) -> str:
+    """How much of the load a policy can move, and what becomes of the rest."""
+    known = load.get("movable") or {}
+    shares = {name: known[name] for name in RESOURCES if known.get(name) is not None}
+    if not shares:
+        return ""
+    told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
+    rest = background(load)
+    return spaced(f"A policy can move {told} in use.{f' {rest}' if rest else ''}")
+
+
 def _policies(number: int) -> str:
     return "1 policy" if number == 1 else f"{number:,}\u00a0policies"
 
 
 def _replayed(data: Data) -> list[str]:
     return [one["policy"] for one in (data.run or {}).get("policies", [])]
+
+
+def _meaning(told: Decision) -> str:
+    """What the measure of the answer means, where its title does not say it."""
+    measure = find_measure(told.criterion)
+    if measure is None or not told.chosen or not measure.name.endswith(_UNTOLD):
+        return ""
+    return f"{measure.title} is {measure.meaning.partition(';')[0]}."
 
 
 def _sentence(data: Data, told: Decision) -> str:
@@ -175,10 +201,10 @@ def _warnings(data: Data, told: Decision) -> list[str]:
     names = [name for one in told.left_out for name in one.names if name != OBSERVED]
     if names:
         said.append(
-            f"Not to be chosen, because nodes are overloaded or containers left waiting:"
-            f" {_few(names)}. The policies page has the reason for each."
+            f"Not to be chosen: {_few(names)}. {told.rule} The policies page has the reason for"
+            " each."
         )
-    return [*said, *(f"{one}." for one in unknown_to_requests((data.run or {})["workload"]))]
+    return said
 
 
 def _changes(data: Data, told: Decision, policy: str, before: str) -> list[Change]:
@@ -192,9 +218,18 @@ def _changes(data: Data, told: Decision, policy: str, before: str) -> list[Chang
 def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Measure]:
     """What decided, overload, nodes, cost and the fullest node; what is 0 for both is left out."""
     known = _answering(data)
-    wanted = dict.fromkeys((told.criterion, *_FIRST))
+    harms = [one.name for one in known.values() if _harms(data, one, policy, before)]
+    wanted = dict.fromkeys((told.criterion, *_ALWAYS, *harms, *_FIRST))
     found = [known[name] for name in wanted if name in known]
-    return [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)][:_MOST]
+    there = [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)]
+    return there[: max(_MOST, len(harms) + len(_ALWAYS) + 1)]
+
+
+def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
+    """Whether a measure is worse beyond chance: that is never left out."""
+    if data.results is None:
+        return False
+    return way(measure, difference(data.results, policy, before, measure.name)) == "worse"
 
 
 def _answering(data: Data) -> dict[str, Measure]:
@@ -268,7 +303,11 @@ def _clauses(told: Decision) -> list[str]:
     titles = {one.title for one in all_measures().values()}
     silent = [text for text in told.not_told if text.partition(":")[0] in titles]
     names = [_small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
-    rest = [text for text in told.not_told if text not in silent and _tail(text) not in told.answer]
+    rest = [
+        text
+        for text in told.not_told
+        if text not in silent and _tail(text) not in told.answer and _MOVED not in text
+    ]
     if not names:
         return rest
     verb = "does" if len(names) == 1 else "do"
@@ -285,11 +324,13 @@ def _tail(text: str) -> str:
 
 def _rests(data: Data) -> list[tuple[str, str]]:
     load = (data.run or {}).get("workload", {})
-    known, kept = quantities.told(load.get("quantities", {})), kept_back(load)
+    known = quantities.told(load.get("quantities", {}))
     found = {kind: [name for name, how in known.items() if how == kind] for kind in _KINDS}
-    said = [(kind.capitalize(), ", ".join(names)) for kind, names in found.items() if names]
-    said += [("Reserved", kept)] if kept else []
-    return [("Made up", "the whole trace"), *said] if data.made_up else said
+    return [
+        (quantities.word(data, kind).capitalize(), ", ".join(names))
+        for kind, names in found.items()
+        if names
+    ]
 
 
 def _next(data: Data, told: Decision) -> list[tuple[str, str]]:
@@ -363,7 +404,10 @@ def _of_store(data: Data) -> Answer:
     rows = sum(one["rows"] for one in (data.info or {"tables": {}})["tables"].values())
     known = (data.info or {}).get("quantities", {})
     rests = [
-        (kind.capitalize(), ", ".join(name for name, how in known.items() if how == kind))
+        (
+            quantities.word(data, kind).capitalize(),
+            ", ".join(name for name, how in known.items() if how == kind),
+        )
         for kind in ("recorded", "inferred", "absent")
         if kind in known.values()
     ]

@@ -24,6 +24,10 @@ class Answer:
 
     Parameters
     ----------
+    movable : str
+        How much any answer could change at all.
+    meaning : str
+        What the measure of the answer means.
     also : str
         The answer to what else was asked.
     before, after : str
@@ -44,6 +48,8 @@ class Answer:
 
     asked: str
     sentence: str
+    movable: str = ""
+    meaning: str = ""
     also: str = ""
     warnings: Sequence[str] = ()
     changes: Sequence[Change] = ()

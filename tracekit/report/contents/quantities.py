@@ -15,15 +15,21 @@ _UNITS = ("_milli", "_bytes", "_kbit")
 _KINDS = ("recorded", "inferred", "chosen", "assumed", "absent")
 
 
+def word(data: Data, kind: str) -> str:
+    """How a kind of knowledge is called: a made-up trace states what others record."""
+    return "stated by the made-up trace" if data.made_up and kind == "recorded" else kind
+
+
 def of_store(data: Data) -> Table | None:
     """What the store records."""
-    return _grouped((data.info or {}).get("quantities", {}), "What the store records")
+    title = "What the made-up trace states" if data.made_up else "What the store records"
+    return _grouped((data.info or {}).get("quantities", {}), title, data)
 
 
 def of_replay(data: Data) -> Table | None:
     """What the replay rests on."""
     known = (data.run or {}).get("workload", {}).get("quantities", {})
-    return _grouped(known, "What the replay rests on")
+    return _grouped(known, "What the replay rests on", data)
 
 
 def told(known: Mapping[str, str]) -> dict[str, str]:
@@ -43,13 +49,16 @@ def _resource(name: str) -> str:
     return words_of(stem)
 
 
-def _grouped(known: Mapping[str, str], title: str) -> Table | None:
+def _grouped(known: Mapping[str, str], title: str, data: Data) -> Table | None:
     """The quantities of each kind; None where nothing is said of any."""
     if not known:
         return None
     known = told(known)
     rows = [
-        {"how known": kind, "quantities": ", ".join(n for n, k in known.items() if k == kind)}
+        {
+            "how known": word(data, kind),
+            "quantities": ", ".join(n for n, k in known.items() if k == kind),
+        }
         for kind in _KINDS
         if kind in known.values()
     ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 import polars as pl
 
@@ -123,6 +125,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
     first = frame.filter(resource=frame["resource"][0])
     rows = first.group_by("policy", maintain_order=True).first().to_dicts()
     words = RESOURCES[frame["resource"][0]]
+    alike = {(row["hot"], row["idle"]) for row in rows}
+    if len(rows) > 1 and len(alike) == 1:
+        return _even(rows, words)
     said = [
         f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
         f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
@@ -131,6 +136,20 @@ def _takeaway(frame: pl.DataFrame) -> str:
     ]
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}."
+
+
+def _even(rows: list[dict[str, Any]], words: str) -> str:
+    """What is said where neither end tells the two apart: how many nodes lie elsewhere."""
+    one, other = (label(row["policy"]) for row in rows[:2])
+    medians = [percent(row["median"]) for row in rows[:2]]
+    ends = (
+        f"equally many nodes are above {percent(HOT)} ({rows[0]['hot']:,}) and below"
+        f" {percent(IDLE)} ({rows[0]['idle']:,})"
+    )
+    return (
+        f"{words}: {other} does not even out the ends against {one}: {ends}; the median node uses"
+        f" {medians[0]} under {one} and {medians[1]} under {other}."
+    )
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -34,7 +34,7 @@ FIGURE = Figure(
     how_to_read="Lower is better. Above 100 % the containers on a node want more CPU than it has,"
     " and all of them slow down. Use is what containers, daemons and background take of all that a"
     " node has, in the first order of arrival; the tables tell the mean of the highest over all"
-    " orders, and the page of what was recorded tells what production reached at any time, while"
+    " orders, and the page of what the trace holds tells what production reached at any time, while"
     " the replay still filled its nodes, too. The dashed grey line is the least that any placement"
     " could do."
     " Drawn are production, the policy that the first page names, and the one that goes highest;"
