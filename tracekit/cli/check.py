@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import typer
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_table
+from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
@@ -41,10 +41,11 @@ def command(
         print_json({"schema": "tracekit/check/1", **document})
     else:
         _show(store, document)
-    if strict and ledger:
+    doubts = document["doubts"]
+    if strict and (ledger or doubts):
         raise CheckFailedError(
-            f"{len(ledger)} kinds of defect in {store}, --strict allows none",
-            hint="each row's fate is in the table above",
+            f"{len(ledger) + len(doubts)} kinds of defect in {store}, --strict allows none",
+            hint="each row's fate is in the table above" if ledger else doubts[0],
         )
 
 
@@ -84,6 +85,8 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
             print_table(title, ["defect", "rows", "share", "what was done"], rows)
         else:
             print(f"{title}, no defects found")
+    for sentence in document["doubts"]:
+        print_sentence(sentence)
 
 
 def _named(row: Mapping[str, Any]) -> str:

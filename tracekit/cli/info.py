@@ -44,6 +44,8 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         names = [name for name, found in document["quantities"].items() if found == kind]
         if names:
             print_sentence(f"{kind}: {', '.join(names)}")
+    for sentence in document["doubts"]:
+        print_sentence(sentence)
     files = {one["file"] for one in document["sources"] if one["release"] != "derived"}
     print(
         f"{len(files)} source file{'s' * (len(files) != 1)}; data quality: tracekit check {store}"

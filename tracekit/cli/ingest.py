@@ -41,6 +41,8 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         print(visible(f"{name}: {what}, passed over"))
     if summary.unknown:
         print_sentence(visible(summary.unknown))
+    for sentence in summary.doubts:
+        print_sentence(visible(sentence))
 
 
 def _document(summary: object) -> dict[str, object]:
@@ -55,5 +57,6 @@ def _document(summary: object) -> dict[str, object]:
         "known": [{"file": name, "same_as": same} for name, same in summary.known],
         "mended": list(summary.mended),
         "unknown": summary.unknown,
+        "doubts": list(summary.doubts),
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],
     }

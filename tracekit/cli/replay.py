@@ -97,7 +97,7 @@ _TOLD = {
     "containers_with_request_as_memory_use": (
         "have use of CPU but none of memory: what they request of it stands in"
     ),
-    "containers_on_unknown_nodes": "ran on nodes that are not listed",
+    "containers_on_unknown_nodes": "ran on nodes that are not listed, or set aside",
     "containers_with_rules_not_held": (
         "have rules that the replay does not hold (column not_held of the table container)"
     ),
@@ -107,9 +107,12 @@ _TOLD = {
 def _told(load: Any) -> list[str]:
     """What of the workload bends its numbers."""
     return [
-        f"{load.facts[name]:,} containers {words}"
-        for name, words in _TOLD.items()
-        if load.facts.get(name)
+        *load.told,
+        *(
+            f"{load.facts[name]:,} containers {words}"
+            for name, words in _TOLD.items()
+            if load.facts.get(name)
+        ),
     ]
 
 

@@ -64,7 +64,7 @@ def _show(study: Study, out: Path | None) -> None:
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
     told = [words.goes(found), words.margin(found), words.bound(found)]
-    told += [words.production(study), words.sure(found)]
+    told += [words.production(study), words.sure(found), *study.about["workload"].get("told", ())]
     for sentence in told:
         if sentence:
             print_sentence(sentence)

@@ -114,7 +114,7 @@ def _objects(command: list[str], target: Path, timeout_s: float) -> Counter[str]
     with replaced_file(target) as part:
         _print_to(command, part, timeout_s)
         counts: Counter[str] = Counter()
-        for thing in things(unpacked(part)):
+        for thing in things(unpacked(part), as_far_as_whole=True):
             if isinstance(thing, Cut):
                 raise TracekitError(
                     f"what kubectl printed {thing.reason}: {thing.text[:60]!r}",

@@ -15,7 +15,7 @@ from tracekit.fetch.server import Server, TooMuchError
 from tracekit.fetch.slices import Slice, Slices
 from tracekit.fetch.spans import spelled_span, spelled_time
 from tracekit.progress import Task
-from tracekit.sources.own._json_items import Cut, items
+from tracekit.sources.own._json_items import Cut, pieces
 from tracekit.sources.own._prometheus_metrics import Query
 
 #: Prometheus refuses more points of a series in one answer than 11,000.
@@ -201,7 +201,7 @@ def _write(plan: QueryPlan, start: int, end: int, part: Path, server: Server) ->
 def _counted(part: Path, server: Server) -> tuple[int, int]:
     """Series and samples of an answer; raises FetchError when it is not whole."""
     series = samples = 0
-    for item in items(unpacked(part)):
+    for item in pieces(unpacked(part)):
         if isinstance(item, Cut):
             raise FetchError(f"the answer of {server.url} {item.reason}")
         if isinstance(item.value, dict) and "values" in item.value:

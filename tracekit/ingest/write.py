@@ -26,6 +26,8 @@ from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
+from tracekit.store.doubts import doubts
+from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry
 from tracekit.units import percent
 
@@ -46,7 +48,8 @@ class IngestSummary(Shown):
     """What an ingest did: files taken in, files known already, files passed over or failed.
 
     ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
-    says whose use was recorded that no file lists; it is empty where there is none.
+    says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
+    what the tables of the store cannot mean as they stand.
     """
 
     store: Path
@@ -56,6 +59,7 @@ class IngestSummary(Shown):
     failed: list[tuple[str, TracekitError]] = field(default_factory=list)
     mended: list[str] = field(default_factory=list)
     unknown: str = ""
+    doubts: tuple[str, ...] = ()
 
 
 def ingest(
@@ -120,6 +124,7 @@ def ingest(
             coordinator.take(writer.unknown(found.files, task.advance), task.advance)
             if not is_remote(target):
                 summary.unknown = derive(folder, writer.manifest, commit, alone_memory)
+                summary.doubts = doubts(Store(folder, writer.manifest))
     if summary.failed:
         raise _failure(summary)
     progress.told(_said(summary))

@@ -8,6 +8,7 @@ from typing import Any
 from tracekit.query.database import Database
 from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
+from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quantities import quantities
@@ -32,7 +33,7 @@ class StoreCheck(Shown, dict[str, Any]):
 
 
 def describe(store: Store) -> StoreInfo:
-    """The store as one document: tables, quantities, sources.
+    """The store as one document: tables, quantities, doubts, sources.
 
     For each table with at least one source file: ``rows`` in the store, ``rows_read``,
     ``rejected``, ``duplicates_dropped``, ``time_min_ms``, ``time_max_ms`` (over all rows),
@@ -48,6 +49,7 @@ def describe(store: Store) -> StoreInfo:
     return StoreInfo(
         tables=tables,
         quantities=quantities(store),
+        doubts=list(doubts(store)),
         made_up=store.manifest.made_up,
         sources=[_source(entry) for entry in store.manifest.sources],
     )

@@ -10,6 +10,7 @@ from tracekit.sources._release import Match, Source, TableFormat
 
 _NAMED = ("node", "container", "service")
 _ZIP_MAGIC = "PK\x03\x04"
+_PAGES = ("<html", "<!doctype html", "<?xml")
 _Best = tuple[int, Source, TableFormat]
 
 
@@ -29,6 +30,12 @@ def recognise_among(
         return TracekitError(
             "a zip, which no table of a known trace comes in",
             hint="unpack it, then ingest the files; known sources: tracekit list sources",
+        )
+    if names[0].lower().startswith(_PAGES):
+        said = re.sub(r"\s*<[^>]*>\s*", " ", ",".join(names)).strip()
+        return TracekitError(
+            f"a web page and no data; it says {said[:80]!r}" if said else "a web page and no data",
+            hint="a server or a proxy answered in place of what was asked for: fetch it again",
         )
     return _mismatch(names, sources)
 

@@ -19,7 +19,9 @@ def check(
         bool, Option("Read every stored file; exit with 1 if one changed.", names="--verify")
     ] = False,
 ) -> StoreCheck:
-    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...]}``.
+    """The data-quality ledger: ``{"tables": {name: {rows_read, ...}}, "ledger": [...], ...}``.
+
+    Its ``doubts`` are sentences on what the tables cannot mean as they stand.
 
     Parameters
     ----------
@@ -35,11 +37,12 @@ def check(
     if verify:
         return StoreCheck(_verified(opened))
     ledger = run(opened, "quality/ledger").to_dicts()
+    document = describe(opened)
     tables = {
         name: {key: table[key] for key in ("rows_read", "rows", "rejected", "duplicates_dropped")}
-        for name, table in describe(opened)["tables"].items()
+        for name, table in document["tables"].items()
     }
-    return StoreCheck(tables=tables, ledger=ledger)
+    return StoreCheck(tables=tables, ledger=ledger, doubts=document["doubts"])
 
 
 def _verified(store: Opened) -> dict[str, Any]:

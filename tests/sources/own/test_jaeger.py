@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from reading_support import opened, read, recognised
 
+from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.sources.own import _json_items
@@ -140,7 +141,6 @@ def test_what_it_follows_is_a_parent_where_there_is_no_other(tmp_path: Path) -> 
 
 
 BROKEN = {
-    "cut off": (json.dumps(_answer(_trace(), _trace()))[:-900], 2, "is cut off"),
     "no id": (json.dumps(_answer(_trace(), _trace([{**SPANS[0], "spanID": ""}]))), 2, "is no span"),
     "no time": (
         json.dumps(_answer(_trace(), _trace([{**SPANS[1], "startTime": None}]))), 2, "is no span"
@@ -151,6 +151,13 @@ BROKEN = {
     "a number": (json.dumps(_answer(_trace(), 5)), 2, "is no trace"),  # type: ignore[arg-type]
     "a line": (json.dumps(_trace()) + "\n{oops: this line holds nothing}\n", 2, "is no JSON"),
 }  # fmt: skip
+
+
+def test_an_answer_that_is_cut_off_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "traces.json"
+    path.write_text(json.dumps(_answer(_trace(), _trace()))[:-900])
+    with pytest.raises(TracekitError, match="object 2 is cut off"):
+        read("jaeger", path)
 
 
 @pytest.mark.parametrize("case", BROKEN)

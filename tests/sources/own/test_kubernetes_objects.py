@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,8 @@ from kubernetes_support import (
 )
 from reading_support import Reading, opened, read, recognised
 
+from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
 from tracekit.sources.own._kubernetes_requests import effective
 
@@ -377,6 +380,11 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
         pod("flat", containers="x"),
         (None, "has not the shape of a Pod"),
     ),
+    (
+        "a negative request",
+        pod("owing", containers=[container("-500m")]),
+        ("request", "of cpu is -0.5, expected 0 or more"),
+    ),
     ("no object", {"kind": "Pod"}, (None, "is no object of Kubernetes")),
 ]
 
@@ -392,24 +400,48 @@ def test_what_is_broken_is_told_with_its_place_and_the_rest_is_kept(
     assert reason.startswith(told[1])
 
 
-def test_a_negative_request_is_left_to_the_rule_of_its_table(tmp_path: Path) -> None:
-    found = _read(tmp_path, pod(containers=[container("-1")]))
-    assert found.rows("container_resource", "request", "line") == [(-1.0, 1)]
+def test_a_node_keeps_what_of_its_sizes_can_be_used(tmp_path: Path) -> None:
+    sizes = {"cpu": "-8", "memory": "lots", "pods": "110"}
+    found = _read(tmp_path, node("n1", allocatable=sizes), pod(nodeName="n1"))
+    assert found.rows("node", "node") == [("n1",)]
+    assert found.rows("node_resource", "resource", "amount") == [("pods", 110.0)]
+    assert found.rows("container", "node") == [("n1",)]
+    assert found.reasons == [
+        (1, "amount", "of cpu is -8, expected 0 or more"),
+        (1, "amount", "of memory is 'lots', expected a quantity such as 100m or 2Gi"),
+    ]
 
 
-@pytest.mark.parametrize("left", [0.3, 0.6, 0.95])
+ITEM = re.compile(r'"name": "web-3"')
+
+
 @pytest.mark.parametrize("indent", [None, 4])
-def test_a_file_that_is_cut_off_keeps_what_is_whole(
-    tmp_path: Path, left: float, indent: int | None
+@pytest.mark.parametrize(
+    ("broken", "told"),
+    [
+        (lambda text: text[: len(text) * 2 // 3], r"object \d is cut off"),
+        (lambda text: text[:-2], "is cut off: the file ends before the list does"),
+        (lambda text: ITEM.sub('"name: "web-3"', text), "object 4 is no JSON"),
+    ],
+    ids=["cut off", "without its end", "a quote is missing"],
+)
+def test_a_list_that_breaks_off_is_refused(
+    tmp_path: Path, broken: Callable[[str], str], told: str, indent: int | None
 ) -> None:
-    objects = [pod(f"web-{at}") for at in range(40)]
-    text = json.dumps({"kind": "List", "apiVersion": "v1", "items": objects}, indent=indent)
-    found = read(NAME, written(tmp_path / "cut.json", text[: int(len(text) * left)]))
-    names = [name for (name,) in found.rows("container", "container")]
-    assert names == [f"default/web-{at}" for at in range(len(names))]
-    [(line, _, reason)] = found.reasons
-    assert line == len(names) + 1
-    assert reason.startswith("is cut off: the file ends before the")
+    text = json.dumps(listed(*(pod(f"web-{at}") for at in range(9)))["items"], indent=indent)
+    path = written(tmp_path / "cut.json", broken(f'{{"kind": "List", "items": {text}}}'))
+    with pytest.raises(TracekitError, match=told):
+        read(NAME, path)
+
+
+def test_what_kubectl_refused_is_said_in_its_own_words(tmp_path: Path) -> None:
+    said = {"kind": "Status", "apiVersion": "v1", "message": "nodes is forbidden", "code": 403}
+    with pytest.raises(TracekitError, match="kubectl answered: nodes is forbidden"):
+        ingest(written(tmp_path / "cluster.json", said), tmp_path / "store")
+    page = written(tmp_path / "page.json", "<html>403 Forbidden</html>")
+    with pytest.raises(TracekitError, match="a web page and no data; it says '403 Forbidden'"):
+        ingest(page, tmp_path / "store")
+    assert not (tmp_path / "store").exists()
 
 
 def test_a_broken_line_of_a_watch_log_does_not_end_it(tmp_path: Path) -> None:

@@ -257,14 +257,11 @@ CUT = [
 
 
 @pytest.mark.parametrize(("name", "begin"), CUT)
-def test_an_answer_that_is_cut_off_keeps_its_whole_series(
-    tmp_path: Path, name: str, begin: str
-) -> None:
+def test_an_answer_that_is_cut_off_is_refused(tmp_path: Path, name: str, begin: str) -> None:
     one = json.dumps(series(MEMORY, _times(1), **_pod()))
     path = written(tmp_path / name, f"{begin}{one},{one[: len(one) // 2]}")
-    found = read(NAME, path)
-    assert [row[3] for row in _amounts(found)] == [1.0]
-    assert found.reasons == [(2, None, "is cut off: the file ends before the value does")]
+    with pytest.raises(TracekitError, match="object 2 is cut off: the file ends before the value"):
+        read(NAME, path)
 
 
 def test_a_dump_that_is_cut_off_loses_its_last_line_only(tmp_path: Path) -> None:

@@ -52,6 +52,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             "facts": {**load.facts, **_of_places(load)},
+            **({"told": list(load.told)} if load.told else {}),
         },
         "bounds": {"nodes_for_demand": demand_bound(load)},
         "policies": [

@@ -110,6 +110,7 @@ def _facts(load: Workload) -> dict[str, Any]:
         "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
         "varying": varying(load),
         "quantities": dict(load.quantities),
+        **({"told": list(load.told)} if load.told else {}),
     }
 
 

@@ -115,6 +115,8 @@ class Workload:
         Named assumptions with values; counts worth knowing about how the workload was made.
     quantities : mapping
         What it rests on: for each quantity ``recorded``, ``inferred``, ``assumed`` or ``absent``.
+    told : tuple of str
+        What a reader must know of its source before the numbers, in sentences.
     """
 
     name: str
@@ -154,6 +156,7 @@ class Workload:
     assumptions: Mapping[str, object] = field(default_factory=dict)
     facts: Mapping[str, int] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
+    told: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_unique("node", self.node_ids)

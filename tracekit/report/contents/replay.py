@@ -295,6 +295,7 @@ def counts(data: Data) -> list[str]:
     load = run.get("workload", {})
     start = load.get("assumptions", {}).get("start")
     told = [_STARTS[start]] if start in _STARTS else []
+    told += load.get("told", [])
     told += [f"{name.replace('_', ' ')}: {n:,}" for name, n in load.get("facts", {}).items()]
     blind: dict[int, list[str]] = {}
     for one in run.get("policies", []):

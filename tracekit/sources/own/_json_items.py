@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
+from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Head, Opened
 
 _CHUNK_CHARS = 1 << 20
@@ -37,11 +38,18 @@ class Item:
 
 @dataclass(frozen=True, kw_only=True)
 class Cut:
-    """The place where the text is no JSON any more, or ends too early."""
+    """The place where the text is no JSON any more, or ends too early.
+
+    Parameters
+    ----------
+    last : bool
+        Whether nothing after it can be read although more was to come.
+    """
 
     number: int
     reason: str
     text: str
+    last: bool = False
 
 
 class _WrongError(Exception):
@@ -51,8 +59,25 @@ class _WrongError(Exception):
 def items(opened: Opened) -> Iterator[Item | Cut]:
     """The items of a file: what ``items``, ``data`` or ``data.result`` lists, an array, documents.
 
-    After a broken document the next one that begins a line is read; a broken list is at its end.
+    After a broken document the next one that begins a line is read.
+
+    Raises
+    ------
+    TracekitError
+        For a list that is cut off or broken, and for a broken document that is all there is: what
+        came after it is lost, and nobody can tell how much that was.
     """
+    for item in pieces(opened):
+        if isinstance(item, Cut) and item.last:
+            raise TracekitError(
+                f"{opened.name}: object {item.number:,} {item.reason}: {item.text[:60]!r}",
+                hint="nothing of it was taken in; make or fetch the file again",
+            )
+        yield item
+
+
+def pieces(opened: Opened) -> Iterator[Item | Cut]:
+    """The items up to where a list breaks off, which is a Cut then, the last one."""
     with opened.stream() as stream:
         buffered = cast("BinaryIO", stream)
         text = _Text(io.TextIOWrapper(buffered, encoding="utf-8-sig", errors="replace"))
@@ -61,9 +86,12 @@ def items(opened: Opened) -> Iterator[Item | Cut]:
             try:
                 yield from walk.document()
             except _WrongError as error:
-                yield Cut(number=walk.number + 1, reason=str(error), text=text.shown())
+                number, shown, inside = walk.number + 1, text.shown(), walk.inside
+                more = not inside and text.skip_to_document()
+                last = inside or (number == 1 and not more)
+                yield Cut(number=number, reason=str(error), text=shown, last=last)
                 walk.number += 1
-                if walk.inside or not text.skip_to_document():
+                if not more:
                     return
 
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Head, Opened
-from tracekit.sources.own._json_items import Cut, first_members, items
+from tracekit.sources.own._json_items import Cut, first_members, items, pieces
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
@@ -56,9 +57,14 @@ def holds_objects(head: Head) -> bool:
         return False
     if members.get("type") in _EVENTS and "object" in members:
         return True
-    if members.get("kind") in (*_LISTS, *_KINDS):
+    if members.get("kind") in (*_LISTS, *_KINDS) or _is_refusal(members):
         return True
     return members.get("apiVersion") == "v1" and "items" in members and "kind" not in members
+
+
+def _is_refusal(members: Mapping[str, Any]) -> bool:
+    """Whether it is how the API of Kubernetes says no."""
+    return members.get("kind") == "Status" and members.get("apiVersion") == "v1"
 
 
 def holds_measurements(head: Head) -> bool:
@@ -66,13 +72,15 @@ def holds_measurements(head: Head) -> bool:
     return str(first_members(head).get("apiVersion", "")).startswith(_METRICS_API)
 
 
-def things(opened: Opened) -> Iterator[Thing | Cut]:
+def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing | Cut]:
     """Nodes, pods and pod groups of a file; other objects are passed over.
 
     What is no object of Kubernetes at all is a Cut, and so is the end of a watch by an error.
+    Raises TracekitError for an answer that is a refusal, and for a list that breaks off; that one
+    is a Cut, too, where what comes before it is wanted all the same.
     """
     so_far: int | None = None
-    for item in items(opened):
+    for item in (pieces if as_far_as_whole else items)(opened):
         if isinstance(item, Cut):
             yield item
             continue
@@ -81,6 +89,8 @@ def things(opened: Opened) -> Iterator[Thing | Cut]:
             value, event = value["object"], value["type"]
         if event == "ERROR":
             yield _watch_ended(item.number, value)
+        elif isinstance(value, dict) and _is_refusal(value):
+            raise _refused(opened.name, value)
         if event in ("BOOKMARK", "ERROR"):
             continue
         if not isinstance(value, dict) or not _is_named(value):
@@ -96,6 +106,14 @@ def things(opened: Opened) -> Iterator[Thing | Cut]:
             so_far = max(filter(None, (so_far, _latest_ms(value))), default=None)
         if kind in _KINDS:
             yield Thing(number=item.number, kind=kind, value=value, event=event, so_far_ms=so_far)
+
+
+def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
+    said = status.get("message") or status.get("reason") or "without a word"
+    return TracekitError(
+        f"{name} holds no nodes and pods; kubectl answered: {said}",
+        hint="ask again as somebody who may list nodes and pods of all namespaces",
+    )
 
 
 def _watch_ended(number: int, status: object) -> Cut:

@@ -53,7 +53,10 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
         found = _found(thing, known, seen)
         if isinstance(found, Broken):
             yield found
-        elif isinstance(thing, Thing) and thing.event is not None:
+            continue
+        if isinstance(thing, Thing) and thing.kind == "Node":
+            yield from _bad_sizes(thing)
+        if isinstance(thing, Thing) and thing.event is not None:
             last[_key(thing)] = found
         else:
             _extend(rows, found)
@@ -105,7 +108,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     except _PodError as error:
         table, column, reason = error.table, error.column, str(error)
     except QuantityError as error:
-        table, reason = f"{table}_resource", str(error)
+        reason = str(error)
     except ValueError as error:
         reason = str(error)
     except (KeyError, TypeError, AttributeError) as error:
@@ -131,19 +134,55 @@ def _node(thing: Thing, _: Roster) -> Rows:
     nodes = [row]
     if thing.event == "DELETED":
         nodes.append({**row, "time_ms": max(last_change_ms(thing), time + 1), "state": "gone"})
-    stated = (thing.value.get("status") or {}).get("allocatable") or {}
     resources = [
         {
             "time_ms": time,
             "node": thing.name,
             "resource": resource(name),
-            "amount": amount(str(value)),
+            "amount": size,
             "unit": unit(resource(name)),
             "line": line,
         }
-        for name, value in stated.items()
+        for name, size in _sizes(thing).items()
+        if isinstance(size, float)
     ]
     return {"node": nodes, "node_resource": resources}
+
+
+def _sizes(thing: Thing) -> dict[str, float | str]:
+    """What pods may use of a node, by Kubernetes' names; what is wrong with it where it is none."""
+    sizes: dict[str, float | str] = {}
+    for name, value in ((thing.value.get("status") or {}).get("allocatable") or {}).items():
+        try:
+            found = amount(str(value))
+        except QuantityError as error:
+            sizes[name] = str(error)
+        else:
+            sizes[name] = found if found >= 0 else f"is {value}, expected 0 or more"
+    return sizes
+
+
+def _bad_sizes(thing: Thing) -> Iterable[Broken]:
+    """The sizes of a node that cannot be used: without them the node takes nothing."""
+    for name, size in _sizes(thing).items():
+        if isinstance(size, str):
+            yield Broken(
+                table="node_resource",
+                line=thing.number,
+                column="amount",
+                reason=f"of {name} {size}",
+                text=thing.name,
+            )
+
+
+def _asked(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
+    """What a pod asks for; raises _PodError where that cannot be asked for."""
+    asked = effective(spec)
+    for name, both in asked.items():
+        for column, value in zip(("request", "limit"), both, strict=True):
+            if value is not None and value < 0:
+                raise _PodError("container", column, f"of {name} is {value:g}, expected 0 or more")
+    return asked
 
 
 def _pod(thing: Thing, known: Roster) -> Rows:
@@ -194,7 +233,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
             "unit": unit(resource(name)),
             "line": line,
         }
-        for name, (request, limit) in effective(spec).items()
+        for name, (request, limit) in _asked(spec).items()
     ]
     return {"container": [row], "container_resource": resources}
 

@@ -48,6 +48,7 @@ class Roster:
     groups: dict[str, int] = field(default_factory=dict)
     state: State = field(default_factory=State)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
+    _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
 
     def note(self, pod: str, uid: str, start_ms: int) -> None:
@@ -63,13 +64,11 @@ class Roster:
             order = sorted((start, uid) for uid, start in lives.items())
             names = [pod if at == 0 else f"{pod}@{uid}" for at, (_, uid) in enumerate(order)]
             self._order[pod] = [start for start, _ in order], names
+            self._named |= {(pod, uid): name for (_, uid), name in zip(order, names, strict=True)}
 
     def container(self, pod: str, uid: str) -> str:
         """What the store calls a life."""
-        lives = self._starts.get(pod, {})
-        if len(lives) < 2 or uid not in lives:
-            return pod
-        return self.container_at(pod, lives[uid], uid)
+        return self._named.get((pod, uid), pod)
 
     def container_at(self, pod: str, time_ms: int, uid: str = "") -> str:
         """The life of a pod at a time."""

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.errors import TracekitError
-from tracekit.files.places import scan_parquet
 from tracekit.store import Store
+from tracekit.store.doubts import nodes_of, without_size
 from tracekit.store.manifest import DERIVED
-from tracekit.tables import all_tables
+from tracekit.store.small_tables import read
 
 _MS = "time_ms"
 
@@ -23,7 +23,7 @@ class Sizes:
     ----------
     nodes : DataFrame
         The table ``node`` as it is when the replay begins, a row for each node, in the order of
-        the source.
+        the source. Where a source states sizes, nodes without one are set aside.
     capacity : DataFrame
         ``node_resource`` of these nodes, whole nodes and cells.
     containers : DataFrame
@@ -32,6 +32,8 @@ class Sizes:
         ``container_resource``, the first of each container and resource.
     rules : DataFrame
         ``sharing_rule``.
+    set_aside : Series
+        Names of the nodes that are set aside.
     """
 
     nodes: pl.DataFrame
@@ -39,6 +41,7 @@ class Sizes:
     containers: pl.DataFrame
     requests: pl.DataFrame
     rules: pl.DataFrame
+    set_aside: pl.Series
 
 
 def is_sized(store: Store) -> bool:
@@ -88,47 +91,19 @@ def sizes_of(store: Store) -> Sizes:
             f" ({strange['container'].n_unique():,} such containers)",
             hint="ingest the file that lists containers with their times too",
         )
-    nodes = _as_of_start(read(store, "node"), ["node"])
-    gone = nodes.filter(pl.col("state") == "gone")["node"].to_list()
-    capacity = _as_of_start(read(store, "node_resource"), ["node", "resource", "cell"])
-    unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
-    nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
+    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    set_aside = without_size(nodes, capacity)["node"]
+    nodes = nodes.filter(~pl.col("node").is_in(set_aside.implode()))
+    if set_aside.len() and not nodes.height:
+        raise TracekitError(
+            f"no node states both its CPU and its memory ({set_aside.len():,} nodes)",
+            hint="tracekit check STORE says what was rejected",
+        )
     return Sizes(
-        nodes=nodes.filter(~pl.col("node").is_in(gone)),
-        capacity=capacity.filter(~pl.col("node").is_in(gone)),
+        nodes=nodes,
+        capacity=capacity.filter(~pl.col("node").is_in(set_aside.implode())),
         containers=containers,
         requests=requests,
         rules=read(store, "sharing_rule").sort("holder", "guest", _MS),
+        set_aside=set_aside,
     )
-
-
-def _as_of_start(rows: pl.DataFrame, keys: list[str]) -> pl.DataFrame:
-    """Each thing's first row: what it was when the trace began, or when it came."""
-    return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
-
-
-def read(store: Store, name: str) -> pl.DataFrame:
-    """A table with its ids as texts, all its parts, in their order."""
-    table = all_tables()[name]
-    files = store.table_files(name)
-    kinds = {"time": pl.Int64, "number": pl.Float64, "id": pl.String, "text": pl.String}
-    if not files:
-        return pl.DataFrame(schema={c.name: kinds[c.kind] for c in table.columns})
-    rows = scan_parquet(*files).collect()
-    for column in table.ids:
-        assert column.entity is not None  # noqa: S101 - ids have one
-        ids = ids_of(store, column.entity)
-        rows = rows.with_columns(
-            pl.Series(column.name, ids.gather(rows[column.stored_name]), pl.String)
-        )
-    lacking = [c for c in table.columns if c.name not in rows.columns]  # of an older store
-    rows = rows.with_columns(pl.lit(None, kinds[c.kind]).alias(c.name) for c in lacking)
-    return rows.select(column.name for column in table.columns)
-
-
-def ids_of(store: Store, entity: str) -> pl.Series:
-    """The original ids of an entity, by key."""
-    files = store.dimension_files(entity)
-    if not files:
-        return pl.Series(entity, [], dtype=pl.String)
-    return scan_parquet(*files).select("key", "id").collect().sort("key")["id"]

@@ -14,10 +14,10 @@ from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.series import hold, infer_step_ms
 from tracekit.replay.workload.sized.amounts import in_columns
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.replay.workload.sized.tables import ids_of
 from tracekit.replay.workload.sized.times import Measured
 from tracekit.store import Store
 from tracekit.store.manifest import DERIVED
+from tracekit.store.small_tables import ids_of
 
 _USUAL_STEP_MS = 30_000
 _FRACTIONS = ("cpu_fraction", "memory_fraction")

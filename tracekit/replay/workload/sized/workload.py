@@ -16,7 +16,12 @@ from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import reserved_rests_on, rests_on, use_rests_on
+from tracekit.replay.workload.rests_on import (
+    ASSUMED,
+    reserved_rests_on,
+    rests_on,
+    use_rests_on,
+)
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
@@ -40,6 +45,7 @@ from tracekit.replay.workload.sized.use import (
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
+from tracekit.store.doubts import doubts
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
@@ -61,6 +67,7 @@ def workload_from_sizes(
     life = lives(found.containers, span, assumptions, rng)
     amounts = amounts_of(found, nodes, assumptions)
     life, too_large = _placeable(life, amounts)
+    life = _without_daemons(life, found)
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     recorded = _shown(rows["node"], where)
@@ -114,12 +121,15 @@ def workload_from_sizes(
         gang=gang,
         gang_minimum=gang_minimum,
         quantities={
-            **rests_on(store, "use of containers", *(("node sizes",) if amounts.assumed else ())),
+            **rests_on(store, "use of containers"),
+            **({"node sizes": ASSUMED} if amounts.assumed else {}),
             **use_rests_on(unknown),
             **reserved_rests_on(reserved),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
+        told=doubts(store),
         facts={
+            **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
             "containers_departed_before": life.over,
             "containers_set_aside_too_large": too_large,
             **_unknown(rows, where, request, silent),
@@ -192,6 +202,15 @@ def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, int]:
     if kept.all() or not kept.any():
         return life, 0
     return life.taken(np.flatnonzero(kept)), int((~kept).sum())
+
+
+def _without_daemons(life: Lives, found: Sizes) -> Lives:
+    """Lives without the daemons of nodes that are set aside: they belong to their node."""
+    if not len(found.set_aside):
+        return life
+    rows = found.containers[life.order]
+    gone = rows["node"].is_in(found.set_aside.implode()) & (rows["daemon"].fill_null(0) > 0)
+    return life.taken(np.flatnonzero(~gone.fill_null(value=False).to_numpy()))
 
 
 def _shown(names: pl.Series, where: IntArray) -> IntArray:

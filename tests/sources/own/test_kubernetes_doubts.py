@@ -1,0 +1,115 @@
+"""What kubectl says and nothing can be made of is set aside by name, and every verb says so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes_support import Object, container, listed, node, owned, pod, written
+
+from tracekit.ingest import ingest
+from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.store import open_store
+from tracekit.verbs.check import check
+from tracekit.verbs.info import info
+
+
+def _loaded(tmp_path: Path, *objects: Object) -> tuple[Workload, tuple[str, ...]]:
+    """The workload of a cluster, and what every verb says of it."""
+    source = written(tmp_path / "cluster.json", listed(*objects))
+    told = ingest(source, tmp_path / "store").doubts
+    load = workload_from_sizes(
+        open_store(tmp_path / "store"), sized_assumptions([]), stream(0, "test")
+    )
+    assert load.told == told
+    assert check(tmp_path / "store")["doubts"] == list(told)
+    assert info(tmp_path / "store")["doubts"] == list(told)
+    return load, told
+
+
+UNUSABLE: list[tuple[str, dict[str, str], str]] = [
+    ("nothing", {}, "cpu or memory"),
+    ("zero", {"cpu": "0", "memory": "0"}, "cpu or memory"),
+    ("negative", {"cpu": "-8", "memory": "32Gi"}, "cpu"),
+    ("no number", {"cpu": "8", "memory": "NaN"}, "memory"),
+]
+
+
+@pytest.mark.parametrize(("_", "sizes", "lacks"), UNUSABLE, ids=[case[0] for case in UNUSABLE])
+def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
+    tmp_path: Path, _: str, sizes: dict[str, str], lacks: str
+) -> None:
+    load, told = _loaded(
+        tmp_path,
+        node("n1"),
+        node("dead", allocatable=sizes),
+        pod("web-1", nodeName="n1"),
+        pod("web-2", nodeName="dead"),
+        pod("agent", meta=owned("DaemonSet", "agent"), nodeName="dead"),
+    )
+    assert load.node_ids == ("n1",)
+    assert load.capacity.tolist() == [[8000, 32 << 30, 110]]
+    assert sorted(load.container_ids) == ["default/web-1", "default/web-2"]
+    assert told == (
+        (
+            "node dead is set aside, nothing is placed there: the source states no"
+            f" {lacks} that can be used"
+        ),
+    )
+
+
+def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> None:
+    load, told = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
+    assert (load.nodes, told) == (1, ())
+    assert load.quantities["node sizes"] == "assumed"
+
+
+def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) -> None:
+    big: list[Any] = [container("16")]
+    _, told = _loaded(
+        tmp_path,
+        node("n1"),
+        node("n2"),
+        node("n3", allocatable={"cpu": "32", "memory": "32Gi"}),
+        pod("big", nodeName="n1", containers=big),
+        *(pod(f"web-{at}", nodeName="n2", containers=[container("3")]) for at in range(3)),
+        pod("owing", nodeName="n3", containers=[container("-1")]),
+    )
+    assert told == (
+        (
+            "1 pod is left out, since what is stated of it cannot be used: see the rejects of"
+            " container"
+        ),
+        (
+            "1 pod asks for more than the node has that it runs on, such as default/big: 16 of 8"
+            " cores of cpu"
+        ),
+        (
+            "2 nodes (n1, n2) held pods that ask for more than there is: up to 200% of the cpu of"
+            " n1; are some of them gone, or is a size wrong?"
+        ),
+    )
+
+
+def test_one_that_came_as_another_went_is_not_too_much(tmp_path: Path) -> None:
+    ended = {
+        "phase": "Succeeded",
+        "containerStatuses": [{"state": {"terminated": {"finishedAt": "2026-01-01T01:00:00Z"}}}],
+    }
+    later = {"creationTimestamp": "2026-01-01T01:00:00Z"}
+    _, told = _loaded(
+        tmp_path,
+        node("n1"),
+        pod("before", status=ended, nodeName="n1", containers=[container("8")]),
+        pod("after", meta=later, nodeName="n1", containers=[container("8")]),
+    )
+    assert told == ()
+
+
+def test_two_lives_that_began_in_one_second_are_two(tmp_path: Path) -> None:
+    twins = [pod("web-1", meta={"uid": uid}, nodeName="n1") for uid in ("a", "b")]
+    load, _ = _loaded(tmp_path, node("n1"), *twins)
+    assert sorted(load.container_ids) == ["default/web-1", "default/web-1@b"]

@@ -1,0 +1,151 @@
+"""What the tables of a store cannot mean as they stand, in sentences: said wherever it matters.
+
+``ingest``, ``info``, ``check``, a replay and its report all say the same, from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
+from tracekit.store.folder import Store
+from tracekit.store.small_tables import read
+
+#: A node without these is no room.
+_BASE = ("cpu", "memory")
+#: The source whose own scheduler lets no node take more than it has.
+_NEVER_OVER = "kubernetes"
+#: Sums of binary fractions may be off by so much.
+_ROUNDING = 1e-6
+_NAMED = 5
+_MS = "time_ms"
+
+
+def doubts(store: Store) -> tuple[str, ...]:
+    """Sentences on what is set aside, left out or impossible; none where all is well."""
+    return tuple(_found(store))
+
+
+def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
+    """The tables ``node`` and ``node_resource`` as they are at the start, without what is gone.
+
+    A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
+    """
+    nodes = _first(nodes, "node")
+    gone = nodes.filter(pl.col("state") == "gone").select("node")
+    capacity = _first(resources, "node", "resource", "cell")
+    unlisted = capacity.select("node").unique().join(nodes, on="node", how="anti").sort("node")
+    nodes = pl.concat([nodes, unlisted], how="diagonal").sort("position", "node", nulls_last=True)
+    capacity = capacity.join(gone, on="node", how="anti", maintain_order="left")
+    return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
+
+
+def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
+    """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
+
+    Where a source states the cpu, or the memory, of any node, a node without it or with 0 has no
+    room. Where it states none, sizes are an assumption for all alike.
+
+    Parameters
+    ----------
+    nodes, capacity : DataFrame
+        As ``nodes_of`` gives them.
+    """
+    stated = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0))
+    found = [
+        nodes.select("node", resource=pl.lit(name)).join(
+            stated.filter(resource=name), on="node", how="anti", maintain_order="left"
+        )
+        for name in _BASE
+        if stated.filter(resource=name).height
+    ]
+    empty = pl.DataFrame(schema={"node": pl.String, "resource": pl.String})
+    every = pl.concat([empty, *found])
+    return every.group_by("node", maintain_order=True).agg(pl.col("resource").str.join(" or "))
+
+
+def _found(store: Store) -> Iterator[str]:
+    if not any(entry.rows for entry in store.manifest.parts("node_resource")):
+        return
+    nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    bare = without_size(nodes, capacity)
+    if bare.height:
+        yield (
+            f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
+            f" {bare['resource'].mode().sort()[0]} that can be used"
+        )
+    yield from _left_out(store)
+    if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
+        yield from _beyond(store, capacity)
+
+
+def _left_out(store: Store) -> Iterator[str]:
+    """Objects of kubectl that broke a rule: they are missing from all that follows."""
+    for table, what in (("node", "node"), ("container", "pod")):
+        entries = [one for one in store.manifest.parts(table) if one.release == _NEVER_OVER]
+        count = sum(one.rejected for one in entries)
+        if count:
+            yield (
+                f"{count:,} {what}{'s are' if count > 1 else ' is'} left out, since what is stated"
+                f" of {'them' if count > 1 else 'it'} cannot be used: see the rejects of {table}"
+            )
+
+
+def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
+    """Nodes where pods run that ask together for more than there is."""
+    have = capacity.filter(pl.col("cell").is_null() & (pl.col("amount") > 0)).select(
+        "node", "resource", "unit", "amount"
+    )
+    asked = _first(read(store, "container_resource"), "container", "resource")
+    lives = read(store, "container").drop_nulls("node")
+    asked = asked.select("container", "resource", "unit", "request").join(
+        lives.select("container", "node", _MS, "departure_ms"), on="container"
+    )
+    asked = asked.filter(pl.col("request") > 0).join(have, on=["node", "resource", "unit"])
+    large = asked.filter(pl.col("request") > pl.col("amount") * (1 + _ROUNDING))
+    if large.height:
+        one = large.row(0, named=True)
+        count = large["container"].n_unique()
+        yield (
+            f"{count:,} pod{'s ask' if count > 1 else ' asks'} for more than the node has that"
+            f" {'they run' if count > 1 else 'it runs'} on, such as {one['container']}:"
+            f" {one['request']:,.12g} of {one['amount']:,.12g} {one['unit']} of {one['resource']}"
+        )
+    keys = ["node", "resource"]
+    comes = asked.select(*keys, _MS, "amount", by="request")
+    goes = asked.drop_nulls("departure_ms").select(
+        *keys, pl.col("departure_ms").cast(pl.Int64).alias(_MS), "amount", by=-pl.col("request")
+    )
+    events = pl.concat([comes, goes]).sort(*keys, _MS, "by")
+    taken = events.with_columns(pl.col("by").cum_sum().over(keys).alias("taken"))
+    over = (
+        taken.group_by(keys)
+        .agg((pl.col("taken") / pl.col("amount")).max().alias("share"))
+        .filter(pl.col("share") > 1 + _ROUNDING)
+        .sort("share", "node", descending=[True, False])
+    )
+    if over.height:
+        one = over.row(0, named=True)
+        yield (
+            f"{_named(over['node'].unique(maintain_order=True), 'node')} held pods that ask for"
+            f" more than there is: up to {one['share']:.0%} of the {one['resource']} of"
+            f" {one['node']}; are some of them gone, or is a size wrong?"
+        )
+
+
+def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Each thing's first row: what it was when the trace began, or when it came."""
+    return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
+
+
+def _are(names: pl.Series, what: str) -> str:
+    return f"{_named(names, what)} {'are' if names.len() > 1 else 'is'}"
+
+
+def _named(names: pl.Series, what: str) -> str:
+    shown = ", ".join(names.head(_NAMED))
+    more = f" and {names.len() - _NAMED:,} more" if names.len() > _NAMED else ""
+    if names.len() == 1:
+        return f"{what} {shown}"
+    return f"{names.len():,} {what}s ({shown}{more})"
