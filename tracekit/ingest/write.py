@@ -26,6 +26,8 @@ from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
+from tracekit.sources import ClusterMatch
+from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry
@@ -113,6 +115,8 @@ def ingest(
         if is_made_up(where):
             manifest = dataclasses.replace(manifest, made_up=True)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
+        if not is_remote(target) and not unfinished(Store(folder, manifest)):
+            writer.refuse_what_came_too_late(found.files)
         total = sum(file.size_bytes for file in found.files)
         with (
             _finished(finish),
@@ -188,6 +192,25 @@ class _Writer:
             else:
                 self._summary.known.append((file.name, same.file))
                 advance(file.size_bytes, file.name)
+
+    def refuse_what_came_too_late(self, files: Iterable[TraceFile]) -> None:
+        """Raise TracekitError for a new file that changes what another in the store means."""
+        for file in files:
+            match = file.match
+            if not isinstance(match, ClusterMatch) or not match.file.together:
+                continue
+            before = [
+                entry
+                for table in ("container", "node")
+                for entry in self.manifest.parts(table)
+                if entry.release == match.source.name and entry.rows
+            ]
+            if before and self._known_file(file) is None:
+                raise TracekitError(
+                    f"{file.name} lists the cluster again, and the store holds {before[0].file}:"
+                    " what has left since is only seen by reading both together",
+                    hint="put both into one folder and ingest it into a new store",
+                )
 
     def _known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""

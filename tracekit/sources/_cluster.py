@@ -139,6 +139,8 @@ class ClusterFile:
     alone : bool
         Whether each file of this kind is a problem of its own, or a variant of the same list, so
         that two of them in one store would be neither.
+    together : bool
+        Whether files of this kind are read together: a later one changes what an earlier one means.
     """
 
     word: str
@@ -148,6 +150,7 @@ class ClusterFile:
     read: Callable[[Opened], Read]
     archives: Archives | None = None
     alone: bool = False
+    together: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,6 +29,8 @@ class Thing:
         In a watch log: ADDED, MODIFIED or DELETED.
     so_far_ms : int, optional
         In a watch log: the latest time that the objects up to this one speak of.
+    listed : bool
+        Whether it is in a list, and that list is no page of a longer one.
     """
 
     number: int
@@ -36,6 +38,7 @@ class Thing:
     value: dict[str, Any]
     event: str | None
     so_far_ms: int | None = None
+    listed: bool = False
 
     @property
     def uid(self) -> str:
@@ -103,9 +106,23 @@ def things(opened: Opened, *, as_far_as_whole: bool = False) -> Iterator[Thing |
         kind = value.get("kind") or str(item.around.get("kind", "")).removesuffix("List")
         kind = kind or _by_shape(value)
         if event is not None:
-            so_far = max(filter(None, (so_far, _latest_ms(value))), default=None)
+            so_far = max(filter(None, (so_far, latest_ms(value))), default=None)
         if kind in _KINDS:
-            yield Thing(number=item.number, kind=kind, value=value, event=event, so_far_ms=so_far)
+            yield Thing(
+                number=item.number,
+                kind=kind,
+                value=value,
+                event=event,
+                so_far_ms=so_far,
+                listed=event is None and _is_listed(item.around),
+            )
+
+
+def _is_listed(around: Mapping[str, Any]) -> bool:
+    """Whether what comes before the items of a document says that it is a list, and all of it."""
+    kind, meta = str(around.get("kind", "List")), around.get("metadata")
+    paged = isinstance(meta, dict) and bool(meta.get("continue"))
+    return bool(around) and kind.endswith("List") and not paged
 
 
 def _refused(name: str, status: Mapping[str, Any]) -> TracekitError:
@@ -131,7 +148,7 @@ def last_change_ms(thing: Thing) -> int:
 
     Raises ValueError where there is none.
     """
-    times = [_latest_ms(thing.value)]
+    times = [latest_ms(thing.value)]
     if thing.event == "DELETED" and not thing.value["metadata"].get("deletionTimestamp"):
         times.append(thing.so_far_ms)
     known = [one for one in times if one is not None]
@@ -140,7 +157,7 @@ def last_change_ms(thing: Thing) -> int:
     return max(known)
 
 
-def _latest_ms(value: dict[str, Any]) -> int | None:
+def latest_ms(value: dict[str, Any]) -> int | None:
     """The latest time that an object speaks of; None where there is none that can be read."""
     meta, status = value["metadata"], value.get("status")
     status = status if isinstance(status, dict) else {}

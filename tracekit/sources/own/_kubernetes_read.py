@@ -9,6 +9,7 @@ from typing import Any
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
+from tracekit.sources.own._kubernetes_listings import Key, key_of
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
     arrival_ms,
@@ -19,7 +20,7 @@ from tracekit.sources.own._kubernetes_objects import (
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, resource, unit
 from tracekit.sources.own._kubernetes_requests import effective
 from tracekit.sources.own._kubernetes_roster import Roster, roster
-from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
+from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, owner_of, pod_service
 
 _SHOWN = 200
 _BATCH = 4096
@@ -41,7 +42,30 @@ class _PodError(ValueError):
 
 def read_objects(opened: Opened) -> Read:
     """Nodes and pods of a file, each once; in a watch log as they were at last."""
-    yield from rows_of_things(things(opened), roster(opened, "objects"))
+    known = roster(opened, "objects")
+    other: dict[Key, Thing] = {}
+    yield from rows_of_things(_own(opened, known, other), known)
+    for thing in other.values():
+        yield _superseded(thing, known.together.differs[opened.name, key_of(thing)])
+
+
+def _own(opened: Opened, known: Roster, other: dict[Key, Thing]) -> Iterable[Thing | Cut]:
+    """What is taken from this file; what a later one holds with another size is put aside."""
+    for thing in things(opened):
+        if isinstance(thing, Cut) or known.together.taken_from(key_of(thing), opened.name):
+            yield thing
+        elif (opened.name, key_of(thing)) in known.together.differs:
+            other[key_of(thing)] = thing
+
+
+def _superseded(thing: Thing, said: str) -> Broken:
+    return Broken(
+        table="container_resource",
+        line=thing.number,
+        column="request",
+        reason=f"{said}, expected one size: the later file counts",
+        text=thing.name,
+    )
 
 
 def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
@@ -57,7 +81,7 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
         if isinstance(thing, Thing) and thing.kind == "Node":
             yield from _bad_sizes(thing)
         if isinstance(thing, Thing) and thing.event is not None:
-            last[_key(thing)] = found
+            last[key_of(thing)] = found
         else:
             _extend(rows, found)
         if sum(map(len, rows.values())) > _BATCH:
@@ -74,14 +98,10 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
         return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
     if thing.kind == "PodGroup":
         return {}
-    if thing.event is None and _key(thing) in seen:
-        return _twice(thing, seen[_key(thing)])
-    seen[_key(thing)] = thing.number
+    if thing.event is None and key_of(thing) in seen:
+        return _twice(thing, seen[key_of(thing)])
+    seen[key_of(thing)] = thing.number
     return _rows(thing, known)
-
-
-def _key(thing: Thing) -> tuple[str, str]:
-    return thing.kind, thing.uid or thing.name
 
 
 def _extend(rows: Rows, found: Rows) -> None:
@@ -117,7 +137,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     return Broken(table=table, line=thing.number, column=column, reason=reason, text=text[:_SHOWN])
 
 
-def _node(thing: Thing, _: Roster) -> Rows:
+def _node(thing: Thing, known: Roster) -> Rows:
     meta, spec = thing.value["metadata"], thing.value.get("spec") or {}
     created = meta.get("creationTimestamp")
     if not created:
@@ -134,6 +154,8 @@ def _node(thing: Thing, _: Roster) -> Rows:
     nodes = [row]
     if thing.event == "DELETED":
         nodes.append({**row, "time_ms": max(last_change_ms(thing), time + 1), "state": "gone"})
+    elif (left := known.together.left_ms.get(key_of(thing))) is not None:
+        nodes.append({**row, "time_ms": max(left, time + 1), "state": "gone"})
     resources = [
         {
             "time_ms": time,
@@ -189,6 +211,9 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     pod, line = thing.value, thing.number
     meta, spec = pod["metadata"], pod["spec"]
     arrival, departure = arrival_ms(pod), _departure_ms(thing)
+    left = known.together.left_ms.get(key_of(thing))
+    if departure is None and left is not None:
+        departure = max(left, arrival)
     if departure is not None and departure < arrival:
         raise _PodError(
             "container",
@@ -199,14 +224,13 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     if node is not None and not known.knows_node(node):
         raise _PodError("container", "node", f"is '{node}', which no file describes")
     container = known.container(thing.name, thing.uid)
-    owner = _owner(meta)
-    daemon = owner[0] in ("DaemonSet", "Node")
+    daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
     labels = meta.get("labels") or {}
     gang = _gang(meta)
     row = {
         "time_ms": arrival,
         "container": container,
-        "service": _service(meta, owner, node),
+        "service": pod_service(meta, node),
         "node": node,
         "position": line,
         "departure_ms": departure,
@@ -250,23 +274,6 @@ def _departure_ms(thing: Thing) -> int | None:
     ]
     known = [time_ms(one) for one in ends if one]
     return max(known) if known else last_change_ms(thing)
-
-
-def _owner(meta: Mapping[str, Any]) -> tuple[str, str]:
-    """Kind and name of what made a pod; empty for a bare one."""
-    owners = meta.get("ownerReferences") or []
-    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
-    return chosen.get("kind", ""), chosen.get("name", "")
-
-
-def _service(meta: Mapping[str, Any], owner: tuple[str, str], node: str | None) -> str:
-    kind, name = owner
-    space = meta.get("namespace") or "default"
-    if not name:
-        return f"{space}/{meta['name']}"
-    if kind == "Node":
-        return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
-    return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
 
 
 def _gang(meta: Mapping[str, Any]) -> str | None:

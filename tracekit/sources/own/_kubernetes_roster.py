@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tracekit.sources._cluster import Opened
 from tracekit.sources.own._json_items import Cut
+from tracekit.sources.own._kubernetes_listings import Listing, Together, together
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
 from tracekit.sources.own._prometheus_state import State, read_state
@@ -39,6 +40,8 @@ class Roster:
         How many of each PodGroup are enough.
     state : State
         What kube-state-metrics recorded.
+    together : Together
+        What several files of kubectl say of one thing.
     """
 
     nodes: set[str] = field(default_factory=set)
@@ -47,6 +50,7 @@ class Roster:
     sizes: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
     state: State = field(default_factory=State)
+    together: Together = field(default_factory=Together)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
     _named: dict[tuple[str, str], str] = field(default_factory=dict)
     _order: dict[str, tuple[list[int], list[str]]] = field(default_factory=dict)
@@ -119,11 +123,16 @@ class _Files:
 @functools.lru_cache(maxsize=2)
 def _roster(files: _Files) -> Roster:
     known = Roster()
+    listings = []
     for word, one in files.files:
         if word == _OBJECTS:
-            note_things(known, things(one))
+            listing = Listing(name=one.name)
+            note_things(known, things(one), listing)
+            listings.append(listing)
         elif word in _SERIES:
             read_state(known.state, one, word)
+    if len(listings) > 1:
+        known.together = together(listings)
     known.state.settle()
     for pod, uid, start_ms in known.state.lives():
         known.note(pod, uid, start_ms)
@@ -131,11 +140,13 @@ def _roster(files: _Files) -> Roster:
     return known
 
 
-def note_things(known: Roster, some: Iterable[Thing | Cut]) -> None:
+def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | None = None) -> None:
     """Note nodes, groups and lives; what is broken here is said when their rows are made."""
     for thing in some:
         if isinstance(thing, Cut):
             continue
+        if listing is not None and thing.kind != "PodGroup":
+            listing.note(thing)
         if thing.kind == "Node":
             known.nodes.add(thing.name)
             known.sizes[thing.name] = _sizes(thing)

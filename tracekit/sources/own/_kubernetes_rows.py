@@ -50,6 +50,24 @@ def service_of(space: str, kind: str, name: str, template_hash: str | None = Non
     return f"{space}/{name}"
 
 
+def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of what made a pod; empty for a bare one."""
+    owners = meta.get("ownerReferences") or []
+    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
+    return chosen.get("kind", ""), chosen.get("name", "")
+
+
+def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
+    """The service of a pod: what owns it, or its own name."""
+    kind, name = owner_of(meta)
+    space = meta.get("namespace") or "default"
+    if not name:
+        return f"{space}/{meta['name']}"
+    if kind == "Node":
+        return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
+    return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
+
+
 def node_rows(
     node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
 ) -> dict[str, Any]:

@@ -23,6 +23,7 @@ SOURCE = ClusterSource(
             tables=_DESCRIBED,
             recognises=holds_objects,
             read=read_objects,
+            together=True,
         ),
         ClusterFile(
             word="measurements",
@@ -61,6 +62,7 @@ SOURCE = ClusterSource(
     ),
     inferred=(
         "service: the Deployment of a ReplicaSet and the CronJob of a Job, by their names",
+        "departure of a pod that a later list lacks: when what replaces it came, else then",
         "departure of a pod that only Prometheus saw: its completion, else its last sample",
         "rates of scraped counters: increase since the sample before, from 0 where a counter fell",
     ),

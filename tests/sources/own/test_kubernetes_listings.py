@@ -1,0 +1,103 @@
+"""Two lists of one cluster: the later counts, and what it lists no more has left."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
+from reading_support import Reading, opened, read, stored
+
+from tracekit.errors import TracekitError
+from tracekit.ingest import ingest
+
+DAY_MS = 86_400_000
+WEB = owned("ReplicaSet", "web-7d4b9c6f5d")
+
+
+def _web(name: str, day: int = 1, **more: str) -> Object:
+    came = {"creationTimestamp": f"2026-01-{day:02}T00:00:00Z"}
+    return pod(name, meta={**WEB, **came, **more}, nodeName="n1")
+
+
+def _read(tmp_path: Path, *lists: list[Object], kind: str = "List") -> list[Reading]:
+    """What each of the lists gives beside the others, the earliest first."""
+    paths = [
+        written(tmp_path / f"{at}.json", listed(*some, kind=kind)) for at, some in enumerate(lists)
+    ]
+    beside = {"objects": tuple(opened(path) for path in paths)}
+    return [read("kubernetes", path, beside) for path in paths]
+
+
+def _pods(found: list[Reading]) -> list[tuple[object, ...]]:
+    """Each pod with the days of its arrival and of its departure."""
+    frames = [one.tables["container"] for one in found if "container" in one.tables]
+    days = [(pl.col(name) - CREATED_MS) / DAY_MS for name in ("time_ms", "departure_ms")]
+    return [row for one in frames for row in one.select("container", *days).rows()]
+
+
+def test_each_pod_that_was_replaced_left_when_its_replacement_came(tmp_path: Path) -> None:
+    before = [node("n1"), *(_web(f"old-{at}") for at in range(3)), pod("db", nodeName="n1")]
+    later = [node("n1"), _web("new-0", 3), _web("new-1", 4), pod("db", nodeName="n1")]
+    found = _read(tmp_path, before, later)
+    assert _pods(found) == [
+        ("default/old-0", 0, 2),
+        ("default/old-1", 0, 3),
+        ("default/old-2", 0, 3),  # nothing replaces it: the later list speaks of that day
+        ("default/new-0", 2, None),
+        ("default/new-1", 3, None),
+        ("default/db", 0, None),
+    ]
+    assert [one.reasons for one in found] == [[], []]
+
+
+def test_the_last_size_counts_for_every_pod_and_the_other_is_told(tmp_path: Path) -> None:
+    before = [node("n1"), *(pod(f"p{at}", nodeName="n1") for at in range(3))]
+    larger = [container("2")]
+    later = [node("n1"), *(pod(f"p{at}", nodeName="n1", containers=larger) for at in range(3))]
+    found = _read(tmp_path, before, later)
+    assert found[1].rows("container_resource", "request") == [(2.0,)] * 3
+    assert "container_resource" not in found[0].tables
+    told = "of cpu is 0.5, and 2 in 1.json, expected one size: the later file counts"
+    assert found[0].reasons == [(at, "request", told) for at in (2, 3, 4)]
+
+
+def test_a_node_that_is_listed_no_more_is_gone(tmp_path: Path) -> None:
+    first, second = _read(tmp_path, [node("n1"), node("n2")], [node("n1"), _web("new", 5)])
+    assert first.rows("node", "node", "state") == [("n2", "ready"), ("n2", "gone")]
+    assert second.rows("node", "node", "state") == [("n1", "ready")]
+
+
+SILENT: dict[str, list[Object]] = {
+    "of another namespace": [_web("x", 5, namespace="other")],
+    "of other services": [pod("x", meta={"creationTimestamp": "2026-01-05T00:00:00Z"})],
+    "of one time": [_web("x")],
+}
+
+
+@pytest.mark.parametrize("case", SILENT)
+def test_a_list_says_nothing_of_what_it_does_not_show(tmp_path: Path, case: str) -> None:
+    found = _read(tmp_path, [_web("old")], SILENT[case])
+    assert _pods(found)[0] == ("default/old", 0, None)
+
+
+def test_pods_one_by_one_are_no_list(tmp_path: Path) -> None:
+    one = written(tmp_path / "a.json", _web("old"))
+    other = written(tmp_path / "b.json", _web("new", 5))
+    beside = {"objects": (opened(one), opened(other))}
+    found = [read("kubernetes", path, beside) for path in (one, other)]
+    assert _pods(found) == [("default/old", 0, None), ("default/new", 4, None)]
+
+
+def test_a_list_that_comes_later_is_refused_and_both_together_are_not(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    written(folder / "a.json", listed(node("n1"), _web("old")))
+    ingest(folder, tmp_path / "before")
+    written(folder / "b.json", listed(node("n1"), _web("new", 5)))
+    with pytest.raises(TracekitError, match=r"b\.json lists the cluster again"):
+        ingest(folder, tmp_path / "before")
+    sql = "SELECT container, departure_ms IS NULL FROM container ORDER BY ALL"
+    assert stored(folder, tmp_path, sql) == [("default/new", True), ("default/old", False)]
+    assert ingest(folder, tmp_path / "store").ingested == []
