@@ -157,7 +157,7 @@ def test_use_may_be_far_beyond_the_request(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("most", "likely"), [(90, "percent"), (5_000_000, "an amount")])
 def test_a_fraction_far_above_one_is_refused(tmp_path: Path, most: float, likely: str) -> None:
     own = ["time_ms,service,container,node,cpu_fraction,memory_fraction"]
-    own += [f"{at},web,b,n1,{most},0.5" for at in range(20)]
+    own += [f"{30_000 * at},web,b,n1,{most},0.5" for at in range(20)]
     with pytest.raises(TracekitError, match="cpu_fraction is a fraction") as found:
         stored(tmp_path, {"container_usage.csv": own})
     assert likely in (found.value.hint or "")
@@ -213,4 +213,26 @@ def test_use_of_a_pod_that_no_file_lists_is_told(
     assert run(["ingest", str(tmp_path / "mine"), str(tmp_path / "store")]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "2 samples are of 1 container that no file lists, such as default/ghost" in said
-    assert ingest(cluster(tmp_path / "known"), tmp_path / "other").unknown == ""
+    every = {"containers.csv": CLUSTER["containers.csv"][:3]}
+    assert ingest(cluster(tmp_path / "known", every), tmp_path / "other").unknown == ""
+
+
+def test_a_gap_is_held_and_what_lacks_use_is_told(tmp_path: Path) -> None:
+    times = (0, 30_000, 60_000, 90_000)
+    lines = [f"b,{at},100,1000" for at in times if at != 30_000]
+    used = [*lines, *(f"a,{at},100,1000" for at in times)]
+    things = ["b,web,n1,0,,1000,2000", "a,web,n1,0,,500,1000", "c,db,n1,0,,500,1000"]
+    files = {
+        "containers.csv": [CLUSTER["containers.csv"][0], *things],
+        "usage.csv": [CLUSTER["usage.csv"][0], *used],
+    }
+    made = cluster(tmp_path / "cluster", files)
+    summary = ingest(made, tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    found = rows(store, "SELECT cpu_fraction FROM node_usage ORDER BY time_ms")
+    assert [row["cpu_fraction"] for row in found] == pytest.approx([0.05] * 4)
+    assert summary.unknown.startswith(
+        "of 3 containers on nodes 1 has no recorded use of CPU and 1 has no recorded use of memory"
+    )
+    [entry] = [one for one in store.manifest.sources if one.table == "node_usage"]
+    assert [defect.defect for defect in entry.defects] == ["sum_of_some"]

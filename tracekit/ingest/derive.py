@@ -2,8 +2,9 @@
 
 Sources that record cores and bytes get rows of ``container_usage`` and ``node_usage``: use over the
 request, where none is stated over the limit, else over the capacity of the node; and use of a node
-over its capacity, from its own samples, else from the sum of its containers'. They are parts like
-those of a file, called ``derived/DIGEST/TABLE``; the digest is of what they were worked out of.
+over its capacity, from its own samples, else from the sum of its containers': between two samples
+the first one holds, as in a replay. They are parts like those of a file, called
+``derived/DIGEST/TABLE``; the digest is of what they were worked out of.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.tasks import derived_file
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
-from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
+from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.store.views import base_views, quoted
 
 if TYPE_CHECKING:
@@ -102,18 +103,31 @@ WITH step AS (
     WHERE gap > 0
 ), grid AS (
     SELECT a.container_key, place.node_key, a.resource, a.unit,
-           a.time_ms // step.step_ms * step.step_ms AS time_ms, avg(a.amount) AS amount
+           a.time_ms // step.step_ms * step.step_ms AS time_ms, step.step_ms,
+           avg(a.amount) AS amount
     FROM container_amount_keyed AS a
     JOIN place ON place.container_key = a.container_key
     CROSS JOIN step
     WHERE a.resource IN ('cpu', 'memory') AND place.node_key IS NOT NULL
     GROUP BY ALL
-), total AS (
-    SELECT grid.time_ms, grid.node_key, grid.resource, sum(grid.amount / capacity.amount) AS share
+), followed AS (
+    SELECT *, lead(time_ms) OVER (
+        PARTITION BY container_key, resource, unit ORDER BY time_ms
+    ) AS next_ms
     FROM grid
+), held AS (
+    SELECT container_key, node_key, resource, unit, amount, time_ms FROM followed
+    UNION ALL
+    SELECT container_key, node_key, resource, unit, amount,
+           unnest(range(time_ms + step_ms, next_ms, step_ms)) AS time_ms
+    FROM followed
+    WHERE next_ms > time_ms + step_ms
+), total AS (
+    SELECT held.time_ms, held.node_key, held.resource, sum(held.amount / capacity.amount) AS share
+    FROM held
     JOIN capacity
-        ON capacity.node_key = grid.node_key AND capacity.resource = grid.resource
-        AND capacity.unit = grid.unit
+        ON capacity.node_key = held.node_key AND capacity.resource = held.resource
+        AND capacity.unit = held.unit
     GROUP BY ALL
 )
 SELECT total.time_ms, node_id.node,
@@ -132,6 +146,28 @@ SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
 FROM container_amount_keyed AS a
 JOIN container_id ON container_id.container_key = a.container_key
 WHERE a.container_key NOT IN (SELECT container_key FROM place)
+"""
+
+#: Containers that are listed and there while use is recorded, and of how many it is not.
+_SILENT = """
+WITH span AS (
+    SELECT min(time_ms) AS first_ms, max(time_ms) AS last_ms
+    FROM container_amount_keyed
+    WHERE resource IN ('cpu', 'memory')
+), told AS (
+    SELECT container_key, bool_or(resource = 'cpu') AS cpu, bool_or(resource = 'memory') AS memory
+    FROM container_amount_keyed
+    WHERE resource IN ('cpu', 'memory')
+    GROUP BY container_key
+)
+SELECT count(DISTINCT c.container_key),
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.cpu, false)),
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.memory, false))
+FROM container_keyed AS c
+CROSS JOIN span
+LEFT JOIN told ON told.container_key = c.container_key
+WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
+  AND coalesce(c.departure_ms > span.first_ms, true)
 """
 
 
@@ -160,7 +196,9 @@ def derive(
     plain = replace(manifest, sources=tuple(e for e in manifest.sources if e not in before))
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
         files = list(_written(con, plain, aside))
-        told = _strangers(con) if any(e.rows for e in plain.parts("container")) else ""
+        listed = any(e.rows for e in plain.parts("container"))
+        silent = _silent(con) if listed else ""
+        told = "; ".join(filter(None, [_strangers(con) if listed else "", silent]))
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -176,6 +214,8 @@ def derive(
     coordinator = Coordinator(folder, manifest, Alone(), memory_bytes, events)
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
     coordinator.take(named, lambda *_: None)
+    if silent and not any(entry.rows for entry in plain.parts("node_amount")):
+        made = [_partly(entry, silent) if entry.table == "node_usage" else entry for entry in made]
     commit(replace(plain, sources=(*plain.sources, *made)))
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
@@ -226,3 +266,31 @@ def _strangers(con: DuckDBPyConnection) -> str:
         f"{samples:,} samples are of {containers:,} container{'s' * (containers != 1)} that no file"
         f" lists, such as {name}: they stay in container_amount, and no use is worked out of them"
     )
+
+
+def _silent(con: DuckDBPyConnection) -> str:
+    """Of how many containers use is not recorded, or only that of one resource."""
+    [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
+    parts = [
+        f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"
+        for what, count in (("CPU", cpu), ("memory", memory))
+        if count
+    ]
+    if not parts:
+        return ""
+    return (
+        f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
+        " request, and sums over a node count nothing of them"
+    )
+
+
+def _partly(entry: SourceEntry, why: str) -> SourceEntry:
+    """The entry of sums that lack some of what they are of."""
+    defect = Defect(
+        defect="sum_of_some",
+        column="",
+        rows=entry.rows,
+        action="kept: containers without use count as nothing",
+        example=why,
+    )
+    return replace(entry, defects=(*entry.defects, defect))

@@ -248,3 +248,27 @@ def test_a_folder_becomes_a_store(tmp_path: Path, ending: str) -> None:
         assert database.frame("SELECT count(*) FROM node_usage").item() == 1
         rejected = database.frame('SELECT "table", line, "column" FROM reject').rows()
         assert rejected == [("node_usage", 3, "cpu_fraction")]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "likely"),
+    [
+        ("usage.csv", [f"c,{60 * at},200,1e8" for at in range(5)], "seconds"),
+        ("usage.csv", [f"c,{60_000 * at},200000,1e8" for at in range(5)], "millicores"),
+        ("node_usage.csv", [f"{60 * at},n1,0.5,0.5" for at in range(5)], "seconds"),
+    ],
+)
+def test_another_unit_is_refused_with_the_likely_one(
+    tmp_path: Path, name: str, lines: list[str], likely: str
+) -> None:
+    headers = {
+        "usage.csv": "container,time_ms,cpu_milli,memory_bytes",
+        "node_usage.csv": "time_ms,node,cpu_fraction,memory_fraction",
+    }
+    nodes = tmp_path / "nodes.csv"
+    nodes.write_text("node,cpu_milli,memory_bytes\nn1,8000,34359738368\n")
+    path = tmp_path / name
+    path.write_text("\n".join([headers[name], *lines]) + "\n")
+    with pytest.raises(TracekitError) as raised:
+        read("folder", path, {"nodes": (opened(nodes),)})
+    assert f"it looks like {likely}" in str(raised.value.hint)

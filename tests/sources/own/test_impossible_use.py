@@ -94,3 +94,13 @@ def test_an_answer_without_pods_is_told(tmp_path: Path) -> None:
     assert [reason for _, _, reason in found.reasons] == [
         "has no label pod: it cannot be told whose use it is"
     ]
+
+
+def test_use_from_before_the_pod_is_told_and_left_out(tmp_path: Path) -> None:
+    early = [(START - 86_400 + at * 60, 0.25) for at in range(4)]
+    one = series(CPU, early, namespace="default", pod="web-1")
+    found = _read(tmp_path, [one, *_use(CPU, 0.25, pods=1)])
+    assert len(found.rows("container_amount", "amount")) == 4
+    [(_, column, reason)] = found.reasons
+    assert column == "time_ms"
+    assert f"the pod began at {START * 1000}" in reason

@@ -1,4 +1,4 @@
-"""What is checked across a folder's files: ids that another one holds, and lives that end."""
+"""What is checked across a folder's files: ids that another one holds, lives, sizes and steps."""
 
 from __future__ import annotations
 
@@ -6,9 +6,14 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Opened
 from tracekit.sources._columns import named_frames
 from tracekit.sources._refused import Rule
+
+#: No monitoring samples so often; so many samples tell.
+_LEAST_STEP_MS = 1_000
+_GAPS = 3
 
 
 def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
@@ -41,3 +46,40 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
         pl.col(name).cast(pl.Float64, strict=False) for name in ("arrival_ms", "departure_ms")
     )
     return [Rule(column="departure_ms", broken=departure <= arrival, expected="after arrival_ms")]
+
+
+def sizes_of_nodes(opened: Opened) -> dict[str, dict[str, float]]:
+    """The cores and bytes of each node in the file of nodes beside this one."""
+    found: dict[str, dict[str, float]] = {}
+    columns = {"cpu_milli": ("cpu", 1000.0), "memory_bytes": ("memory", 1.0)}
+    for file in opened.beside.get("nodes", ()):
+        for frame, _ in named_frames(file, "node", needed=("node", *columns)):
+            rows = frame.select(
+                "node", *(pl.col(c).cast(pl.Float64, strict=False) for c in columns)
+            )
+            for node, *amounts in rows.iter_rows():
+                pairs = zip(columns.values(), amounts, strict=True)
+                found[str(node)] = {what: (one or 0.0) / per for (what, per), one in pairs}
+    return found
+
+
+def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
+    """Raise TracekitError where an entity's samples follow one another as seconds do."""
+    if not {entity, "time_ms"} <= set(frame.columns):
+        return
+    times = frame.select(entity, pl.col("time_ms").cast(pl.Float64, strict=False)).drop_nulls()
+    gaps = (
+        times.unique()
+        .sort(entity, "time_ms")
+        .select(pl.col("time_ms").diff().over(entity))
+        .drop_nulls()["time_ms"]
+    )
+    if len(gaps) < _GAPS:
+        return
+    usual = float(gaps.mode().min())  # type: ignore[arg-type]
+    if usual < _LEAST_STEP_MS:
+        raise TracekitError(
+            f"{name}: times are in milliseconds, but the samples of a {entity} are {usual:g} ms"
+            " apart",
+            hint="it looks like seconds: multiply them by 1,000; nothing of the file was taken in",
+        )

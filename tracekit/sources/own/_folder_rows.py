@@ -11,7 +11,14 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._refused import refuse
-from tracekit.sources.own._folder_checks import ended_early, known_ids, unknown
+from tracekit.sources.own._folder_checks import (
+    check_steps,
+    ended_early,
+    known_ids,
+    sizes_of_nodes,
+    unknown,
+)
+from tracekit.sources.own._impossible_use import possible
 from tracekit.tables import all_tables
 
 NODES = ("node", "cpu_milli", "memory_bytes")
@@ -84,10 +91,21 @@ def read_containers(opened: Opened) -> Read:
 
 
 def read_usage(opened: Opened) -> Read:
-    """What containers use, resource by resource."""
+    """What containers use, resource by resource.
+
+    Raises
+    ------
+    TracekitError
+        For use that no node could give, and for times in seconds.
+    """
+    yield from possible(_usage(opened), opened.name, sizes_of_nodes(opened))
+
+
+def _usage(opened: Opened) -> Read:
     containers = known_ids(opened, ("containers", "container"), "container")
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
+        check_steps(opened.name, frame, "container")
         kept, wrong = refuse(frame, unknown(frame, "container", containers), "container_amount")
         yield from wrong
         measures, _ = _further(kept, {"container", "time_ms"})
@@ -99,6 +117,7 @@ def read_background(opened: Opened) -> Read:
     nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
     for frame, broken in named_frames(opened, "node_amount", needed=BACKGROUND):
         yield from broken
+        check_steps(opened.name, frame, "node")
         kept, wrong = refuse(frame, unknown(frame, "node", nodes), "node_amount")
         yield from wrong
         measures, _ = _further(kept, {"node", "time_ms"})

@@ -26,6 +26,9 @@ _LABELS = {
     "kubernetes_io_os": "kubernetes.io/os",
 }
 
+#: Clocks and scrapes may differ so much; use from before that is not the pod's.
+_EARLY_MS = 300_000
+
 
 def read_ranges(opened: Opened) -> Read:
     """Rows of answers to query_range."""
@@ -88,6 +91,11 @@ def _use(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
             return _nobody(series, "node, nodename or instance")
         sums.add(series, use, lambda _: node, lives=[])
         return None
+    return _use_of_pod(series, use, known, sums)
+
+
+def _use_of_pod(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
+    labels = series.labels
     # the answer to a query of ours, or of a recording rule that has its name
     answered = not series.raw or series.name.endswith("_in_use")
     if not labels.get("pod"):
@@ -99,6 +107,15 @@ def _use(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
         return None
     pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
     starts, names = known.lives(pod)
+    if starts and series.times_ms[-1] < starts[0] - _EARLY_MS:
+        return Broken(
+            table="container_amount",
+            line=series.line,
+            column="time_ms",
+            reason=f"is {series.times_ms[-1]} at last, but the pod began at {starts[0]}: the use of"
+            " another pod of its name, or times that count otherwise",
+            text=pod,
+        )
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)

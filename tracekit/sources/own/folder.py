@@ -8,6 +8,7 @@ from collections.abc import Callable
 from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources.own import _folder_rows
+from tracekit.sources.own._folder_checks import check_steps
 from tracekit.tables import Table, all_tables
 
 #: usage.csv, usage_3.parquet, usage-2026-01-31.csv, usage.part-0.parquet
@@ -31,6 +32,8 @@ def _table_file(table: Table) -> ClusterFile:
     def read(opened: Opened) -> Read:
         for frame, broken in named_frames(opened, table.name, needed=needed):
             yield from broken
+            if table.step and table.entity:
+                check_steps(opened.name, frame, table.entity)
             kept = [name for name in frame.columns if name in columns or name == "line"]
             yield Batch(table=table.name, rows=frame.select(kept))
 
