@@ -7,6 +7,8 @@ BYTES_PER_GIB = 2**30
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000
+#: From so many hours on a span is told in days.
+_DAYS_FROM_HOURS = 72
 MS_PER_DAY = 24 * MS_PER_HOUR
 
 
@@ -31,12 +33,18 @@ def size(count_bytes: float) -> str:
 
 
 def duration(time_ms: float) -> str:
-    """A time span in words a person reads: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'."""
+    """A time span in words a person reads: 43,200,000 -> '12 h', 90,000 -> '1 min 30 s'.
+
+    Three days and more are told in days and hours.
+    """
     if time_ms < MS_PER_S:
         return f"{time_ms:.0f} ms"
     if time_ms < MS_PER_MINUTE:
         return f"{time_ms / MS_PER_S:g} s"
     hours, rest = divmod(int(time_ms), MS_PER_HOUR)
+    if hours >= _DAYS_FROM_HOURS:
+        days, hours = divmod(hours, 24)
+        return f"{days:,} d {hours} h" if hours else f"{days:,} d"
     minutes, rest = divmod(rest, MS_PER_MINUTE)
     parts = [(hours, "h"), (minutes, "min"), (rest // MS_PER_S, "s")]
     return " ".join(f"{value} {unit}" for value, unit in parts if value)

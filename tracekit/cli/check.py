@@ -80,7 +80,8 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
         rows = [
             [_named(row), row["rows"], percent(row["share"], 3), row["action"]] for row in ledger
         ]
-        title = f"{table}: {counts['rows']:,} rows in {store}"
+        many = "s" * (counts["rows"] != 1)
+        title = f"{table}: {counts['rows']:,} row{many} in {store}"
         if rows:
             print_table(title, ["defect", "rows", "share", "what was done"], rows)
         else:

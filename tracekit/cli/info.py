@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
@@ -26,15 +28,15 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     for name, table in document["tables"].items():
         step = table.get("step_ms")
         entities = ", ".join(
-            f"{table[plural]:,} {plural}"
+            f"{table[plural]:,} {plural if table[plural] != 1 else plural.removesuffix('s')}"
             for plural in ("traces", "services", "containers", "nodes")
-            if plural in table
+            if table.get(plural)
         )
         rows.append(
             [
                 name,
                 table["rows"],
-                duration(table["span_ms"]),
+                _span(table),
                 duration(step) if step else "-",
                 entities,
             ]
@@ -50,3 +52,12 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     print(
         f"{len(files)} source file{'s' * (len(files) != 1)}; data quality: tracekit check {store}"
     )
+
+
+def _span(table: Mapping[str, Any]) -> str:
+    """From the first to the last time; of a moment, and of times of two beginnings, none."""
+    from tracekit.units import EPOCH_FROM_MS, duration
+
+    first, last = table["time_min_ms"] or 0, table["time_max_ms"] or 0
+    mixed = first < EPOCH_FROM_MS <= last
+    return duration(table["span_ms"]) if table["span_ms"] and not mixed else "-"

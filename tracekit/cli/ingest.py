@@ -32,6 +32,14 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         print_table(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
+    for entry in summary.ingested:
+        if not entry.rows_read:
+            print(
+                visible(
+                    f"{entry.file}: gives no rows of its own; it is empty, or read with the files"
+                    " beside it"
+                )
+            )
     for name in summary.mended:
         print(f"{name}: what was stored of it was damaged, and is mended")
     for name, same in summary.known:

@@ -21,6 +21,7 @@ from tracekit.errors import TracekitError
 from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.tasks import derived_file
 from tracekit.store.checksums import damaged_parts
+from tracekit.store.doubts import SUM_OF_SOME
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.store.views import base_views, quoted
@@ -198,7 +199,7 @@ def derive(
         files = list(_written(con, plain, aside))
         listed = any(e.rows for e in plain.parts("container"))
         silent = _silent(con) if listed else ""
-        told = "; ".join(filter(None, [_strangers(con) if listed else "", silent]))
+        told = _strangers(con) if listed else ""
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -287,7 +288,7 @@ def _silent(con: DuckDBPyConnection) -> str:
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:
     """The entry of sums that lack some of what they are of."""
     defect = Defect(
-        defect="sum_of_some",
+        defect=SUM_OF_SOME,
         column="",
         rows=entry.rows,
         action="kept: containers without use count as nothing",

@@ -75,9 +75,15 @@ class RejectsWriter:
             self._kinds[key] = (rows + count, min(first, line))
 
 
+#: What reasons say of an id that no table names.
+_UNKNOWN = (", which no file", "of the files beside", "expected a VM of ")
+
+
 def _kind(reason: str) -> str:
     if "at least" in reason:
         return "out_of_range"
+    if any(words in reason for words in _UNKNOWN):
+        return "unknown_name"
     if "is empty, expected" in reason:
         return "empty_value"
     if "expected" in reason and "fields" not in reason and "NUL" not in reason:

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.small_tables import read
+from tracekit.units import EPOCH_FROM_MS
 
 #: A node without these is no room.
 _BASE = ("cpu", "memory")
@@ -19,6 +20,8 @@ _NEVER_OVER = "kubernetes"
 #: Sums of binary fractions may be off by so much.
 _ROUNDING = 1e-6
 _NAMED = 5
+#: The defect of node use that is a sum over containers of which some have no recorded use.
+SUM_OF_SOME = "sum_of_some"
 _MS = "time_ms"
 
 
@@ -31,7 +34,9 @@ def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame
     """The tables ``node`` and ``node_resource`` as they are at the start, without what is gone.
 
     A row for each node, one that ``node_resource`` alone speaks of too, in the order of the source.
+    A file without times, such as one of prices, adds what files with times since 1970 do not say.
     """
+    nodes, resources = _added(nodes, "node"), _added(resources, "node", "resource", "cell")
     nodes = _first(nodes, "node")
     gone = nodes.filter(pl.col("state") == "gone").select("node")
     capacity = _first(resources, "node", "resource", "cell")
@@ -66,6 +71,8 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 
 
 def _found(store: Store) -> Iterator[str]:
+    for entry in store.manifest.sources:
+        yield from (one.example for one in entry.defects if one.defect == SUM_OF_SOME)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
@@ -137,6 +144,24 @@ def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:
 def _first(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
     """Each thing's first row: what it was when the trace began, or when it came."""
     return rows.sort(_MS, maintain_order=True).unique(keys, keep="first", maintain_order=True)
+
+
+def _added(rows: pl.DataFrame, *keys: str) -> pl.DataFrame:
+    """Rows without those of no time, whose values stand where the others have none."""
+    timeless = pl.col(_MS) < EPOCH_FROM_MS
+    dated = rows.filter(~timeless)
+    if dated.height in (0, rows.height):
+        return rows
+    more = _first(rows.filter(timeless), *keys)
+    columns = [name for name in rows.columns if name not in keys]
+    found = dated.join(
+        more, on=keys, how="left", suffix="_more", nulls_equal=True, maintain_order="left"
+    )
+    filled = found.select(
+        *keys, *(pl.col(name).fill_null(pl.col(f"{name}_more")) for name in columns)
+    ).select(rows.columns)
+    alone = more.join(dated, on=keys, how="anti", nulls_equal=True, maintain_order="left")
+    return pl.concat([filled, alone.select(rows.columns)])
 
 
 def _are(names: pl.Series, what: str) -> str:

@@ -339,7 +339,11 @@ def _following(found: Told) -> list[tuple[str, str]]:
     steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
     load = about["workload"]
     if "assumed" in load["quantities"].values() and load["store"]:
-        rival = next((name for name in about["policies"] if name != policy), "least_allocated")
+        rival = next(
+            name
+            for name in (*about["policies"], "least_allocated", "most_allocated")
+            if name != policy
+        )
         store, one, other = map(shlex.quote, (load["store"], policy, rival))
         asked = f"tracekit vary {store} --policy {one} --policy {other}"
         steps.append(("See whether it hangs on what was assumed:", asked))

@@ -53,7 +53,7 @@ def use_rests_on(unknown: BoolArray) -> dict[str, str]:
         "memory use": int((unknown[1] & ~silent).sum()),
     }
     return {
-        f"{what} of {count:,} of {containers:,} containers (their request stands in)": ASSUMED
+        f"{what} of {count:,} of {containers:,} containers": ASSUMED
         for what, count in counts.items()
         if count
     }

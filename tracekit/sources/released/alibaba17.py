@@ -46,6 +46,7 @@ SOURCE = ClusterSource(
     notes=(
         "sizes of 0 in error rows are no capacity",
         "of two Create events of one instance the first holds; the other counts as a duplicate",
+        "tasks that are read beside their instances give these their requests, and no rows",
         "times before 0 are from before the trace and become 0",
         "upstream calls vCPUs 0 to 31 one package, and 0 and 32 one core: both cannot hold",
         "up to 124 cpus are given out on machines of 64 (issue 19)",

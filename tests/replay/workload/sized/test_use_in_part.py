@@ -28,6 +28,6 @@ def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: P
     assert made.facts["containers_with_request_as_use"] == 1
     assumed = [name for name, kind in made.quantities.items() if kind == "assumed"]
     assert assumed == [
-        "use of 1 of 3 containers (their request stands in)",
-        "CPU use of 1 of 3 containers (their request stands in)",
+        "use of 1 of 3 containers",
+        "CPU use of 1 of 3 containers",
     ]

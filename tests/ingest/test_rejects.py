@@ -1,0 +1,31 @@
+"""Kinds of broken rows, as the ledger names them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+from tracekit.ingest.rejects import RejectsWriter
+from tracekit.read.parse import REJECTS_SCHEMA
+
+
+@pytest.mark.parametrize(
+    ("reason", "kind"),
+    [
+        ("is 'E', expected a VM of vmtable", "unknown_name"),
+        ("is 'n9', which no file describes", "unknown_name"),
+        ("is 'zz', expected a container of the files beside", "unknown_name"),
+        ("is 'x', expected a number", "unparsable_value"),
+        ("is empty, expected a value", "empty_value"),
+        ("is -1, expected at least 0", "out_of_range"),
+        ("is cut off: the file ends before the line does", "malformed_row"),
+    ],
+)
+def test_a_broken_row_is_of_a_kind(tmp_path: Path, reason: str, kind: str) -> None:
+    rejects = RejectsWriter(tmp_path / "rejects.parquet", "file.csv")
+    row = {"line": 1, "column": "vm", "reason": reason, "text": ""}
+    rejects.append(pl.DataFrame([row], schema=REJECTS_SCHEMA))
+    rejects.close()
+    assert [one.defect for one in rejects.defects()] == [kind]
