@@ -127,7 +127,7 @@ def ingest(
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             coordinator.take(writer.unknown(found.files, task.advance), task.advance)
             if not is_remote(target):
-                summary.unknown = derive(folder, writer.manifest, commit, alone_memory)
+                summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
                 summary.doubts = doubts(Store(folder, writer.manifest))
     if summary.failed:
         raise _failure(summary)
@@ -172,9 +172,13 @@ class _Writer:
             check=self._check,
         )
 
-    def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
+    def keep(self, manifest: Manifest) -> None:
+        """Commit what the store holds now."""
         self._commit(manifest)
         self.manifest = manifest
+
+    def _committed(self, entries: tuple[SourceEntry, ...], manifest: Manifest) -> None:
+        self.keep(manifest)
         self._summary.ingested += entries
 
     def _check(self, file: TraceFile, staged: Sequence[Staged]) -> None:
