@@ -124,11 +124,16 @@ def short_within(study: Study) -> str:
     """What held for the count, and what breaks with one node fewer; in a sentence."""
     found, orders = told(study), study.about["repeats"]
     in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
-    said = f"The count of nodes: nothing waits{in_each}, {within(study.about)}"
+    said = f"On that many nodes nothing waits{in_each}, {within(study.about)}"
     row = None if found is None else found.best
     if row is None or row["fails"] is None:
         return f"{said}."
-    return f"{said}; with {row['fewer']:,} nodes {row['fails']} breaks ({breaks(row)})."
+    name, value = row["fails_measure"], row["fails_value"]
+    measure = find_measure(name)
+    title = name if measure is None else measure.title
+    small = f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+    what = f"{small} would come to {number(name, value)}"
+    return f"{said}. On {row['fewer']:,} nodes that does not hold: {what}."
 
 
 def span(low: int, high: int) -> str:

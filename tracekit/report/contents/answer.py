@@ -10,7 +10,7 @@ from tracekit.replay.measures import RESOURCES, Measure, all_measures, find_meas
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import difference
+from tracekit.replay.runs.standings import Difference, difference
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.windows import ORDER
 from tracekit.report.amounts import difference_text, standing_text, way
@@ -22,6 +22,8 @@ from tracekit.report.words import count, listed, percent, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
+#: So many that get worse.
+_PRICES = 2
 #: What a reader wants to know of every answer, and of which 0 is no news.
 _FIRST = (
     "overloaded_node_steps", "pending", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
@@ -135,7 +137,7 @@ def _sentence(data: Data, told: Decision) -> str:
     if production is None or against is None:
         return f"Use {first}: {title} {_verb(title)} {value}.{others}"
     if against.apart:
-        gained = f"{difference_text(measure, against)} against production"
+        gained = f"{difference_text(measure, against)} against production{_price(told)}"
         return f"Use {first}: {title} {_verb(title)} {value}, {gained}.{others}"
     usual = standing_text(measure, production)
     gains = _gains(told)
@@ -160,23 +162,36 @@ def _others(data: Data, told: Decision, measure: Measure) -> str:
     return f" Too few orders tell it from {_few(named)}." if named else ""
 
 
+def _price(told: Decision) -> str:
+    """By what the first of the chosen is worse than production, and how much; or nothing."""
+    found = _beside_production(told, "worse")
+    worse = [f"{_small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
+    more = f" and {len(found) - _PRICES} more" if len(found) > _PRICES else ""
+    return f"; worse: {', '.join(worse)}{more}" if worse else ""
+
+
 def _gains(told: Decision) -> list[str]:
     """By which other measures the first of the chosen is better than production, and how much."""
+    return [
+        f"{_small(measure.title)} changes by {difference_text(measure, against)}"
+        for measure, against in _beside_production(told, "better")
+    ]
+
+
+def _beside_production(told: Decision, which: str) -> list[tuple[Measure, Difference]]:
+    """Other measures by which the first of the chosen is better, or worse, beyond chance."""
     found = []
     for one in told.measures:
-        measure = find_measure(one.measure)
-        against = one.against_production
-        if not measure or not against or one.measure == told.criterion:
-            continue
-        if way(measure, against) == "better":
-            change = difference_text(measure, against)
-            found.append(f"{_small(measure.title)} changes by {change}")
+        measure, against = find_measure(one.measure), one.against_production
+        if measure and against and one.measure != told.criterion and way(measure, against) == which:
+            found.append((measure, against))
     return found
 
 
 def _verb(title: str) -> str:
     """Whether a measure's title is of one thing or of many."""
-    return "are" if title.partition(",")[0].endswith("s") else "is"
+    words = title.partition(",")[0].split()
+    return "are" if words[0].endswith("s") or words[-1].endswith("s") else "is"
 
 
 def _small(title: str) -> str:
@@ -201,8 +216,8 @@ def _warnings(data: Data, told: Decision) -> list[str]:
     names = [name for one in told.left_out for name in one.names if name != OBSERVED]
     if names:
         said.append(
-            f"Not to be chosen: {_few(names)}. {told.rule} The policies page has the reason for"
-            " each."
+            f"Not to be chosen: {_few(names)}. {spaced(told.rule)} The policies page has the"
+            " reason for each."
         )
     return said
 
