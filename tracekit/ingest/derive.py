@@ -25,6 +25,7 @@ from tracekit.store.doubts import SUM_OF_SOME
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.store.views import base_views, quoted
+from tracekit.units import EPOCH_FROM_MS
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -32,9 +33,13 @@ if TYPE_CHECKING:
 _TABLES = ("container_usage", "node_usage")
 _READ = ("container", "container_resource", "container_amount", "node_resource", "node_amount")
 
-_SIZES = """
+#: Sizes of a file without times count where no other file states any.
+_SIZES = f"""
 CREATE TEMP TABLE capacity AS
-SELECT node_key, resource, unit, arg_min(amount, time_ms) AS amount
+SELECT node_key, resource, unit,
+       arg_min(
+           amount, time_ms + CASE WHEN time_ms < {EPOCH_FROM_MS} THEN 1000000000000000 ELSE 0 END
+       ) AS amount
 FROM node_resource_keyed
 WHERE cell IS NULL AND resource IN ('cpu', 'memory') AND amount > 0
 GROUP BY node_key, resource, unit;

@@ -20,6 +20,7 @@ _NODE_BYTES = 1 << 30
 _UNITS = {"cpu": "cores", "memory": "bytes"}
 #: Sums of samples that lie a little beside one another.
 _SLACK = 1.1
+_TWICE = ", or like series of which several count the same"
 #: Seconds from here on are in the year 5138, milliseconds below are before the year 1973.
 _TURN = 1e11
 #: As seconds these times are after 1973.
@@ -104,7 +105,8 @@ def _check(name: str, table: str, what: str, found: _Sum, nodes: list[float]) ->
         )
         raise TracekitError(
             f"{name}: {what} in use is in {unit}, but {seen}",
-            hint=f"it looks like {_likely(what, found.most)}; nothing of the file was taken in",
+            hint=f"it looks like {_likely(what, found.most)}{'' if above else _TWICE};"
+            " nothing of the file was taken in",
         )
     if what == "memory" and min(nodes) >= _NODE_BYTES and found.small * 2 > found.rows:
         raise TracekitError(
