@@ -21,9 +21,10 @@ from tracekit.store.folder import STAGING
 
 KILLED_AT = """
 import os, sys
-from tracekit.ingest import coordinate, dimensions, ingest, stage, write
+from tracekit.ingest import coordinate, dimensions, ingest, stage, write, written_folder
 
-modules = {"coordinate": coordinate, "dimensions": dimensions, "stage": stage, "write": write}
+modules = {"coordinate": coordinate, "dimensions": dimensions, "stage": stage, "write": write,
+           "written_folder": written_folder}
 module = modules[sys.argv[3]]
 real, calls = getattr(module, sys.argv[4]), 0
 
@@ -43,9 +44,9 @@ ingest(sys.argv[1], sys.argv[2])
 @pytest.mark.parametrize(
     ("module", "name", "at"),
     [
-        ("write", "write_manifest", 1),
-        ("write", "write_manifest", 3),
-        ("write", "write_catalog", 1),
+        ("written_folder", "write_manifest", 1),
+        ("written_folder", "write_manifest", 3),
+        ("written_folder", "write_catalog", 1),
         ("dimensions", "write_part", 2),
         ("stage", "write_sorted", 2),
         ("coordinate", "_move", 1),

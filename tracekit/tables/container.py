@@ -132,7 +132,7 @@ TABLE = Table(
             kind="text",
             unit="",
             description="What it requires of other containers: a JSON list of podAffinity,"
-            " podAntiAffinity and topologySpread.",
+            " podAntiAffinity and topologySpread; preemptionPolicy Never: it evicts nobody.",
             required=False,
             often_absent=True,
         ),

@@ -118,6 +118,14 @@ def test_the_node_that_loses_least_is_taken_and_the_evicted_are_tried_elsewhere(
     assert not len(calm.preempted)
 
 
+def test_who_evicts_nobody_waits() -> None:
+    load = urgent([(0, 9000, SIZE, 0), (1, 9000, SIZE, 0)], [0, 5], nodes=1)
+    assert run(load).preempted.tolist() == [0]
+    load = dataclasses.replace(load, evicts_nobody=np.array([False, True]))
+    waits = run(load)
+    assert (waits.node.tolist(), waits.preempted.tolist()) == ([0, -1], [])
+
+
 def test_groups_hold_when_somebody_is_evicted() -> None:
     """c2 may not join c0, and n1 is full of higher priority: so it takes the place of c0."""
     load = urgent([(0, 9000, 1, 0), (1, 9000, 6, 0), (1500, 9000, 1, 0)], [0, 9, 5], nodes=2)

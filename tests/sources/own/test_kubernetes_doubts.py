@@ -113,3 +113,30 @@ def test_two_lives_that_began_in_one_second_are_two(tmp_path: Path) -> None:
     twins = [pod("web-1", meta={"uid": uid}, nodeName="n1") for uid in ("a", "b")]
     load, _ = _loaded(tmp_path, node("n1"), *twins)
     assert sorted(load.container_ids) == ["default/web-1", "default/web-1@b"]
+
+
+def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> None:
+    budget = {
+        "kind": "PodDisruptionBudget",
+        "apiVersion": "policy/v1",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"minAvailable": 1, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    store = tmp_path / "store"
+    listing = listed(
+        node("n1"),
+        budget,
+        pod("web-1", meta={"labels": {"app": "web"}}, nodeName="n1", priority=5),
+        pod("job-1", nodeName="n1", priority=9, preemptionPolicy="Never"),
+    )
+    assert ingest(written(tmp_path / "cluster.json", listing), store).doubts == ()
+    load = workload_from_sizes(open_store(store), sized_assumptions([]), stream(0, "test"))
+    assert load.evicts_nobody is not None
+    never = dict(zip(load.container_ids, load.evicts_nobody.tolist(), strict=True))
+    assert never == {"default/web-1": False, "default/job-1": True}
+    assert load.told == (
+        (
+            "1 container is under a PodDisruptionBudget (default/web): no replay holds it, and it may"
+            " hold up a drain"
+        ),
+    )

@@ -4,7 +4,8 @@ Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultp
 all containers of lower priority would go; those that leave room for it stay, the highest priority
 first. Of the nodes where that makes room the one is taken whose highest evicted priority is lowest,
 then whose evicted priorities are lowest together, then with fewest of them, then where the
-highest of them has run for the shortest time, then the first. Budgets of disruption are not known.
+highest of them has run for the shortest time, then the first. Who says preemptionPolicy Never waits
+and evicts nobody. Budgets of disruption are not known.
 Daemons and members of gangs are not evicted, and members of gangs evict nobody.
 """
 
@@ -41,6 +42,8 @@ class Preemption:
         """
         load, state = self._load, self._state
         if load.gang is not None and load.gang[index] >= 0:
+            return None
+        if load.evicts_nobody is not None and load.evicts_nobody[index]:
             return None
         lower = state.running & (self._priority < self._priority[index]) & ~self._kept
         at = np.flatnonzero(lower)

@@ -89,6 +89,8 @@ class Workload:
     priority : int64, shape (containers,), optional
         Of those that wait the larger goes first, then who has waited longest. None: all have the
         same.
+    evicts_nobody : bool, shape (containers,), optional
+        Who waits where others would evict. None: nobody does.
     preemption : bool, optional
         True: who fits nowhere evicts containers of lower priority. None: nobody is evicted for it.
     gang_wait_ms : int
@@ -144,6 +146,7 @@ class Workload:
     pinned: IntArray | None = None
     daemon: BoolArray | None = None
     priority: IntArray | None = None
+    evicts_nobody: BoolArray | None = None
     preemption: bool | None = None
     gang_wait_ms: int = 0
     gang_backoff_ms: int = 0
@@ -172,7 +175,15 @@ class Workload:
 
     def _per_container(self) -> dict[str, int]:
         """Lengths of what is told of some workloads alone."""
-        names = ("gang", "gang_minimum", "pinned", "daemon", "priority", "exchangeable")
+        names = (
+            "gang",
+            "gang_minimum",
+            "pinned",
+            "daemon",
+            "priority",
+            "exchangeable",
+            "evicts_nobody",
+        )
         found = {name: getattr(self, name) for name in names}
         return {name: len(values) for name, values in found.items() if values is not None}
 

@@ -13,7 +13,7 @@ from tracekit.sources.own._json_items import Cut, first_members, items, pieces
 
 _EVENTS = ("ADDED", "MODIFIED", "DELETED", "BOOKMARK", "ERROR")
 _LISTS = ("List", "NodeList", "PodList")
-_KINDS = ("Node", "Pod", "PodGroup")
+_KINDS = ("Node", "Pod", "PodGroup", "PodDisruptionBudget")
 _METRICS_API = "metrics.k8s.io/"
 
 

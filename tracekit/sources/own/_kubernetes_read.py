@@ -96,7 +96,7 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
     """The rows of a thing, or what is wrong with it; ``seen`` is where each was met first."""
     if isinstance(thing, Cut):
         return Broken(table="container", line=thing.number, reason=thing.reason, text=thing.text)
-    if thing.kind == "PodGroup":
+    if thing.kind not in ("Node", "Pod"):
         return {}
     if thing.event is None and key_of(thing) in seen:
         return _twice(thing, seen[key_of(thing)])
@@ -227,6 +227,8 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
     labels = meta.get("labels") or {}
     gang = _gang(meta)
+    budgets = [f"PodDisruptionBudget {name}" for name in known.budgets_of(pod)]
+    not_held = [*filter(None, [rules.not_held(pod)]), *budgets]
     row = {
         "time_ms": arrival,
         "container": container,
@@ -243,7 +245,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "host_ports": rules.host_ports(spec),
         "selector": None if daemon else rules.selector(spec),
         "tolerations": rules.tolerations(spec),
-        "not_held": rules.not_held(pod),
+        "not_held": ", ".join(not_held) or None,
         "daemon": int(daemon),
         "line": line,
     }

@@ -10,11 +10,13 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 from tracekit.sources._cluster import Opened
+from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Listing, Together, together
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
@@ -38,6 +40,8 @@ class Roster:
         The cores and bytes that kubectl printed of each node, as far as they can be read.
     groups : dict of str to int
         How many of each PodGroup are enough.
+    budgets : dict of str to dict
+        The selector of each PodDisruptionBudget.
     state : State
         What kube-state-metrics recorded.
     together : Together
@@ -49,6 +53,7 @@ class Roster:
     names: set[str] = field(default_factory=set)
     sizes: dict[str, dict[str, float]] = field(default_factory=dict)
     groups: dict[str, int] = field(default_factory=dict)
+    budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     state: State = field(default_factory=State)
     together: Together = field(default_factory=Together)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
@@ -86,6 +91,16 @@ class Roster:
     def lives(self, pod: str) -> tuple[Sequence[int], Sequence[str]]:
         """When each life of a pod began, and what it is called."""
         return self._order.get(pod, ([], [pod]))
+
+    def budgets_of(self, pod: Mapping[str, Any]) -> list[str]:
+        """The PodDisruptionBudgets that a pod is under."""
+        meta = pod["metadata"]
+        space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
+        return [
+            name
+            for name, selector in sorted(self.budgets.items())
+            if name.startswith(space) and rules.selects(selector, labels)
+        ]
 
     def knows_node(self, node: str) -> bool:
         """Whether any file describes the node; yes where none describes any."""
@@ -145,7 +160,7 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
     for thing in some:
         if isinstance(thing, Cut):
             continue
-        if listing is not None and thing.kind != "PodGroup":
+        if listing is not None and thing.kind in ("Node", "Pod"):
             listing.note(thing)
         if thing.kind == "Node":
             known.nodes.add(thing.name)
@@ -154,6 +169,8 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
                 known.groups[thing.name] = least
+        elif thing.kind == "PodDisruptionBudget":
+            known.budgets[thing.name] = (thing.value.get("spec") or {}).get("selector") or {}
         else:
             known.pods.add(thing.uid or thing.name)
             known.names.add(thing.name)

@@ -59,7 +59,8 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
 def among(pod: Mapping[str, Any]) -> str | None:
     """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
 
-    Preferences are left out, and constraints on spread that say ScheduleAnyway.
+    Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
+    nobody whatever its priority says so here too.
     """
     spec = pod["spec"]
     found = [
@@ -70,6 +71,8 @@ def among(pod: Mapping[str, Any]) -> str | None:
     ]
     labels = pod["metadata"].get("labels") or {}
     found += [_spread(one, labels) for one in _unyielding(spec)]
+    if spec.get("preemptionPolicy") == "Never":
+        found.append({"kind": "preemptionPolicy", "value": "Never"})
     return json.dumps(found) if found else None
 
 
@@ -93,6 +96,21 @@ def not_held(pod: Mapping[str, Any]) -> str | None:
     spec = pod["spec"]
     found = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
     return ", ".join(found) or None
+
+
+def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    """Whether a selector of labels selects these; an empty one selects all."""
+    for one in _selector(selector) or ():
+        key, values = one["key"], one["values"]
+        there = {
+            "In": labels.get(key) in values,
+            "NotIn": labels.get(key) not in values,
+            "Exists": key in labels,
+            "DoesNotExist": key not in labels,
+        }
+        if not there.get(str(one["operator"]), False):
+            return False
+    return True
 
 
 def _term(kind: str, term: Mapping[str, Any]) -> dict[str, Any]:

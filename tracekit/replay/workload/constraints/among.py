@@ -19,6 +19,8 @@ from tracekit.replay.workload.constraints import documents
 from tracekit.replay.workload.constraints.labels import Requirement, requirement
 
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
+#: The rule of who evicts nobody; it is about no other container.
+NEVER_PREEMPTS = "preemptionPolicy"
 _KINDS = ("podAntiAffinity", "podAffinity", "topologySpread")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 #: What stands for all namespaces.
@@ -69,7 +71,11 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
     read = documents.parsed(text)
     if not isinstance(read, list):
         raise documents.DocumentError("expected a list of rules")
-    return tuple(_rule(row, namespace) for row in read)
+    return tuple(_rule(row, namespace) for row in read if not _is_of_preemption(row))
+
+
+def _is_of_preemption(row: object) -> bool:
+    return isinstance(row, Mapping) and row.get("kind") == NEVER_PREEMPTS
 
 
 def _rule(row: object, namespace: str) -> Rule:

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.replay.workload.constraints.among import NEVER_PREEMPTS
 from tracekit.replay.workload.constraints.build import constraints_of
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.labels import Labels
@@ -30,6 +33,35 @@ def priority_of(recorded: pl.Series) -> IntArray | None:
     if recorded.null_count() == len(recorded):
         return None
     return np.asarray(recorded.fill_null(0).to_numpy().astype(np.int64))
+
+
+def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
+    """Who evicts nobody whatever its priority, by the column ``rules``; None where all may."""
+    texts = [one for one in stated.drop_nulls().unique() if NEVER_PREEMPTS in one]
+    never = [
+        text
+        for text in texts
+        if any(row == {"kind": NEVER_PREEMPTS, "value": "Never"} for row in json.loads(text))
+    ]
+    if not never:
+        return None
+    return np.asarray(stated.is_in(never).fill_null(value=False).to_numpy())
+
+
+def budgets_told(not_held: pl.Series) -> tuple[str, ...]:
+    """A sentence on who is under a budget of disruption, which a drain must heed."""
+    found = not_held.drop_nulls().str.extract_all(r"PodDisruptionBudget [^,]+")
+    under = int((found.list.len() > 0).sum())
+    if not under:
+        return ()
+    names = found.explode().drop_nulls().str.strip_prefix("PodDisruptionBudget ").unique().sort()
+    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
+    return (
+        (
+            f"{under:,} container{'s are' if under > 1 else ' is'} under a PodDisruptionBudget"
+            f" ({', '.join(names.head(5))}{more}): no replay holds it, and it may hold up a drain"
+        ),
+    )
 
 
 def held_rules(

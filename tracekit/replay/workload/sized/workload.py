@@ -25,7 +25,9 @@ from tracekit.replay.workload.rests_on import (
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
+    budgets_told,
     domains_of_nodes,
+    evicts_nobody_of,
     gangs_of,
     held_rules,
     prices_of,
@@ -113,6 +115,7 @@ def workload_from_sizes(
         pinned=pinned,
         daemon=daemon if daemon.any() else None,
         priority=priority_of(rows["priority"]),
+        evicts_nobody=evicts_nobody_of(rows["rules"]),
         constraints=held_rules(
             found, found.nodes, rows, assumptions, request=request, capacity=amounts.capacity
         ),
@@ -127,7 +130,7 @@ def workload_from_sizes(
             **reserved_rests_on(reserved),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=doubts(store),
+        told=(*doubts(store), *budgets_told(rows["not_held"])),
         facts={
             **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
             "containers_departed_before": life.over,
