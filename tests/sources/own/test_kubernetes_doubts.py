@@ -136,7 +136,7 @@ def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> 
     assert never == {"default/web-1": False, "default/job-1": True}
     assert load.told == (
         (
-            "1 container is under a PodDisruptionBudget (default/web): no replay holds it, and it may"
-            " hold up a drain"
+            "1 container is under a PodDisruptionBudget (default/web): no replay holds it, and it"
+            " may hold up a drain"
         ),
     )
