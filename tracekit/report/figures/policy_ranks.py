@@ -47,6 +47,8 @@ _COLORS = {
 }
 #: Drawn as an outline.
 _HOLLOW = (UNJUDGED, WAITED)
+#: Below those that may be chosen, each group in order of rank.
+_LATER = {UNJUDGED: 1, BARRED: 2, WAITED: 2}
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
 _SCHEMA = {
@@ -84,6 +86,7 @@ def _prepare(data: Data) -> pl.DataFrame:
         }
         for row in found.rows
     ]
+    rows.sort(key=lambda row: _LATER.get(str(row["stands"]), 0))
     return pl.DataFrame(rows, schema=_SCHEMA)
 
 
@@ -241,7 +244,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
         return _untold(measure, rows, why)
     first = best.row(0, named=True)
     near = rows.filter(pl.col("stands") == WITHIN)["policy"].to_list()
-    also = [f"{listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it"]
+    also = [
+        f"{listed(near) if len(near) <= 3 else f'{len(near)} others'} within chance of it by this"
+    ]
     parts = [
         f"{measure.title}: {_value(measure, first)} under {first['policy']}",
         *(also if near else []),
@@ -287,9 +292,10 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 FIGURE = Figure(
-    title="Ways to place, the best first",
+    title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
-    how_to_read="The lowest stands on top where low is better. Behind each name is its mean; the"
+    how_to_read="The lowest stands on top where low is better; those that met one order, and those"
+    " that may not be chosen, stand below. Behind each name is its mean; the"
     " thin line is the 95 % interval over the orders of arrival. An outline without a line met"
     " one order alone. Where values lie close together there are marks on a part of the axis, else"
     " bars from zero. Policies that placed every container alike are one row.",
