@@ -8,7 +8,7 @@
 -- column: defect VARCHAR The kind of defect.
 -- column: column VARCHAR The column it is in, empty when it concerns the whole row.
 -- column: rows BIGINT Rows concerned; for missing_samples, samples that are not there [rows].
--- column: share DOUBLE Rows concerned / rows read of the table; for missing_samples, / samples due [0..1].
+-- column: share DOUBLE Rows concerned / rows read; for missing_samples / samples due [0..1].
 -- column: action VARCHAR What was done about it.
 -- column: example VARCHAR One case of it.
 -- order: table, defect, column, example
