@@ -40,7 +40,7 @@ WHOLE: dict[str, dict[str, Any]] = {
             "container,service,node,arrival_ms,departure_ms,cpu_milli,memory_bytes,gang\n"
             "a,web,n1,0,,2000,1073741824,\nb,web,n1,0,90000,500,1073741824,g\nc,,,60000,,4000,,g\n"
         ),
-        "usage.csv": "container,time_ms,cpu_milli,memory_bytes\na,0,900.5,1000\nb,30000,100,2000\n",
+        "usage.csv": "container,time_ms,cpu_milli,memory_bytes\na,0,900.5,1000000000\nb,30000,100,2000000000\n",
     },
     "alibaba18": {
         "machine_meta.csv": "m_1,0,219,17,96,100,USING\nm_1,50,219,17,96,100,USING\nm_2,10,3,4,64,50,USING\n",
