@@ -23,7 +23,7 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_deselected(items: list[pytest.Item]) -> None:
     """Count those that are marked slow; what else a user leaves out is his own business."""
     slow = sum(item.get_closest_marker("slow") is not None for item in items)
-    if slow:
+    if slow and "not slow" in items[0].config.getoption("markexpr"):
         items[0].config.stash[_COUNT] += slow
 
 
