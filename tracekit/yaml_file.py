@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,6 +13,8 @@ from tracekit.errors import TracekitError
 ENDINGS = (".yaml", ".yml", ".json")
 #: No configuration that anybody wrote is larger.
 _LARGEST_BYTES = 1_000_000
+#: Nor holds more, also where aliases repeat.
+_MOST_VALUES = 100_000
 
 
 def is_document(name: str) -> bool:
@@ -53,15 +56,25 @@ def _parsed(path: Path, text: str) -> list[Any]:
     def mapping(self: Any, node: Any) -> Any:
         """As the safe loader, but a key that is said twice is an error, as it is to Kubernetes."""
         keys = [getattr(key, "value", None) for key, _ in node.value]
-        twice = [key for key in keys if isinstance(key, str) and keys.count(key) > 1]
+        often = Counter(key for key in keys if isinstance(key, str))
+        twice = [key for key, times in often.items() if times > 1]
         if twice and twice[0] != "<<":
             told = f"key '{twice[0]}' is there twice"
             raise yaml.constructor.ConstructorError(None, None, told, node.start_mark)
         return self.construct_yaml_map(node)
 
     loader.add_constructor("tag:yaml.org,2002:map", mapping)
+    reading = loader(text)
+    found = []
     try:
-        return list(yaml.load_all(text, loader))
+        while reading.check_node():
+            node = reading.get_node()
+            if _written_out(node, {}) > _MOST_VALUES:
+                raise TracekitError(
+                    f"'{path}' holds more than {_MOST_VALUES:,} values once its aliases are"
+                    " written out"
+                )
+            found.append(reading.construct_document(node))
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}:" if mark else ""
@@ -69,3 +82,16 @@ def _parsed(path: Path, text: str) -> list[Any]:
         raise TracekitError(f"'{path}' is not YAML:{where} {told}") from None
     except (RecursionError, ValueError, TypeError) as error:
         raise TracekitError(f"'{path}' is not YAML: {type(error).__name__}") from None
+    finally:
+        reading.dispose()
+    return found
+
+
+def _written_out(node: Any, known: dict[int, int]) -> int:
+    """How many values a node is with every alias written out; one within itself has no end."""
+    if id(node) not in known:
+        known[id(node)] = _MOST_VALUES + 1
+        value = node.value if isinstance(node.value, list) else []
+        parts = [part for one in value for part in (one if isinstance(one, tuple) else (one,))]
+        known[id(node)] = 1 + sum(_written_out(part, known) for part in parts)
+    return known[id(node)]

@@ -94,7 +94,11 @@ REFUSED = [
     ("policies = 3", "x.toml: policies must be a list of values, got 3", None),
     ("policies = [['a']]", "x.toml: policies must be a list of values", None),
     ("policies = ['./mine.py[a=1]']", "x.toml names code to run: ./mine.py[a=1]", "a policy of"),
+    ("policies = ['first_fit[]+./mine.py']", "x.toml names code to run: first_fit", "a policy of"),
+    ("[replay]\nengine = 'spark://h:1'", "x.toml may not set 'engine'", "type it: --engine"),
     ("a = [", "x.toml is not TOML", "see docs/"),
+    (f"policies = {'[' * 20_000}", "x.toml is not TOML: it is nested too deeply", "see docs/"),
+    (f"policies = [{'1' * 5_000}]", "x.toml is not TOML: Exceeds the limit", "see docs/"),
 ]
 
 

@@ -7,6 +7,7 @@ subcommand with its options by their names: ``[replay]``, ``repeat = 20``.
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,6 +19,10 @@ from tracekit.errors import TracekitError, nearest
 FILE = "tracekit.toml"
 #: Values that a file may give an option.
 _PLAIN = (str, int, float, bool)
+#: Code of a user's own, in whatever part of a policy it is named.
+_CODE = re.compile(r"\.py\b", re.IGNORECASE)
+#: Options that name what runs: whoever wrote a file here does not decide that.
+_TYPED_ALONE = ("kubectl", "engine")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,9 +53,11 @@ def read(path: Path, known_shared: Sequence[str], known_commands: Sequence[str])
         found = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
         raise TracekitError(f"cannot read {path}: {error.strerror}") from None
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+    except (ValueError, RecursionError) as error:
+        deep = isinstance(error, RecursionError)
         raise TracekitError(
-            f"{path} is not TOML: {error}", hint="see docs/how-to/settings.md"
+            f"{path} is not TOML: {'it is nested too deeply' if deep else error}",
+            hint="see docs/how-to/settings.md",
         ) from None
     shared, commands = {}, {}
     for name, value in found.items():
@@ -90,6 +97,11 @@ def defaults(
     for key, value in settings.commands.get(name, {}).items():
         if key not in options:
             raise _unknown(settings.path, key, sorted(options))
+        if key in _TYPED_ALONE:
+            raise TracekitError(
+                f"{settings.path.name} may not set '{key}': it says which program runs",
+                hint=f"type it: --{key}",
+            )
         made[options[key].name] = _value(settings.path, key, value, options[key])
     for value in made.values():
         _check_no_code(settings.path, value)
@@ -121,7 +133,7 @@ def _spelled(value: object) -> str:
 def _check_no_code(path: Path, value: Any) -> None:
     """Code is run only when who types the command says so, not whoever wrote a file here."""
     for one in value if isinstance(value, list) else [value]:
-        if isinstance(one, str) and ".py" in one.partition("[")[0]:
+        if isinstance(one, str) and _CODE.search(one):
             raise TracekitError(
                 f"{path.name} names code to run: {one}",
                 hint="a policy of your own is given on the command line: --policy ./mine.py",

@@ -32,6 +32,11 @@ class Parts:
         ordered = sorted(files)
         return cls(tuple(files[at] for at in ordered), ordered[0] == _place(opened))
 
+    @staticmethod
+    def same(one: Opened, other: Opened) -> bool:
+        """Whether both are one file, opened once or twice."""
+        return _place(one) == _place(other)
+
 
 def _place(opened: Opened) -> tuple[str, str]:
     return str(opened.path), opened.name

@@ -278,3 +278,23 @@ def test_call_graphs_of_spans(tmp_path: Path) -> None:
         ("0.2.1", 2, "cart", "redis", 1),
         ("0.2.2", 2, "cart", "mail", 1),
     ]
+
+
+NO_JSON = {
+    "nested": '{"resourceSpans":' + "[" * 100_000,
+    "a long number": '{"resourceSpans":[' + "1" * 5_000 + "]}",
+    "no JSON": "nonsense",
+}
+
+
+@pytest.mark.parametrize("case", NO_JSON)
+def test_a_line_that_is_no_json_goes_to_the_rejects(tmp_path: Path, case: str) -> None:
+    whole = json.dumps({"resourceSpans": []})
+    (tmp_path / "spans.json").write_text(f"{whole}\n{NO_JSON[case]}\n")
+    ingest(tmp_path / "spans.json", tmp_path / "store")
+    parts = open_store(tmp_path / "store").manifest.parts("call")
+    assert [one.rejected for one in parts] == [1]
+    with Database(open_store(tmp_path / "store")) as database:
+        lines = database.frame("SELECT line, reason FROM reject")
+    assert lines["line"].to_list() == [2]
+    assert "is no JSON" in lines["reason"][0]

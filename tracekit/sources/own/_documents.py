@@ -22,7 +22,7 @@ def line_values(opened: Opened, table: str) -> Iterator[tuple[int, Any] | Broken
             first = stream.readline()
         try:
             json.loads(first or b"null")
-        except ValueError:
+        except (ValueError, RecursionError):
             begins = first.lstrip()[:1] in b"{["
             if begins and (whole := _whole(first + stream.read())) is not None:
                 yield 1, whole
@@ -42,7 +42,7 @@ def line_values(opened: Opened, table: str) -> Iterator[tuple[int, Any] | Broken
 def _whole(text: bytes) -> Any:
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
 
 

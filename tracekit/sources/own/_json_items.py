@@ -162,6 +162,11 @@ class _Text:
                     if unread
                     else f"is no JSON: {error.msg}"
                 ) from None
+            except RecursionError:
+                raise _WrongError("is nested too deeply") from None
+            except ValueError:
+                # what else a number can be: longer than Python reads
+                raise _WrongError("holds a number of too many digits") from None
             if end == len(self._buffer) and self._more():
                 continue
             self._at = end

@@ -53,7 +53,7 @@ def read_calls(
             for one in spans_of(part):
                 if isinstance(one, Span):
                     yield one
-                elif part is opened:
+                elif Parts.same(part, opened):
                     broken.append(one)
 
     if parts.first:

@@ -287,11 +287,19 @@ def test_an_extender_of_ten_counts_whole_tenths(tmp_path: Path) -> None:
     assert Engine(load, made, np.random.default_rng(0)).run().node.tolist() == [2, 2]
 
 
+#: Ten times ten times ten ... values in a few lines.
+BOMB = "a0: &a0 [x]\n" + "".join(
+    f"a{at}: &a{at} [{', '.join([f'*a{at - 1}'] * 10)}]\n" for at in range(1, 12)
+)
+
+
 @pytest.mark.parametrize(
     ("document", "told"),
     [
         ("a: [", "is not YAML: line 1"),
         ("a: 1\na: 2\n", "key 'a' is there twice"),
+        (BOMB, "more than 100,000 values once its aliases are written out"),
+        ("a: &a [*a]\n", "more than 100,000 values"),
         ("!!python/object/apply:os.system [ls]", "is not YAML"),
         ("[1, 2]", "holds no mapping"),
         ("a: 1\n---\nb: 1\n", "holds 2 documents"),
