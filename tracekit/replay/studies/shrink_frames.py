@@ -130,7 +130,9 @@ def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
 
 
 def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
-    seen = {name for one in found.values() for trial in one.trials for name in trial.row}
+    # in the order of the rows: a set has another in every process
+    trials = (trial for one in found.values() for trial in one.trials)
+    seen = dict.fromkeys(name for trial in trials for name in trial.row)
     measures = ["placed", *compared(seen)]
     rows = [
         {
