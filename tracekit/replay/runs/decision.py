@@ -139,11 +139,7 @@ def _best(
     those come first that need fewer nodes than production. Where nothing tells, but others may not
     be chosen, what they must not do tells them apart.
     """
-    tells = [
-        (one, standings(found, one.name, among=fit))
-        for one in may_answer(found)
-        if standings(found, one.name, among=fit).tells
-    ]
+    tells = _telling(found, fit)
     for one, stand in tells:
         if OBSERVED not in found.policies or _better(found, stand.best[0], one):
             return one.name, _undominated(found, stand.best)
@@ -158,6 +154,12 @@ def _best(
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:
+    """The measures that may answer and tell policies apart, in order, with how these stand."""
+    every = ((one, standings(found, one.name, among=fit)) for one in may_answer(found))
+    return [(one, stand) for one, stand in every if stand.tells]
 
 
 def _better(found: Results, best: Standing, measure: Measure) -> bool:
@@ -278,19 +280,17 @@ def _answer(
 
 def _kept(found: Results, fit: Sequence[tuple[str, ...]]) -> str:
     """That no policy is better than production, by what; empty where nothing tells."""
-    if OBSERVED not in found.policies:
+    tells = _telling(found, fit) if OBSERVED in found.policies else []
+    if not tells:
         return ""
-    for one in may_answer(found):
-        stand = standings(found, one.name, among=fit)
-        if stand.tells:
-            best = stand.best[0]
-            usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
-            return (
-                f"Keep the placement of production: no policy is better beyond chance. By"
-                f" {_small(one.title)} production comes to {usual}, {best.names[0]}, the best"
-                f" of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
-            )
-    return ""
+    one, stand = tells[0]
+    best = stand.best[0]
+    usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
+    return (
+        f"Keep the placement of production: no policy is better beyond chance. By"
+        f" {_small(one.title)} production comes to {usual}, {best.names[0]}, the best"
+        f" of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
+    )
 
 
 def _holding(
