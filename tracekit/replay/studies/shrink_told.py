@@ -310,16 +310,6 @@ def number(measure: str, value: float | None) -> str:
     return percent(value) if known is not None and known.share else plain(value)
 
 
-def rests(study: Study) -> list[tuple[str, str]]:
-    """How quantities are known, and which."""
-    load = study.about["workload"]
-    known = load["quantities"]
-    kinds = ("recorded", "inferred", "assumed")
-    found = [(kind, [name for name, how in known.items() if how == kind]) for kind in kinds]
-    said = [(kind.capitalize(), ", ".join(names)) for kind, names in found if names]
-    return [("Made up", "the whole trace"), *said] if load["made_up"] else said
-
-
 def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
     """What to do next, and the command for it.
 

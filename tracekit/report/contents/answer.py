@@ -38,7 +38,6 @@ _UNTOLD = ("_stranded_share", "_debris_full_fraction")
 _NO_NEWS = "it is 0 under every policy"
 #: What the line above the answer says of every resource.
 _MOVED = "can be moved by any policy"
-_KINDS = ("recorded", "inferred", "chosen", "assumed")
 #: Enough orders of arrival to tell small differences.
 _ORDERS = 20
 
@@ -339,13 +338,7 @@ def _tail(text: str) -> str:
 
 def _rests(data: Data) -> list[tuple[str, str]]:
     load = (data.run or {}).get("workload", {})
-    known = quantities.told(load.get("quantities", {}))
-    found = {kind: [name for name, how in known.items() if how == kind] for kind in _KINDS}
-    return [
-        (quantities.word(data, kind).capitalize(), ", ".join(names))
-        for kind, names in found.items()
-        if names
-    ]
+    return quantities.rests(load.get("quantities", {}), made_up=data.made_up)
 
 
 def _next(data: Data, told: Decision) -> list[tuple[str, str]]:

@@ -13,6 +13,7 @@ from tracekit.replay.studies.shrink_frames import TOLD
 from tracekit.replay.studies.shrink_told import span
 from tracekit.report.amounts import value_text
 from tracekit.report.cells import Table, table
+from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.measures import text
@@ -45,7 +46,9 @@ def answer(data: Data) -> Answer:
         change="What it would change",
         interval="over orders" if study.about["repeats"] > 1 else "",
         sure=" ".join([shrink_told.sure(found), *_without(study)]),
-        rests=shrink_told.rests(study),
+        rests=quantities.rests(
+            study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
+        ),
         next=shrink_told.following(found, store=data.paths.store),
     )
 

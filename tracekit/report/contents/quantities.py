@@ -12,12 +12,28 @@ from tracekit.report.data import Data
 
 #: What the name of a resource may end in.
 _UNITS = ("_milli", "_bytes", "_kbit")
-_KINDS = ("recorded", "inferred", "chosen", "assumed", "absent")
+_TOLD = ("recorded", "inferred", "chosen", "assumed")
+_KINDS = (*_TOLD, "absent")
 
 
 def word(data: Data, kind: str) -> str:
     """How a kind of knowledge is called: a made-up trace states what others record."""
-    return "stated by the made-up trace" if data.made_up and kind == "recorded" else kind
+    return _word(kind, made_up=data.made_up)
+
+
+def _word(kind: str, *, made_up: bool) -> str:
+    return "stated by the made-up trace" if made_up and kind == "recorded" else kind
+
+
+def rests(known: Mapping[str, str], *, made_up: bool) -> list[tuple[str, str]]:
+    """How quantities are known, and which, for the list beside an answer."""
+    said = told(known)
+    found = [(kind, [name for name, how in said.items() if how == kind]) for kind in _TOLD]
+    return [
+        (_word(kind, made_up=made_up).capitalize(), ", ".join(names))
+        for kind, names in found
+        if names
+    ]
 
 
 def of_store(data: Data) -> Table | None:
