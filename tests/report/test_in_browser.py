@@ -51,6 +51,12 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def _focused(page: Any, text: str) -> None:
+    """Wait until the element with this text has the focus: the page moves it after the key."""
+    has_it = "(text) => document.activeElement.textContent.trim() === text"
+    page.wait_for_function(has_it, arg=text)
+
+
 @contextmanager
 def opened(
     browser: Any, report: Path, width: int = 1440, scheme: str = "light", **more: Any
@@ -77,7 +83,8 @@ async () => {
   const found = [];
   const shown = () => window.tracekit.shown();
   for (const page of window.tracekit.pages) {
-    location.hash = `#${page.id}`;
+    const turned = new Promise((done) => addEventListener("hashchange", done, { once: true }));
+    if (location.hash !== `#${page.id}`) { location.hash = `#${page.id}`; await turned; }
     await new Promise((done) => setTimeout(done, 60));
     const say = (what) => found.push(`${page.id}: ${what}`);
     if (shown() !== page) say("is not shown");
@@ -132,19 +139,20 @@ def test_only_figures_of_the_page_that_is_shown_are_drawn(browser: Any, report: 
         assert page.evaluate(drawn) == []  # the first page has no figure
         page.click("nav a[href='#/policies']")
         page.wait_for_selector("#policy_ranks svg")
+        page.wait_for_selector("#replay_tradeoff svg")
         assert page.evaluate(drawn) == ["policy_ranks", "replay_tradeoff"]
 
 
 def test_pages_have_addresses_and_the_way_back(browser: Any, report: Path) -> None:
     with opened(browser, report) as page:
         page.click("nav a[href='#/zones']")
-        assert page.is_visible("[id='/zones'] h2")
-        assert page.title().startswith("Zones of nodes")
+        page.wait_for_selector("[id='/zones'] h2")
+        page.wait_for_function("document.title.startsWith('Zones of nodes')")
         page.go_back()
-        assert page.is_visible("[id='/answer'] h2")
-        assert not page.is_visible("[id='/zones'] h2")
+        page.wait_for_selector("[id='/answer'] h2")
+        page.wait_for_selector("[id='/zones'] h2", state="hidden")
         page.goto(f"{report.as_uri()}#/policies/figure-replay_tradeoff")
-        assert page.is_visible("#figure-replay_tradeoff")
+        page.wait_for_selector("#figure-replay_tradeoff")
 
 
 def test_paper_has_every_page(browser: Any, report: Path) -> None:
@@ -165,29 +173,29 @@ def test_without_scripts_every_page_and_table_is_there(browser: Any, report: Pat
 
 
 def test_the_keyboard_is_enough(browser: Any, report: Path) -> None:
-    focused = "document.activeElement.textContent.trim()"
     with opened(browser, report) as page:
         page.keyboard.press("Tab")
-        assert page.evaluate(focused) == "Skip to the report"
+        _focused(page, "Skip to the report")
         page.keyboard.press("Tab")
-        assert page.evaluate(focused) in {"Dark", "Light"}
+        assert page.evaluate("document.activeElement.textContent.trim()") in {"Dark", "Light"}
         page.keyboard.press("Enter")
-        assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+        page.wait_for_selector("html[data-theme=dark]", state="attached")
         page.focus("nav a[href='#/policies']")
         page.keyboard.press("Enter")
-        assert page.evaluate(focused) == "Policies compared"
+        _focused(page, "Policies compared")
         page.wait_for_selector("[id='/policies'] .dt-container")
         head = page.locator("[id='/policies'] .dt-scroll-head th").nth(1)
         head.locator(".dt-column-order").focus()
         page.keyboard.press("Enter")
+        page.wait_for_function("(head) => head.ariaSort", arg=head.element_handle())
         assert head.get_attribute("aria-sort") in {"ascending", "descending"}
     with opened(browser, report, 390) as page:
         page.focus("#open-contents")
         page.keyboard.press("Enter")
-        assert page.is_visible("nav a[href='#/zones']")
+        page.wait_for_selector("nav a[href='#/zones']")
         page.keyboard.press("Escape")
-        assert not page.is_visible("nav a[href='#/zones']")
-        assert page.evaluate(focused) == "Contents"
+        page.wait_for_selector("nav a[href='#/zones']", state="hidden")
+        _focused(page, "Contents")
 
 
 def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Path) -> None:
