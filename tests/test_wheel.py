@@ -41,6 +41,7 @@ def test_the_wheel_holds_every_tracked_file_and_nothing_else(wheel: Path) -> Non
     assert held == expected
 
 
+@pytest.mark.slow
 def test_the_installed_wheel_finds_its_queries_and_reports(wheel: Path, tmp_path: Path) -> None:
     folder = tmp_path / "venv"
     venv.create(folder, with_pip=False)

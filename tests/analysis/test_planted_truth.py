@@ -18,6 +18,8 @@ from tracekit.synth import generate, write
 from tracekit.synth.presets import Preset
 from tracekit.synth.sizes import NODE_SHAPES
 
+pytestmark = pytest.mark.slow
+
 #: Few services with many containers, so that sizes can be told within six hours.
 PRESET = Preset(
     title="for the analytics' tests",

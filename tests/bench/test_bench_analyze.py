@@ -5,9 +5,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
 BENCH = Path(__file__).with_name("bench_analyze.py")
 
 
+@pytest.mark.slow
 def test_the_bench_goes_through_and_prints_every_ratio(tmp_path: Path) -> None:
     command = [sys.executable, str(BENCH), "--quick", "--dir", str(tmp_path)]
     done = subprocess.run(command, check=False, capture_output=True, text=True)

@@ -13,6 +13,7 @@ from store_support import tiny_store
 from tracekit.cli import run
 
 
+@pytest.mark.slow
 def test_the_recipe_runs_and_fails_where_it_should(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

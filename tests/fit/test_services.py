@@ -15,6 +15,7 @@ from tracekit.fit.table import make_table
 DRAWS, LEVEL = 240, 0.95
 
 
+@pytest.mark.slow
 def test_planted_coefficients_lie_in_their_intervals_at_the_stated_rate() -> None:
     """Of all intervals of 240 draws, 95 % hold what was planted, within what chance allows."""
     inside = np.zeros(2)

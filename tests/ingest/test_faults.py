@@ -65,6 +65,7 @@ def test_a_truncated_archive(
     assert tree(store) == before
 
 
+@pytest.mark.slow
 def test_a_corrupt_block_in_the_middle_never_goes_in(
     tmp_path: Path, traces: TraceFolder, big_archive: bytes
 ) -> None:

@@ -46,6 +46,7 @@ def many(traces: TraceFolder) -> TraceFolder:
     return traces
 
 
+@pytest.mark.slow
 def test_the_number_of_jobs_does_not_show(many: TraceFolder, tmp_path: Path) -> None:
     for jobs in (1, 2, 3):
         with pytest.raises(TracekitError, match=r"Node_9.tar.gz is truncated.*; 9 other files"):

@@ -108,6 +108,7 @@ def _everything(coded: CodedFile) -> tuple[pl.DataFrame, pl.DataFrame, Reading]:
     return pl.DataFrame(columns), rejects, coded.reading
 
 
+@pytest.mark.slow
 @settings(max_examples=150)
 @given(data=_files(), times=st.integers(1, 4), block_bytes=st.sampled_from([300, 1 << 20]))
 def test_both_ways_find_the_same(

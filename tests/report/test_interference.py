@@ -100,6 +100,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return out
 
 
+@pytest.mark.slow
 def test_a_whole_run_fits_and_binds_what_a_made_up_trace_knows(whole: Path) -> None:
     for name in ("fit/manifest.json", "fit/coefficients.parquet", "bound/summary.parquet"):
         assert (whole / name).is_file()

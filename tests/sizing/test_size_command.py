@@ -87,6 +87,7 @@ def test_the_same_command_gives_the_same_bytes(folder: Path, tmp_path: Path) -> 
     assert contents(tmp_path / "one") == contents(tmp_path / "two")
 
 
+@pytest.mark.slow
 @needs_torch
 def test_the_agent_is_trained_compared_and_used_again(
     folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]

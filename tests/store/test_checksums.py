@@ -53,6 +53,7 @@ def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
     }
 
 
+@pytest.mark.slow
 def test_a_flipped_bit_is_found_named_and_mended(
     many: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -113,6 +113,7 @@ def differences(
     return pl.read_parquet(out / "differences.parquet")
 
 
+@pytest.mark.slow
 def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
     tmp_path: Path,
 ) -> None:

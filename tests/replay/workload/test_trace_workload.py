@@ -246,6 +246,7 @@ def parts(frame: pl.DataFrame, cuts: list[int], ordered: tuple[str, ...]) -> lis
     return [part.sort(ordered, maintain_order=True) if ordered else part for part in found]
 
 
+@pytest.mark.slow
 @settings(max_examples=80, deadline=None)
 @given(
     node_rows=node_rows,

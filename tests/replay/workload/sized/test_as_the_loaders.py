@@ -52,6 +52,7 @@ def test_placements_are_the_same(
     assert placements(stored, *more).equals(placements(loaded, *more))
 
 
+@pytest.mark.slow
 def test_the_real_pods_of_openb(tmp_path: Path) -> None:
     stored, loaded = both(shared_data("openb"), "openb", tmp_path, _STUDY)
     found, wanted = placements(stored), placements(loaded)
