@@ -109,9 +109,11 @@ def test_quiet_is_quiet(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setenv("TRACEKIT_QUIET", "")
-    assert run(["-q", "ingest", str(traces.path), str(tmp_path / "store")]) == 0
-    assert capsys.readouterr().err == ""
+    words = ["ingest", str(traces.path), str(tmp_path / "store")]
+    for at in range(len(words) + 1):
+        monkeypatch.setenv("TRACEKIT_QUIET", "")
+        assert run([*words[:at], "-q", *words[at:]]) == 0
+        assert capsys.readouterr().err == ""
 
 
 def test_a_terminal_gets_a_bar_and_the_lines(traces: TraceFolder, tmp_path: Path) -> None:

@@ -211,9 +211,20 @@ def main() -> None:
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
     known = {module_name(name) for name in registry.module_names(_THIS)}
-    words = _joined(arguments, known)
+    flags, words = _flags_first(_joined(arguments, known))
     only = words[0] if words and words[0] in known else None
-    return answered(lambda: build_app(only)(words, prog_name="tracekit"))
+    return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit"))
+
+
+#: What is said of the program, and typed after the subcommand as often as before it.
+_FLAGS = ("-q", "--quiet", "--debug")
+
+
+def _flags_first(words: list[str]) -> tuple[list[str], list[str]]:
+    """The flags of the program, wherever they stand before a ``--``, and all other words."""
+    end = words.index("--") if "--" in words else len(words)
+    flags = [word for word in words[:end] if word in _FLAGS]
+    return flags, [word for at, word in enumerate(words) if at >= end or word not in _FLAGS]
 
 
 def _joined(arguments: list[str], known: set[str]) -> list[str]:
