@@ -85,7 +85,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "openb": (
         _openb,
         True,
-        r"^Use |^Nothing better than production |^No policy can be recommended: ",
+        r"^\S+ is a trade: |^Use |^Nothing better than production |^No policy can be recommended: ",
     ),
     "a cluster of 500 nodes": (
         _own_cluster,
@@ -95,12 +95,12 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "a made-up trace": (
         _made_up,
         False,
-        r"^Use |^Nothing better than production |^No policy can be recommended: ",
+        r"^\S+ is a trade: |^Use |^Nothing better than production |^No policy can be recommended: ",
     ),
     "heads of the real trace": (
         _heads,
         True,
-        r"^Use |^Nothing better than production |^No policy can be recommended: ",
+        r"^\S+ is a trade: |^Use |^Nothing better than production |^No policy can be recommended: ",
     ),
     "nothing can be told": (
         _nothing_told,

@@ -17,9 +17,10 @@ _WITHOUT_SHARED = "without shared:"
 
 def allowed(text: str, *, shared: bool) -> tuple[str, ...]:
     """Starts of reasons that a list allows; those after 'without shared:' only without it."""
-    always, _, otherwise = text.partition(_WITHOUT_SHARED)
-    lines = [*always.splitlines(), *([] if shared else otherwise.splitlines())]
-    return tuple(line.strip() for line in lines if line.strip() and not line.startswith("#"))
+    stripped = (line.strip() for line in text.splitlines())
+    lines = [line for line in stripped if line and not line.startswith("#")]
+    end = lines.index(_WITHOUT_SHARED) if _WITHOUT_SHARED in lines else len(lines)
+    return tuple(lines[:end] if shared else [*lines[:end], *lines[end + 1 :]])
 
 
 def unexpected(reasons: list[str], starts: tuple[str, ...]) -> Counter[str]:

@@ -9,6 +9,7 @@ from typing import Any
 from tracekit.replay.measures import RESOURCES, Measure, all_measures, find_measure, words_of
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.may_answer import CONDITIONS
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.replay.runs.student import FEWEST
@@ -135,15 +136,19 @@ def _sentence(data: Data, told: Decision) -> str:
     title = _small(measure.title)
     if production is None or against is None:
         return f"Use {first}: {title} {_verb(title)} {value}.{others}"
+    price = _price(told)
+    # less overload is worth its price; what else costs something is for the reader to weigh
+    trade = price and told.criterion not in CONDITIONS
+    advice = f"{first} is a trade" if trade else f"Use {first}"
     if against.apart:
-        gained = f"{difference_text(measure, against)} against production{_price(told)}"
-        return f"Use {first}: {title} {_verb(title)} {value}, {gained}.{others}"
+        gained = f"{difference_text(measure, against)} against production{price}"
+        return f"{advice}: {title} {_verb(title)} {value}, {gained}.{others}"
     usual = standing_text(measure, production)
     gains = _gains(told)
     if gains:
         return (
-            f"Use {first}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
-            f" production's beyond chance ({value}; {usual} in production).{others}"
+            f"{advice}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f" production's beyond chance ({value}; {usual} in production){price}.{others}"
         )
     do = "does" if len(told.chosen) == 1 else "do"
     return (
