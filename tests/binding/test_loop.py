@@ -174,7 +174,10 @@ def test_a_run_compares_the_first_policy_with_the_others() -> None:
     assert found.steps.equals(again.steps)
     assert found.containers.equals(again.containers)
     fewer = replay_vcpus(given, room_of(given), MODEL, SERVICES, names[::2], seed=1, repeats=2)
-    assert fewer.differences.equals(found.differences.filter(pl.col("against") == names[2]))
+    # intervals are as wide as the number of comparisons asks; the differences are the same
+    alone = [c for c in found.differences.columns if c not in {"difference_low", "difference_high"}]
+    wanted = found.differences.filter(pl.col("against") == names[2])
+    assert fewer.differences.select(alone).equals(wanted.select(alone))
     assert found.services.group_by("policy").agg(pl.col("containers").sum())[
         "containers"
     ].unique().to_list() == [given.containers]

@@ -19,7 +19,7 @@ from tracekit.binding.empty import request_vcpus
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.truth import Truth
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.replay.engine.sampling import Unmeasured
+from tracekit.replay.engine.sampling import Unmeasured, chunks
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.view.sampled import Stretch
 from tracekit.replay.workload.workload import Workload
@@ -123,13 +123,18 @@ class VcpuReplay:
         self._unmeasured = Unmeasured(workload)
         self._there: tuple[IntArray, IntArray] | None = None
 
-    def run(self, each_step: Callable[[], None] = lambda: None) -> VcpuOutcome:
-        """Replay the whole workload; ``each_step`` is called after every sampling step."""
-        counted = []
-        for step, now in enumerate(self._load.times_ms.tolist()):
-            self._events_until(now)
-            counted.append(self._sample(step, now))
-            each_step()
+    def run(self) -> VcpuOutcome:
+        """Replay the whole workload."""
+        counted: list[dict[str, Any]] = []
+        times, step = self._load.times_ms, 0
+        while step < len(times):
+            self._events_until(int(times[step]))
+            # the steps before the next event are alike in who runs where
+            end = int(np.searchsorted(times, self._next_event()))
+            at, _ = self._running_on()
+            for some in chunks(range(step, end), max(self._load.nodes, len(at))):
+                counted += self._sample(some)
+            step = end
         with np.errstate(invalid="ignore"):
             inflation = self._sum / self._steps_run
         return VcpuOutcome(
@@ -143,13 +148,16 @@ class VcpuReplay:
             decision_s=self._decision_s,
         )
 
+    def _next_event(self) -> int:
+        """When somebody comes or goes next."""
+        arrival = self._next(self._order, self._arrived, self._start)
+        return min(arrival, self._next(self._leaving, self._departed, self._load.departure_ms))
+
     def _events_until(self, last_ms: int) -> None:
         departs = self._load.departure_ms
-        while True:
+        while self._next_event() <= last_ms:
             arrival = self._next(self._order, self._arrived, self._start)
             departure = self._next(self._leaving, self._departed, departs)
-            if min(arrival, departure) > last_ms:
-                return
             if departure <= arrival:
                 self._depart(departure)
             else:
@@ -212,29 +220,18 @@ class VcpuReplay:
             self._there = at, self._node[at]
         return self._there
 
-    def _sample(self, step: int, now: int) -> dict[str, Any]:
-        """Take the sample of a step; what no other measure says of it."""
+    def _sample(self, steps: range) -> list[dict[str, Any]]:
+        """Take the samples of steps between which nobody moves; what no other measure says."""
         load, (at, node) = self._load, self._running_on()
         every = self.state.inflation if self._truth is None else self._truth.inflation()
         inflation, size = every[at], self._size[at]
-        self._sum[at] += inflation
-        self._steps_run[at] += 1
-        cpu, memory = load.use_at(step)[:, at]
-        cpu = cpu.astype(np.float64)
-        if self._respond:
-            if self._held is not None:
-                cpu = np.maximum(cpu - self._held(now)[at], 0.0)
-            cpu = cpu + risen(cpu, inflation, size)
-        used = [
-            load.background[resource, step] + np.bincount(node, amount, load.nodes)
-            for resource, amount in enumerate((cpu, memory))
-        ]
-        summed = np.stack(used, axis=1)[None]
-        self._unmeasured.add(Stretch(1, at, node), summed, summed / self._capacity)
+        for _ in steps:
+            self._sum[at] += inflation
+        self._steps_run[at] += len(steps)
+        summed = self._used(steps, inflation)
+        self._unmeasured.add(Stretch(len(steps), at, node), summed, summed / self._capacity)
         bound = self._socket[at] >= 0
-        return {
-            "time_ms": now,
-            "settled": bool(now >= load.settled_ms),
+        counted = {
             "pending": len(self._waiting),
             "moves": 0,
             "moved_again": 0,
@@ -243,6 +240,30 @@ class VcpuReplay:
             "bound": int(bound.sum()),
             "bound_vcpus": int(size[bound].sum()),
         }
+        return [
+            {"time_ms": now, "settled": bool(now >= load.settled_ms), **counted}
+            for now in load.times_ms[steps.start : steps.stop].tolist()
+        ]
+
+    def _used(self, steps: range, inflation: FloatArray) -> FloatArray:
+        """Use of each node, shape (steps, nodes, 2), by those who run with what they suffer."""
+        load, (at, node) = self._load, self._running_on()
+        columns = at if load.usage_column is None else load.usage_column[at]
+        some, many = slice(steps.start, steps.stop), len(steps)
+        cpu = load.usage[0, some].take(columns, axis=1).astype(np.float64)
+        memory = load.usage[1, some].take(columns, axis=1)
+        if self._respond:
+            if self._held is not None:
+                now = load.times_ms[some].tolist()
+                cpu = np.maximum(cpu - np.stack([self._held(one)[at] for one in now]), 0.0)
+            cpu = cpu + risen(cpu, inflation, self._size[at])
+        where = (node + load.nodes * np.arange(many)[:, None]).ravel()
+        used = [
+            load.background[resource, some]
+            + np.bincount(where, amount.ravel(), many * load.nodes).reshape(many, load.nodes)
+            for resource, amount in enumerate((cpu, memory))
+        ]
+        return np.stack(used, axis=-1)
 
     def _rows(self, counted: list[dict[str, Any]]) -> list[dict[str, Any]]:
         """What was counted at each step with the measures of any replay."""

@@ -69,7 +69,7 @@ class VcpuRun(Shown):
     repeats : DataFrame
         One row per repeat and policy.
     differences : DataFrame
-        Every policy against the first, paired by repeat, with bootstrap intervals.
+        Every policy against the first, paired by repeat: see ``tables.differences_of``.
     held : Held
         Whether recorded use holds what recorded neighbours cost.
     """
@@ -146,7 +146,7 @@ def replay_vcpus(
         policies=names,
         summary=means_of(repeated),
         repeats=repeated,
-        differences=differences_of(repeated, names, stream(seed, "intervals")),
+        differences=differences_of(repeated, names),
         steps=steps_of(first),
         containers=pl.concat([containers_of(workload, room, n, out) for n, out in first]),
         services=pl.concat([services_of(workload, n, out) for n, out in first]),

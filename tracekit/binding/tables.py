@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.runs.bootstrap import mean_interval
+from tracekit.replay.runs.student import compare
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
 
@@ -64,19 +64,22 @@ def means_of(repeated: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def differences_of(
-    repeated: pl.DataFrame, names: Sequence[str], rng: np.random.Generator
-) -> pl.DataFrame:
-    """The first policy less each other one, over the repeats."""
+def differences_of(repeated: pl.DataFrame, names: Sequence[str]) -> pl.DataFrame:
+    """The first policy less each other one, paired by repeat.
+
+    What is told is beyond chance for all of them together: see ``replay.runs.student.judge``, with
+    lost vCPUs as what answers the question. Of one repeat there are no limits.
+    """
     many = repeated["repeat"].n_unique()
     pairs = [(other, measure) for other in names[1:] for measure in MEASURES]
     if not pairs:
         return pl.DataFrame(schema=DIFFERENCE)
     of = {name: _values(repeated.filter(pl.col("policy") == name)) for name in names}
     apart = [of[names[0]][measure] - of[other][measure] for other, measure in pairs]
-    found = mean_interval(np.stack(apart, axis=1), rng)
+    answers = np.array([measure == MEASURES[0] for _, measure in pairs])
+    found = compare(np.stack(apart, axis=1), first=answers)
     base = [float(of[other][measure].mean()) for other, measure in pairs]
-    return pl.DataFrame(
+    frame = pl.DataFrame(
         {
             "policy": [names[0]] * len(pairs),
             "against": [other for other, _ in pairs],
@@ -89,10 +92,11 @@ def differences_of(
                 float(mean) / one if one > 0 else None
                 for mean, one in zip(found.mean, base, strict=True)
             ],
-            "separated": found.separated(many),
+            "separated": found.separated,
         },
         schema=DIFFERENCE,
     )
+    return frame.with_columns(pl.col("difference_low", "difference_high").fill_nan(None))
 
 
 def _values(repeated: pl.DataFrame) -> dict[str, FloatArray]:

@@ -11,11 +11,14 @@ from tracekit.crew.crew import OnProgress
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import write_fit
 from tracekit.fit.run import fit_store
+from tracekit.replay.runs.student import FEWEST
 from tracekit.store import open_store
 from tracekit.verbs.bind import bind
 
 #: More containers than this are not bound one by one unasked: about a minute.
 MOST_BOUND = 5000
+#: Up to so many meet as many orders of arrival as an interval needs; more would take minutes.
+MOST_BOUND_AGAIN = 2000
 
 
 @dataclass(frozen=True)
@@ -85,9 +88,11 @@ class BindStage:
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
         if not _seats(self.traces) or pooled["k1"] is None:
             return
-        if read_frame(self.fit / "rows.parquet").height <= MOST_BOUND:
+        count = read_frame(self.fit / "rows.parquet").height
+        if count <= MOST_BOUND:
             truth = self.traces / "truth" / "binding.parquet"
-            bind(self.store, fit=self.fit, truth=truth, out=self.out)
+            orders = FEWEST if count <= MOST_BOUND_AGAIN else 1
+            bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=orders)
 
 
 def _seats(traces: Path) -> tuple[Path, Path] | None:

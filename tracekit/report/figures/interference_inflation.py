@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.arrays import BoolArray, FloatArray
+from tracekit.replay.runs.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import POLICY_SLOTS, color
@@ -19,25 +25,42 @@ _SCHEMA = {
     "high": pl.Float64,
     "fraction": pl.Float64,
     "orders": pl.Int64,
+    "apart_from_best": pl.Boolean,
 }
+_LOST = "inflation_vcpus"
 
 
 def _prepare(data: Data) -> pl.DataFrame:
     found = data.result(_SOURCE)
     if found.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    lost = pl.col("inflation_vcpus")
-    return (
-        found.group_by("policy", maintain_order=True)
-        .agg(
-            lost.mean().alias("mean"),
-            lost.min().alias("low"),
-            lost.max().alias("high"),
-            pl.col("inflation_mean_fraction").mean().alias("fraction"),
-            pl.len().cast(pl.Int64).alias("orders"),
-        )
-        .select(list(_SCHEMA))
+    names = found["policy"].unique(maintain_order=True).to_list()
+    of = {name: found.filter(policy=name).sort("repeat") for name in names}
+    lost = np.stack([of[name][_LOST].cast(pl.Float64).to_numpy() for name in names], axis=1)
+    middle = means(lost, comparisons=len(names))
+    best = int(np.argmin(middle.mean))
+    frame = pl.DataFrame(
+        {
+            "policy": names,
+            "mean": middle.mean,
+            "low": middle.low,
+            "high": middle.high,
+            "fraction": [of[name]["inflation_mean_fraction"].mean() for name in names],
+            "orders": [len(lost)] * len(names),
+            "apart_from_best": _apart(lost)[best],
+        },
+        schema=_SCHEMA,
     )
+    return frame.with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def _apart(lost: FloatArray) -> BoolArray:
+    """Which ways to bind differ beyond chance, all pairs together, shape (ways, ways)."""
+    ways = lost.shape[1]
+    one, other = np.triu_indices(ways, 1)
+    found = np.zeros((ways, ways), dtype=np.bool_)
+    found[one, other] = compare(lost[:, one] - lost[:, other]).separated
+    return found | found.T
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
@@ -53,8 +76,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             error_x={
                 "type": "data",
                 "symmetric": False,
-                "array": numbers([row["high"] - row["mean"]]),
-                "arrayminus": numbers([row["mean"] - row["low"]]),
+                "array": numbers([(row["high"] or row["mean"]) - row["mean"]]),
+                "arrayminus": numbers([row["mean"] - (row["low"] or row["mean"])]),
                 "color": color("ink"),
                 "thickness": 1,
             },
@@ -78,35 +101,51 @@ _FITTED = "interference"
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    lost = dict(frame.select("policy", "mean").iter_rows())
+    rows = {row["policy"]: row for row in frame.to_dicts()}
+    lost = {name: row["mean"] for name, row in rows.items()}
     best = min(lost, key=lambda name: (lost[name], name))
-    said = f"Under {best} neighbours cost {number(lost[best])} vCPUs"
     others = {name: words for name, words in _BASELINES.items() if name in lost and name != best}
     if not others:
         worst = max(lost, key=lambda name: (lost[name], name))
         others = {worst: f"under {worst}"} if worst != best else {}
+    orders = rows[best]["orders"]
+    sure = {name: orders < 2 or rows[name]["apart_from_best"] for name in lost}
     less = [
         f"{percent(1 - lost[best] / lost[name])} less than {words}"
         for name, words in others.items()
-        if lost[name] > 0
+        if lost[name] > 0 and sure[name]
     ]
-    told = f"{said}, {', and '.join(less)}." if less else f"{said}."
-    if _FITTED in lost and best != _FITTED and lost[best] > 0:
+    told = "".join(f", {one}" for one in [_sure(rows[best]), ", and ".join(less)] if one)
+    told = f"Under {best} neighbours cost {number(lost[best])} vCPUs{told}."
+    alike = [name for name in lost if name != best and not sure[name]]
+    if alike:
+        told += f" Within chance of it: {', '.join(alike)}."
+    if _FITTED in lost and best != _FITTED and lost[best] > 0 and sure[_FITTED]:
         more = percent(lost[_FITTED] / lost[best] - 1)
         told += f" Choosing by the fit costs {more} more than {best}."
     return told
+
+
+def _sure(row: Mapping[str, Any]) -> str:
+    """How sure a mean is, a clause; empty where nothing is known of other orders."""
+    if row["orders"] < 2 or row["low"] is None:
+        return "in one order of arrival alone"
+    return f"{number(row['low'])} to {number(row['high'])} in {row['orders']} orders of arrival"
 
 
 FIGURE = Figure(
     title="CPU lost to neighbours, by who chooses vCPUs",
     question="How much interference can placement avoid?",
     how_to_read="A shorter bar is better: it adds up, over all containers, the CPU that they use"
-    " more because of who shares their cores and sockets, averaged over time. Whiskers are the"
-    " extremes over orders of arrival, where several were replayed.",
+    " more because of who shares their cores and sockets, averaged over time. Whiskers are"
+    " 95 % intervals that hold for all bars together, where several orders of arrival were"
+    " replayed; less is said only of what differs beyond chance.",
     reads=(_SOURCE,),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame.select("policy", "mean", "low", "high", "fraction"),
+    table=lambda frame: frame.select(
+        "policy", "mean", "low", "high", "fraction", "apart_from_best"
+    ),
     absent="Nothing was bound down to the vCPU: tracekit bind does it.",
 )
