@@ -20,6 +20,7 @@ from pathlib import Path
 
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError, unknown_name
+from tracekit.opened import is_file, read_text
 
 _FIELD = re.compile(r"^-- (title|description|reads|param|column|order|run): (.*)$")
 _CONTINUED = re.compile(r"^--   (.*)$")
@@ -107,7 +108,7 @@ def get_query(name: str) -> SqlFile:
         return queries[plain]
     path = Path(name)
     if path.suffix == ".sql":
-        if not path.is_file():
+        if not is_file(path):
             raise TracekitError(f"no such SQL file: {name}", hint="give a path that exists")
         return parse(path.stem, path)
     raise unknown_name("query", name, queries, listing="tracekit list queries")
@@ -115,7 +116,7 @@ def get_query(name: str) -> SqlFile:
 
 def parse(name: str, path: Path) -> SqlFile:
     """Parse a SQL file; a user's own file may do without a header."""
-    return _of_text(name, path, path.read_text(encoding="utf-8"))
+    return _of_text(name, path, read_text(path))
 
 
 def _of_text(name: str, path: Path, text: str) -> SqlFile:

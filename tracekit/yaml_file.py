@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.opened import read_text
 
 #: Endings of files that are such documents.
 ENDINGS = (".yaml", ".yml", ".json")
@@ -34,7 +35,7 @@ def read_document(path: Path) -> Mapping[str, Any]:
     try:
         if path.stat().st_size > _LARGEST_BYTES:
             raise TracekitError(f"'{path}' is larger than {_LARGEST_BYTES:,} bytes")
-        text = path.read_text(encoding="utf-8")
+        text = read_text(path)
     except OSError as error:
         raise TracekitError(f"'{path}' cannot be read: {error.strerror}") from None
     except UnicodeDecodeError:

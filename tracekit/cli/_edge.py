@@ -11,6 +11,7 @@ from tracekit.cli._streams import ReaderGoneError, drop_output, fit_streams, vis
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.places import told as told_of_a_store
+from tracekit.opened import NoFileError
 
 _FULL = {errno.ENOSPC, errno.EDQUOT, errno.EFBIG}
 _FORBIDDEN = {errno.EACCES, errno.EPERM, errno.EROFS}
@@ -75,6 +76,10 @@ def _foreseen(error: Exception) -> TracekitError | None:
 
 
 def _from_os(error: OSError) -> TracekitError:
+    if isinstance(error, NoFileError):
+        return TracekitError(
+            f"{error.filename} is {error.what}, expected a file", hint="write it to a file first"
+        )
     where = f" {os.fsdecode(error.filename)}" if isinstance(error.filename, str | bytes) else ""
     if error.errno in _FULL:
         return TracekitError(

@@ -9,6 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.opened import read_bytes
+
 #: Endings of what ingest takes; a file is not opened to be told apart here.
 TRACE_ENDINGS = (".tar.gz", ".csv.gz", ".csv", ".parquet")
 _LOOKED_AT = 200
@@ -63,7 +65,7 @@ def kind_of(folder: Path) -> str | None:
     if (folder / "study.json").is_file():
         return "study"
     try:
-        manifest = json.loads((folder / "manifest.json").read_bytes())
+        manifest = json.loads(read_bytes(folder / "manifest.json"))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(manifest, dict):

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.opened import is_file, read_text
 
 FILE = "tracekit.toml"
 #: Values that a file may give an option.
@@ -44,13 +45,13 @@ class Settings:
 
 def find(folder: Path) -> Path | None:
     """The file of the nearest folder that has one, from here upwards."""
-    return next((path for one in [folder, *folder.parents] if (path := one / FILE).is_file()), None)
+    return next((path for one in [folder, *folder.parents] if is_file(path := one / FILE)), None)
 
 
 def read(path: Path, known_shared: Sequence[str], known_commands: Sequence[str]) -> Settings:
     """The settings of a file; raises TracekitError for what it cannot mean."""
     try:
-        found = tomllib.loads(path.read_text(encoding="utf-8"))
+        found = tomllib.loads(read_text(path))
     except OSError as error:
         raise TracekitError(f"cannot read {path}: {error.strerror}") from None
     except (ValueError, RecursionError) as error:

@@ -6,6 +6,8 @@ import json
 from pathlib import Path
 from threading import Lock
 
+from tracekit.opened import read_text
+
 NAME = ".fetch.json"
 LOCK = ".fetch.lock"
 SCHEMA = "tracekit/fetched/1"
@@ -36,7 +38,7 @@ class Ledger:
 
 def _read(path: Path) -> dict[str, dict[str, object]]:
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(read_text(path))
     except (OSError, ValueError):
         return {}
     known = isinstance(document, dict) and document.get("schema") == SCHEMA

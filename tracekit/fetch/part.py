@@ -16,6 +16,7 @@ from typing import BinaryIO
 from tracekit import units
 from tracekit.fetch.http import Remote
 from tracekit.fetch.retry import FetchError
+from tracekit.opened import read_text
 
 
 class Part:
@@ -35,7 +36,7 @@ class Part:
     def remote(self) -> Remote | None:
         """What the bytes are of, as the server described it when they came."""
         try:
-            return Remote(**json.loads(self._about.read_text()))
+            return Remote(**json.loads(read_text(self._about)))
         except (OSError, ValueError, TypeError):
             return None
 

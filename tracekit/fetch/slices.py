@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.opened import read_text
 
 NAME = ".prometheus.json"
 SCHEMA = "tracekit/prometheus/1"
@@ -87,7 +88,7 @@ def _words(asked: object) -> str:
 
 def _read(path: Path) -> dict[str, dict[str, Any]] | None:
     try:
-        document = json.loads(path.read_text())
+        document = json.loads(read_text(path))
     except (OSError, ValueError):
         return None
     if not isinstance(document, dict) or document.pop("schema", None) != SCHEMA:

@@ -8,6 +8,8 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from tracekit.opened import open_file
+
 
 def read_frame(path: Path) -> pl.DataFrame:
     """A Parquet file as a frame.
@@ -22,7 +24,7 @@ def read_frame(path: Path) -> pl.DataFrame:
         When it is damaged, or no Parquet at all.
     """
     try:
-        with pq.ParquetFile(path) as file:
+        with open_file(path) as raw, pq.ParquetFile(raw) as file:
             table = file.read()
         table.validate(full=True)
         # what a writer notes about a column is for that writer; damaged, it ends polars

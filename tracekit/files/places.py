@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from tracekit.errors import TracekitError
+from tracekit.opened import check_file, open_file
 
 if TYPE_CHECKING:
     import polars as pl
@@ -110,6 +111,7 @@ def parquet_file(where: Path) -> pq.ParquetFile:
 
     try:
         if not is_remote(where):
+            check_file(where)
             return pq.ParquetFile(where)
         # what lies side by side comes in one request
         return pq.ParquetFile(within(where), filesystem=filesystem(where), pre_buffer=True)
@@ -127,6 +129,9 @@ def scan_parquet(*files: Path) -> pl.LazyFrame:
     """Parquet files as one lazy frame; polars has a client of its own for object stores."""
     import polars as pl  # noqa: PLC0415 - as above
 
+    for file in files:
+        if not is_remote(file):
+            check_file(file)
     return pl.scan_parquet([str(file) for file in files], glob=False)
 
 
@@ -149,7 +154,7 @@ def open_whole(where: Path) -> Iterator[BufferedReader]:
 
 def _opened(where: Path, **options: Any) -> BufferedReader:
     if not is_remote(where):
-        return where.open("rb")
+        return open_file(where)
     return cast("BufferedReader", filesystem(where).open(within(where), "rb", **options))
 
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from tracekit.errors import TracekitError
 from tracekit.files.replacing import put_back, replaced_folder
+from tracekit.opened import NoFileError, read_text
 
 if TYPE_CHECKING:
     import polars as pl
@@ -39,6 +40,8 @@ class ResultFolder:
         """Whether a folder is of this kind."""
         try:
             found = self.read(folder)
+        except NoFileError:
+            raise
         except (OSError, ValueError, RecursionError):
             return False
         return isinstance(found, dict) and found.get("schema") == self.schema
@@ -46,7 +49,7 @@ class ResultFolder:
     def read(self, folder: Path) -> Any:
         """What the document of a folder says; OSError or ValueError where it has none."""
         put_back(folder)
-        return json.loads((folder / self.document).read_text(encoding="utf-8"))
+        return json.loads(read_text(folder / self.document))
 
     def check_free(self, folder: Path) -> None:
         """Raise TracekitError unless nothing is there, or a folder of this kind to be replaced."""

@@ -14,6 +14,7 @@ from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.fit.topology_file import Topologies
+from tracekit.opened import is_file
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology
@@ -97,7 +98,7 @@ def binding_of(
 
 
 def _read(path: Path) -> pl.DataFrame:
-    if not path.is_file():
+    if not is_file(path):
         raise TracekitError(f"no such binding file: {path}", hint="give --binding FILE")
     try:
         frame = (

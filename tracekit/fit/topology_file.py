@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.opened import is_file, read_text
 from tracekit.vcpu.topology import Topology, linux_numbering, parse_lscpu
 
 NEEDED = ("node_ip", "cpu_num_total", "socket_num")
@@ -39,9 +40,9 @@ def read_topologies(path: Path) -> Topologies:
     TracekitError
         For a file that is neither, a host that stands twice, and numbers that make no host.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise TracekitError(f"no such topology file: {path}", hint="give --topology FILE")
-    text = path.read_text(encoding="utf-8")
+    text = read_text(path)
     if text.startswith("#"):
         return Topologies(_named(path, lambda: parse_lscpu(text)))
     return _read_rows(path, text)
@@ -79,9 +80,9 @@ def _made(path: Path, line: int, key: tuple[str, ...]) -> Topology:
     vcpus, sockets, threads, file = key
     if file:
         there = path.parent / file
-        if not there.is_file():
+        if not is_file(there):
             raise TracekitError(f"{path.name}, line {line}: no such map: {file}")
-        return _named(there, lambda: parse_lscpu(there.read_text(encoding="utf-8")))
+        return _named(there, lambda: parse_lscpu(read_text(there)))
     try:
         numbers = int(vcpus), int(sockets), int(threads or 2)
     except ValueError:

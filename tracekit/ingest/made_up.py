@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 
 from tracekit.files.places import is_remote
+from tracekit.opened import read_text
 
 _ABOUT = ("truth", "manifest.json")
 #: A file of a made-up trace lies at most so many folders below the trace's own.
@@ -24,7 +25,7 @@ def _is_truth(about: Path) -> bool:
     from tracekit.synth.staging import SCHEMA  # noqa: PLC0415 - only where there is a truth
 
     try:
-        document = json.loads(about.read_text(encoding="utf-8"))
+        document = json.loads(read_text(about))
     except (OSError, ValueError):
         return False
     return isinstance(document, dict) and document.get("schema") == SCHEMA

@@ -3,19 +3,12 @@
 from __future__ import annotations
 
 import os
-import stat
 from collections import deque
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.files.places import is_remote
-
-_SORTS = (
-    (stat.S_ISFIFO, "a pipe"),
-    (stat.S_ISSOCK, "a socket"),
-    (stat.S_ISCHR, "a device"),
-    (stat.S_ISBLK, "a device"),
-)
+from tracekit.opened import sort_of
 
 
 @dataclass
@@ -70,7 +63,7 @@ def what_it_is(path: Path) -> str:
         mode = path.stat().st_mode
     except OSError as error:
         return f"a link that leads nowhere ({error.strerror})"
-    return next((name for test, name in _SORTS if test(mode)), "no file")
+    return sort_of(mode) or "no file"
 
 
 def _is_seen(path: Path, folder: Path) -> bool:

@@ -12,6 +12,7 @@ from typing import Any
 from tracekit import shape
 from tracekit.errors import TracekitError
 from tracekit.files.places import told
+from tracekit.opened import read_text
 
 FORMAT_VERSION = 4
 #: Format 2 has no checksums.
@@ -86,7 +87,7 @@ def read_manifest(folder: Path) -> Manifest:
     """Read a store's manifest; TracekitError when absent, broken or of another format."""
     path = folder / NAME
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = json.loads(read_text(path))
     except FileNotFoundError as error:
         raise told(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:

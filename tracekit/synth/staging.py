@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.opened import read_text
 from tracekit.synth.archive import empty_folder
 
 SCHEMA = "tracekit/synth/1"
@@ -57,7 +58,7 @@ def check_out(out: Path) -> None:
 
 def _is_made_up(out: Path) -> bool:
     try:
-        manifest = json.loads((out / TRUTH / MANIFEST).read_text())
+        manifest = json.loads(read_text(out / TRUTH / MANIFEST))
     except (OSError, ValueError):
         return False
     return isinstance(manifest, dict) and manifest.get("schema") == SCHEMA

@@ -18,6 +18,7 @@ import pyarrow.parquet as pq
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.result_folder import is_sealed, layout_of
+from tracekit.opened import open_file, read_text
 from tracekit.store.folder import Store, open_store
 from tracekit.store.manifest import NAME
 from tracekit.study import STUDY_FOLDER
@@ -65,7 +66,7 @@ def _damage_of(folder: Path) -> TracekitError | None:
 def _read(path: Path) -> Any:
     """A document; None where it is no JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        return json.loads(read_text(path))
     except (OSError, ValueError, RecursionError):
         return None
 
@@ -152,7 +153,7 @@ def _all_ids(folder: Path, files: list[Path], count: int) -> Callable[[], Tracek
 def _unreadable(path: Path, hint: str) -> TracekitError | None:
     """What keeps a Parquet file from being read to its end."""
     try:
-        with path.open("rb") as raw, pq.ParquetFile(raw) as file:
+        with open_file(path) as raw, pq.ParquetFile(raw) as file:
             for group in range(file.num_row_groups):
                 file.read_row_group(group, use_threads=False)
     except FileNotFoundError:

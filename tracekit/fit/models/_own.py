@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracekit.errors import TracekitError
+from tracekit.opened import is_file
 
 T = TypeVar("T")
 
@@ -14,7 +15,7 @@ T = TypeVar("T")
 def load_own_model(path: Path, kind: type[T]) -> T:
     """The model of a file; raises TracekitError when it is not there, fails, or holds none."""
     hint = "write MODEL = Model(title=..., build=lambda seed: a scikit-learn regressor)"
-    if not path.is_file():
+    if not is_file(path):
         raise TracekitError(f"no such model file: {path}", hint=hint)
     spec = importlib.util.spec_from_file_location(f"tracekit_own_{path.stem}", path)
     if spec is None or spec.loader is None:

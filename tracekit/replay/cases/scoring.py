@@ -15,6 +15,7 @@ from typing import Any
 from tracekit import parameters
 from tracekit import shape as s
 from tracekit.errors import TracekitError
+from tracekit.opened import read_text
 from tracekit.replay.cases.kinds import _shapes, all_kinds
 from tracekit.replay.cases.question import Answer, Question
 from tracekit.replay.placement import PlacementPolicy
@@ -95,7 +96,7 @@ _COMPARED = s.record(dict.fromkeys(_TOLERANCES, s.optional(s.number(0))))
 def _read(path: Path) -> tuple[Mapping[str, Any], list[Any]]:
     """A document and its cases; a case alone is its own document."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"), parse_constant=_no_number)
+        document = json.loads(read_text(path), parse_constant=_no_number)
     except FileNotFoundError:
         raise TracekitError(f"case file '{path}' is not there") from None
     except RecursionError:

@@ -15,6 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from tracekit.errors import TracekitError
+from tracekit.opened import is_file
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.replay.policy.promises import check_promises, check_result
@@ -55,7 +56,7 @@ def load_own_policy(path: Path) -> type[PlacementPolicy]:
 
 
 def _check_name(path: Path) -> None:
-    if not path.is_file():
+    if not is_file(path):
         raise TracekitError(
             f"no policy file {path}", hint="give the path of a Python file, for example ./mine.py"
         )

@@ -21,6 +21,7 @@ import numpy as np
 import polars as pl
 
 from tracekit._version import VERSION
+from tracekit.opened import read_bytes
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.one import Replayed, layout
 from tracekit.replay.workload.workload import Workload
@@ -58,7 +59,7 @@ class Kept:
             When it is there and of no use.
         """
         try:
-            data = self._path(policy, seed, repeat).read_bytes()
+            data = read_bytes(self._path(policy, seed, repeat))
         except OSError:
             return None
         return _decoded(data)
@@ -78,7 +79,7 @@ class Kept:
     def _path(self, policy: Entrant, seed: int, repeat: int) -> Path:
         told = f"{policy}\n{seed}\n{repeat}\n".encode()
         # a user's own policy is what its file says
-        own = b"".join(Path(file).read_bytes() for file in policy.written_in())
+        own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         name = hashlib.sha256(told + own).hexdigest()[:24]
         return self._folder / f"{name}.replay"
 

@@ -14,6 +14,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.crew.crew import Crew, OnProgress
+from tracekit.opened import read_bytes, read_text
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.runs.kept import fingerprint
 from tracekit.replay.runs.one import in_order, replay_one
@@ -117,7 +118,7 @@ class Remembered:
     ) -> None:
         self._ask, self._folder = ask, folder
         # a user's own policy is what its file says
-        own = b"".join(Path(file).read_bytes() for file in policy.written_in())
+        own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
         self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
 
     def __call__(self, order: int, kept: IntArray | None) -> Came:
@@ -134,7 +135,7 @@ class Remembered:
 
 def _read(path: Path) -> Came | None:
     try:
-        digest, _, text = path.read_text(encoding="utf-8").partition("\n")
+        digest, _, text = read_text(path).partition("\n")
     except (OSError, UnicodeDecodeError):
         return None
     if digest != hashlib.sha256(text.encode()).hexdigest():

@@ -8,6 +8,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.files.parquet import read_frame
+from tracekit.opened import is_file
 
 
 def read(
@@ -20,7 +21,7 @@ def read(
     nullable : set of str, optional
         Columns that may hold NULL; in any other a NULL or NaN is an error.
     """
-    if not path.is_file():
+    if not is_file(path):
         raise TracekitError(
             f"workload file '{path}' is not there",
             hint="a workload folder holds nodes.parquet, containers.parquet and usage.parquet",

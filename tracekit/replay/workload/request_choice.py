@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Annotated, Literal
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.opened import is_file
 from tracekit.parameters import About
 
 Kind = Literal["uniform", "inferred", "recorded", "sized", "file"]
@@ -70,7 +71,7 @@ def choice_of(text: str, *, recorded: bool) -> Choice:
             " FILE.parquet",
             hint=f"did you mean '{close}'?" if close else None,
         )
-    if not Path(text).is_file():
+    if not is_file(Path(text)):
         raise TracekitError(f"requests={text}: no such file", hint="name a CSV or Parquet file")
     return Choice("file", Path(text))
 

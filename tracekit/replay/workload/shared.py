@@ -17,6 +17,7 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import NDArray
 
+from tracekit.opened import read_text
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.constraints.affinity import PodAffinity
 from tracekit.replay.workload.constraints.allowed import Allowed
@@ -66,7 +67,7 @@ class SharedWorkload:
 
     def load(self) -> Workload:
         """The workload; its arrays are in memory once, however many processes have it."""
-        document = json.loads((self.folder / _DOCUMENT).read_text(encoding="utf-8"))
+        document = json.loads(read_text(self.folder / _DOCUMENT))
         return Workload(**self._fields(document))
 
     def _fields(self, document: dict[str, Any]) -> dict[str, Any]:

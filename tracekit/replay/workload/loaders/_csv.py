@@ -13,6 +13,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.errors import TracekitError
+from tracekit.opened import is_file, read_bytes
 
 _HEAD_BYTES = 65_536
 #: What unpacking a damaged, encrypted or strangely packed member raises.
@@ -47,7 +48,7 @@ class CsvFile:
     def read(self) -> bytes:
         """All of it."""
         if self.member is None:
-            return self.path.read_bytes()
+            return read_bytes(self.path)
         try:
             with zipfile.ZipFile(self.path) as archive:
                 return archive.read(self.member)
@@ -66,9 +67,9 @@ def csv_files(path: Path) -> list[CsvFile]:
 
 
 def _files_of(path: Path) -> Iterator[CsvFile]:
-    if path.is_file() and zipfile.is_zipfile(path):
+    if is_file(path) and zipfile.is_zipfile(path):
         yield from _members(path)
-    elif path.is_file() and path.suffix == ".csv":
+    elif is_file(path) and path.suffix == ".csv":
         with path.open("rb") as stream:
             yield _file(path, None, stream.read(_HEAD_BYTES))
 

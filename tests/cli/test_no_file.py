@@ -1,0 +1,78 @@
+"""A pipe, a socket or a device where a file is expected is named as what it is, and never read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tracekit.cli import run
+from tracekit.opened import NoFileError, open_file
+
+_REPLAY = ("replay", "--workload", "paper000", "--out", "out", "--policy")
+#: A command line, and what of its folder is a pipe.
+_LINES: dict[str, tuple[tuple[str, ...], str]] = {
+    "settings": (("--config", "mine.toml", "list", "policies"), "mine.toml"),
+    "settings-found": (("list", "policies"), "tracekit.toml"),
+    "policy-document": ((*_REPLAY, "mine.yaml"), "mine.yaml"),
+    "policy-code": ((*_REPLAY, "./mine.py"), "mine.py"),
+    "rebalancer": ((*_REPLAY, "first_fit", "--rebalance", "mine.yaml"), "mine.yaml"),
+    "workload-csv": ((*_REPLAY, "first_fit", "--workload", "mine.csv"), "mine.csv"),
+    "workload": (
+        (*_REPLAY, "first_fit", "--workload", "wl"),
+        "wl/containers.parquet",
+    ),
+    "cases": (("score", "case.json"), "case.json"),
+    "store": (("info", "store"), "store/manifest.json"),
+    "stored": (("check", "store", "--verify"), "store/manifest.json"),
+    "run": (("report", "myrun", "--out", "report.html"), "myrun/manifest.json"),
+    "runs": (("compare", "myrun", "myrun"), "myrun/manifest.json"),
+    "study": (("report", "mystudy", "--out", "report.html"), "mystudy/study.json"),
+}
+
+
+@pytest.fixture(autouse=True)
+def in_time() -> Iterator[None]:
+    """A pipe that is opened all the same waits for ever: that is a failure."""
+
+    def over(*_: object) -> None:
+        raise AssertionError("a pipe was opened")
+
+    before = signal.signal(signal.SIGALRM, over)
+    signal.alarm(20)
+    yield
+    signal.alarm(0)
+    signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("name", _LINES)
+def test_a_pipe_is_named(
+    name: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    line, pipe = _LINES[name]
+    (tmp_path / pipe).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / pipe)
+    monkeypatch.chdir(tmp_path)
+    assert run(list(line)) == 2
+    said = capsys.readouterr().err
+    assert f"{pipe}" in said
+    assert "is a pipe, " in said
+
+
+def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
+    with pytest.raises(NoFileError, match="it is a device, not a file"):
+        open_file(Path("/dev/zero"))
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(tmp_path / "s"))
+        with pytest.raises(NoFileError, match="it is a socket, not a file"):
+            open_file(tmp_path / "s")
+    (tmp_path / "link").symlink_to("/dev/zero")
+    with pytest.raises(NoFileError, match="a device"):
+        open_file(tmp_path / "link")
