@@ -10,6 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+from tracekit.opened import check_file
 from tracekit.sqlfiles import all_queries, in_reading_order
 from tracekit.store.folder import Store
 from tracekit.store.quality import DEFECTS, SOURCES
@@ -114,6 +115,9 @@ def _file_view(name: str, path: Path, scan: Scan) -> str:
 
 
 def _scan(files: list[Path]) -> str:
+    for file in files:
+        if isinstance(file, Path) and file.is_absolute() and file.exists():
+            check_file(file)  # DuckDB would wait for who writes into a pipe
     listed = ", ".join(f"'{quoted_plain(file)}'" for file in files)
     return f"read_parquet([{listed}])"
 
