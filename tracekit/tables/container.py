@@ -132,7 +132,8 @@ TABLE = Table(
             kind="text",
             unit="",
             description="What it requires of other containers: a JSON list of podAffinity,"
-            " podAntiAffinity and topologySpread; preemptionPolicy Never: it evicts nobody.",
+            " podAntiAffinity and topologySpread; preemptionPolicy Never: it evicts nobody;"
+            " PodDisruptionBudget: how many of its set must run, or may be missing.",
             required=False,
             often_absent=True,
         ),

@@ -17,6 +17,7 @@ from tracekit.replay.engine.preemption import Preemption
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.circumstances import under
 from tracekit.replay.workload.constraints.apart import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
@@ -34,35 +35,83 @@ def urgent(rows: list[Row], priority: list[int], nodes: int = 3) -> Workload:
     return dataclasses.replace(load, priority=np.array(priority), preemption=True)
 
 
+#: Who is under which of two budgets, and how many of each must run.
+members = some.lists(some.sampled_from([(), (0,), (1,), (0, 1)]), min_size=9, max_size=9)
+least = some.tuples(some.integers(0, 4), some.integers(0, 4))
+
+
+def budgeted(under: list[tuple[int, ...]], least: tuple[int, int]) -> Budgets:
+    of = np.array([[*one, -1, -1][:2] for one in under], dtype=np.int64).reshape(-1, 2)
+    return Budgets(
+        names=("a", "b"),
+        of=of,
+        available=np.array([True, True]),
+        amount=np.array(least),
+        percent=np.array([False, False]),
+    )
+
+
+def violating(
+    here: list[tuple[int, int, int, int]], under: list[tuple[int, ...]], least: tuple[int, int]
+) -> set[int]:
+    """As filterPodsWithPDBViolation: whose budget has nothing left when its turn comes."""
+    left = [sum(b in one for one in under) - least[b] for b in (0, 1)]
+    left = [max(one, 0) for one in left]
+    found = set()
+    for row in here:
+        for b in under[row[0]]:
+            left[b] -= 1
+        if any(left[b] < 0 for b in under[row[0]]):
+            found.add(row[0])
+    return found
+
+
 def slowly(
-    there: list[tuple[int, int, int, int]], size: int, priority: int
-) -> tuple[int, list[int]] | None:
+    there: list[tuple[int, int, int, int]],
+    size: int,
+    priority: int,
+    under: list[tuple[int, ...]],
+    least: tuple[int, int],
+) -> tuple[int, list[int], int] | None:
     """Rows are number, request, priority, node; numbers are times of start too."""
     found = []
     for node in range(3):
         here = [row for row in there if row[3] == node]
         stays = [row for row in here if row[2] >= priority]
         gone: list[tuple[int, int, int, int]] = []
-        for row in sorted((row for row in here if row[2] < priority), key=lambda r: (-r[2], r[0])):
+        lower = sorted((row for row in here if row[2] < priority), key=lambda r: (-r[2], r[0]))
+        against = violating(lower, under, least)
+        for row in [
+            *(row for row in lower if row[0] in against),
+            *(row for row in lower if row[0] not in against),
+        ]:
             (stays if sum(r[1] for r in [*stays, row]) + size <= SIZE else gone).append(row)
         if not gone or sum(row[1] for row in stays) + size > SIZE:
             continue
         highest = max(row[2] for row in gone)
         since = min(row[0] for row in gone if row[2] == highest)
         total = sum(row[2] + 2**31 for row in gone)
-        found.append(((highest, total, len(gone), -since, node), [row[0] for row in gone]))
+        broken = sum(row[0] in against for row in gone)
+        cost = (broken, highest, total, len(gone), -since, node)
+        found.append((cost, [row[0] for row in gone]))
     if not found:
         return None
     cost, chosen = min(found)
-    return cost[-1], sorted(chosen)
+    return cost[-1], sorted(chosen), cost[0]
 
 
-@given(running, some.integers(1, SIZE), some.integers(0, 4))
+@given(running, some.integers(1, SIZE), some.integers(0, 4), members, least)
 def test_who_goes_is_who_kube_scheduler_would_evict(
-    found: list[tuple[int, int, int]], size: int, priority: int
+    found: list[tuple[int, int, int]],
+    size: int,
+    priority: int,
+    under: list[tuple[int, ...]],
+    least: tuple[int, int],
 ) -> None:
+    under = under[: len(found)]
     rows: list[Row] = [(at, 9000, cpu, 0) for at, (cpu, _, _) in enumerate(found)]
     load = urgent([*rows, (100, 9000, size, 0)], [row[1] for row in found] + [priority])
+    load = dataclasses.replace(load, budgets=budgeted([*under, ()], least))
     state = ReplayState(load, parse_policy("first_fit"))
     for at, (_, _, node) in enumerate(found):
         state.start(at, node, at)
@@ -70,7 +119,8 @@ def test_who_goes_is_who_kube_scheduler_would_evict(
     before = state.cluster.requested.copy()
     got = Preemption(state, load.priority).victims(len(found), 100)
     there = [(at, cpu, rank, node) for at, (cpu, rank, node) in enumerate(found)]
-    assert (None if got is None else (got[0], got[1].tolist())) == slowly(there, size, priority)
+    wanted = slowly(there, size, priority, under, least)
+    assert (None if got is None else (got[0], got[1].tolist(), got[2])) == wanted
     assert np.array_equal(before, state.cluster.requested)
 
 
@@ -148,3 +198,17 @@ def test_it_needs_priorities() -> None:
     assert under(
         dataclasses.replace(several, preemption=None), {"preemption": "lower"}, rng
     ).preemption
+
+
+def test_another_node_is_taken_where_a_budget_allows_no_eviction() -> None:
+    # both nodes are full; n0 would lose the lower priority, but against its budget
+    rows: list[Row] = [(0, 9000, 6, 0), (1, 9000, 6, 0), (1500, 9000, 6, 0)]
+    load = urgent(rows, [1, 2, 9], nodes=2)
+    load = dataclasses.replace(load, evicts_nobody=np.array([False, True, False]))
+    assert run(load).preempted.tolist() == [0]
+    held = dataclasses.replace(load, budgets=budgeted([(0,), (), ()], (1, 0)))
+    assert run(held).preempted.tolist() == [1]
+    # where both are, the eviction goes against one, as kube-scheduler's does, and is counted
+    both = dataclasses.replace(load, budgets=budgeted([(0,), (1,), ()], (1, 1)))
+    outcome = run(both)
+    assert (outcome.preempted.tolist(), outcome.against_budget) == ([0], 1)

@@ -132,11 +132,14 @@ def test_who_evicts_nobody_and_who_is_under_a_budget_is_kept(tmp_path: Path) -> 
     assert ingest(written(tmp_path / "cluster.json", listing), store).doubts == ()
     load = workload_from_sizes(open_store(store), sized_assumptions([]), stream(0, "test"))
     assert load.evicts_nobody is not None
+    assert load.budgets is not None
+    assert load.budgets.of.tolist() == [[0] if "web" in one else [-1] for one in load.container_ids]
     never = dict(zip(load.container_ids, load.evicts_nobody.tolist(), strict=True))
     assert never == {"default/web-1": False, "default/job-1": True}
     assert load.told == (
         (
-            "1 container is under a PodDisruptionBudget (default/web): no replay holds it, and it"
-            " may hold up a drain"
+            "1 container is under a PodDisruptionBudget (default/web): rebalancing holds it,"
+            " preemption avoids what it forbids, and it may hold up a drain; default/web allows"
+            " no eviction at all"
         ),
     )

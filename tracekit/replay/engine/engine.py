@@ -46,6 +46,8 @@ class Outcome:
         Containers whose node was lost under them, at least once.
     preempted : int64, shape (evictions,)
         Containers that one of higher priority evicted, as often as that happened.
+    against_budget : int
+        How many of these evictions a budget of disruption did not allow.
     waiting_after_eviction : int64, shape (waiting,)
         Those of them that wait for another node at the end.
     waiting_after_loss : int64, shape (waiting,)
@@ -59,6 +61,7 @@ class Outcome:
     way: str = "plain"
     evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    against_budget: int = 0
     waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
@@ -102,6 +105,7 @@ class Engine:
         self._patience = Patience(workload, policy)
         self._evicted_by_loss: set[int] = set()
         self._preempted: list[int] = []
+        self._against_budget = 0
         preempts = workload.preemption and policy.preempts and policy.filtered
         self._preemption = (
             Preemption(self.state, workload.priority)
@@ -128,6 +132,7 @@ class Engine:
                 sorted(self._evicted_by_loss & set(self._pending)), dtype=np.int64
             ),
             preempted=np.array(self._preempted, dtype=np.int64),
+            against_budget=self._against_budget,
             waiting_after_eviction=np.array(
                 sorted(set(self._preempted) & set(self._pending)), dtype=np.int64
             ),
@@ -209,7 +214,8 @@ class Engine:
                 if found is None:
                     refused.add(shape)
                     continue
-                node, victims = found
+                node, victims, against = found
+                self._against_budget += against
                 self._stop(victims)
                 self.state.start(index, node, now)
                 self._placer.changed(np.array([node]))

@@ -1,12 +1,13 @@
 """Preemption: a container that fits nowhere takes the place of others of lower priority.
 
 Source: kubernetes v1.34 pkg/scheduler/framework/preemption and plugins/defaultpreemption. On a node
-all containers of lower priority would go; those that leave room for it stay, the highest priority
-first. Of the nodes where that makes room the one is taken whose highest evicted priority is lowest,
-then whose evicted priorities are lowest together, then with fewest of them, then where the
-highest of them has run for the shortest time, then the first. Who says preemptionPolicy Never waits
-and evicts nobody. Budgets of disruption are not known.
-Daemons and members of gangs are not evicted, and members of gangs evict nobody.
+all containers of lower priority would go; those that leave room for it stay: first those whose
+eviction is against a budget of disruption, the highest priority first, then the others, the same
+way. Of the nodes where that makes room the one is taken with fewest evictions against a budget,
+then whose highest evicted priority is lowest, then whose evicted priorities are lowest together,
+then with fewest of them, then where the highest of them has run for the shortest time, then the
+first. Who says preemptionPolicy Never waits and evicts nobody. Daemons and members of gangs are not
+evicted, and members of gangs evict nobody.
 """
 
 from __future__ import annotations
@@ -35,8 +36,10 @@ class Preemption:
             kept |= load.gang >= 0
         self._kept = kept
 
-    def victims(self, index: int, now: int) -> tuple[int, IntArray] | None:
-        """The node for a container, and who goes from there; None where nothing helps.
+    def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
+        """The node for a container, who goes from there, and how many of these against a budget.
+
+        None where nothing helps.
 
         Two nodes that nothing tells apart: the first. Victims are in the order of the workload.
         """
@@ -49,18 +52,20 @@ class Preemption:
         at = np.flatnonzero(lower)
         if not len(at):
             return None
+        allowed = state.allowed(now)
         wanted = max(_LEAST, int(_SHARE * load.nodes))
         found: list[tuple[tuple[int, ...], int, list[int]]] = []
         for node in self._hopeful(index, at, now).tolist():
-            those = self._on(node, index, at[state.node[at] == node])
+            those, against = self._on(node, index, at[state.node[at] == node], allowed)
             if those:
-                found.append((self._cost(those, node), node, those))
-            if len(found) == wanted:
+                found.append(((against, *self._cost(those, node)), node, those))
+            # the search goes on until it has one that is against no budget
+            if len(found) >= wanted and any(not cost[0] for cost, *_ in found):
                 break
         if not found:
             return None
-        _, node, chosen = min(found)
-        return node, np.array(sorted(chosen), dtype=np.int64)
+        cost, node, chosen = min(found)
+        return node, np.array(sorted(chosen), dtype=np.int64), cost[0]
 
     def _hopeful(self, index: int, at: IntArray, now: int) -> IntArray:
         """Nodes where there is room once all of lower priority have gone, and that may take it."""
@@ -77,13 +82,23 @@ class Preemption:
             nodes = nodes[state.policy.admits(state.snapshot(now), container, nodes)]
         return nodes
 
-    def _on(self, node: int, index: int, lower: IntArray) -> list[int]:
-        """Who must go from a node; empty where that does not help, or nobody must."""
+    def _on(
+        self, node: int, index: int, lower: IntArray, allowed: IntArray
+    ) -> tuple[list[int], int]:
+        """Who must go from a node, and how many of them against a budget.
+
+        Empty where that does not help, or nobody must.
+        """
         load, state, request = self._load, self._state, self._load.request[index]
         free = (load.capacity - state.cluster.requested)[node] + load.request[lower].sum(axis=0)
         for one in lower.tolist():
             state.imagine(one, node, gone=True)
         gone = sorted(lower.tolist(), key=lambda one: (-self._priority[one], state.placed_ms[one]))
+        against: set[int] = set()
+        if load.budgets is not None:
+            told = load.budgets.against(gone, allowed)
+            against = {one for one, broken in zip(gone, told, strict=True) if broken}
+            gone.sort(key=lambda one: one not in against)
         victims = []
         if self._fits(index, node, free, request):
             for one in gone:
@@ -98,7 +113,7 @@ class Preemption:
             back = gone
         for one in back:
             state.imagine(one, node, gone=False)
-        return victims
+        return victims, sum(one in against for one in victims)
 
     def _fits(self, index: int, node: int, free: IntArray, request: IntArray) -> bool:
         open_nodes = self._state.open_nodes(index)

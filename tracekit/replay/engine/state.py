@@ -213,7 +213,17 @@ class ReplayState:
         chosen = self.rebalance.evict(self._snapshot(now, self.rebalance))
         found = np.flatnonzero(self.running)[chosen]
         daemon = self.workload.daemon
-        return found if daemon is None else found[~daemon[found]]
+        found = found if daemon is None else found[~daemon[found]]
+        budgets = self.workload.budgets
+        return found if budgets is None else budgets.granted(found, self.allowed(now))
+
+    def allowed(self, now: int) -> IntArray:
+        """How many of each budget of disruption may be evicted now, shape (budgets,)."""
+        load = self.workload
+        if load.budgets is None:
+            return np.empty(0, dtype=np.int64)
+        present = (load.arrival_ms <= now) & (now < load.departure_ms)
+        return load.budgets.allowed(self.running, present)
 
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
         """A sampling step has come; what moved since the one before is recounted.
@@ -293,9 +303,20 @@ class ReplayState:
             service=service,
             usage=self._measured(at, now, reader) if measured else None,
             index=at,
-            daemon=load.daemon[at] if evicts and load.daemon is not None else None,
+            daemon=self._stays(at, now) if evicts else None,
             priority=load.priority[at] if evicts and load.priority is not None else None,
         )
+
+    def _stays(self, at: IntArray, now: int) -> BoolArray | None:
+        """Whom no rebalancer can evict: daemons, and those whose budgets allow none."""
+        load = self.workload
+        stays = None if load.daemon is None else load.daemon[at]
+        if load.budgets is None:
+            return stays
+        barred = np.append(self.allowed(now) < 1, False)  # the last is that of -1
+        own = load.budgets.of[at]
+        held: BoolArray = barred[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
+        return held if stays is None else held | stays
 
     def _measured(
         self, at: IntArray, now: int, reader: PlacementPolicy | RebalancePolicy

@@ -33,6 +33,8 @@ class Finished:
         Containers whose node was lost under them.
     preempted : int64, shape (evictions,)
         Containers that one of higher priority evicted, as often as that happened.
+    against_budget : int
+        How many of these evictions a budget of disruption did not allow.
     waiting_after_eviction : int64, shape (waiting,)
         Those of them that still wait for another node at the end.
     waiting_after_loss : int64, shape (waiting,)
@@ -44,6 +46,7 @@ class Finished:
     measured: Mapping[str, Any]
     move_downtime_ms: int
     evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    against_budget: int = 0
     preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
     waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

@@ -120,6 +120,7 @@ def replay_one(
             move_downtime_ms=0 if rebalance is None else rebalance.move_downtime_ms,
             evicted=outcome.evicted,
             preempted=outcome.preempted,
+            against_budget=outcome.against_budget,
             waiting_after_eviction=outcome.waiting_after_eviction,
             waiting_after_loss=outcome.waiting_after_loss,
         )

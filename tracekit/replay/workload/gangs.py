@@ -121,6 +121,7 @@ def in_order_of(
         pinned=_taken(load.pinned, order),
         daemon=None if load.daemon is None else load.daemon[order],
         priority=_taken(load.priority, order),
+        budgets=None if load.budgets is None else load.budgets.taken(order),
         evicts_nobody=None if load.evicts_nobody is None else load.evicts_nobody[order],
     )
 

@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.opened import read_text
+from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.constraints.affinity import PodAffinity
 from tracekit.replay.workload.constraints.allowed import Allowed
@@ -39,6 +40,7 @@ _MAPPED_BYTES = 1 << 16
 _NESTED: dict[str, type[Any]] = {
     made.__name__: made
     for made in (
+        Budgets,
         CallWeights,
         Constraints,
         AntiAffinity,

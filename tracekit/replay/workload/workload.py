@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
     check_amounts,
@@ -91,6 +92,8 @@ class Workload:
         same.
     evicts_nobody : bool, shape (containers,), optional
         Who waits where others would evict. None: nobody does.
+    budgets : Budgets, optional
+        Who is under which budget of disruption. None: nobody is.
     preemption : bool, optional
         True: who fits nowhere evicts containers of lower priority. None: nobody is evicted for it.
     gang_wait_ms : int
@@ -147,6 +150,7 @@ class Workload:
     daemon: BoolArray | None = None
     priority: IntArray | None = None
     evicts_nobody: BoolArray | None = None
+    budgets: Budgets | None = None
     preemption: bool | None = None
     gang_wait_ms: int = 0
     gang_backoff_ms: int = 0
@@ -183,6 +187,7 @@ class Workload:
             "priority",
             "exchangeable",
             "evicts_nobody",
+            "budgets",
         )
         found = {name: getattr(self, name) for name in names}
         return {name: len(values) for name, values in found.items() if values is not None}

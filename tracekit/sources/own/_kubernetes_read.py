@@ -227,8 +227,8 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     daemon = owner_of(meta)[0] in ("DaemonSet", "Node")
     labels = meta.get("labels") or {}
     gang = _gang(meta)
-    budgets = [f"PodDisruptionBudget {name}" for name in known.budgets_of(pod)]
-    not_held = [*filter(None, [rules.not_held(pod)]), *budgets]
+    budgets = known.budgets_of(pod)
+    not_held = [*filter(None, [rules.not_held(pod)]), *rules.unread(budgets)]
     row = {
         "time_ms": arrival,
         "container": container,
@@ -241,7 +241,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "gang_minimum": known.groups.get(gang) if gang else None,
         "namespace": meta.get("namespace") or "default",
         "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
-        "rules": rules.among(pod),
+        "rules": rules.among(pod, budgets),
         "host_ports": rules.host_ports(spec),
         "selector": None if daemon else rules.selector(spec),
         "tolerations": rules.tolerations(spec),

@@ -41,7 +41,7 @@ class Roster:
     groups : dict of str to int
         How many of each PodGroup are enough.
     budgets : dict of str to dict
-        The selector of each PodDisruptionBudget.
+        What each PodDisruptionBudget says.
     state : State
         What kube-state-metrics recorded.
     together : Together
@@ -92,14 +92,14 @@ class Roster:
         """When each life of a pod began, and what it is called."""
         return self._order.get(pod, ([], [pod]))
 
-    def budgets_of(self, pod: Mapping[str, Any]) -> list[str]:
-        """The PodDisruptionBudgets that a pod is under."""
+    def budgets_of(self, pod: Mapping[str, Any]) -> list[tuple[str, Mapping[str, Any]]]:
+        """The PodDisruptionBudgets that a pod is under, with what they say."""
         meta = pod["metadata"]
         space, labels = f"{meta.get('namespace') or 'default'}/", meta.get("labels") or {}
         return [
-            name
-            for name, selector in sorted(self.budgets.items())
-            if name.startswith(space) and rules.selects(selector, labels)
+            (name, spec)
+            for name, spec in sorted(self.budgets.items())
+            if name.startswith(space) and rules.selects(spec.get("selector") or {}, labels)
         ]
 
     def knows_node(self, node: str) -> bool:
@@ -170,7 +170,7 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             if isinstance(least, int):
                 known.groups[thing.name] = least
         elif thing.kind == "PodDisruptionBudget":
-            known.budgets[thing.name] = (thing.value.get("spec") or {}).get("selector") or {}
+            known.budgets[thing.name] = thing.value.get("spec") or {}
         else:
             known.pods.add(thing.uid or thing.name)
             known.names.add(thing.name)

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 _HOSTNAME = "kubernetes.io/hostname"
 _ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 _RACK = "/rack"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+_BUDGET = "PodDisruptionBudget"
+_AMOUNTS = ("minAvailable", "maxUnavailable")
 _AMONG = ("podAntiAffinity", "podAffinity")
 
 
@@ -56,11 +59,30 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
     return json.dumps(found) if found else None
 
 
-def among(pod: Mapping[str, Any]) -> str | None:
+def unread(budgets: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
+    """The PodDisruptionBudgets whose amount cannot be read."""
+    return [f"{_BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
+
+
+def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    """What a budget demands, as a rule has it; None where that cannot be read."""
+    stated = {name: spec[name] for name in _AMOUNTS if spec.get(name) is not None}
+    if not stated:
+        return {"minAvailable": "100%"}  # a budget that says neither allows no eviction
+    sound = all(
+        not isinstance(one, bool) and re.fullmatch(r"[0-9]{1,9}%?", str(one), re.ASCII)
+        for one in stated.values()
+    )
+    return stated if sound else None
+
+
+def among(
+    pod: Mapping[str, Any], budgets: Sequence[tuple[str, Mapping[str, Any]]] = ()
+) -> str | None:
     """What the pod requires of other pods, as JSON: affinity, anti-affinity, spread; None: nothing.
 
     Preferences are left out, and constraints on spread that say ScheduleAnyway. A pod that evicts
-    nobody whatever its priority says so here too.
+    nobody whatever its priority says so here too, and so do the budgets of disruption it is under.
     """
     spec = pod["spec"]
     found = [
@@ -73,6 +95,10 @@ def among(pod: Mapping[str, Any]) -> str | None:
     found += [_spread(one, labels) for one in _unyielding(spec)]
     if spec.get("preemptionPolicy") == "Never":
         found.append({"kind": "preemptionPolicy", "value": "Never"})
+    for name, limit in budgets:
+        amount = _amount(limit)
+        if amount:
+            found.append({"kind": _BUDGET, "name": name, **amount})
     return json.dumps(found) if found else None
 
 

@@ -21,6 +21,8 @@ from tracekit.replay.workload.constraints.labels import Requirement, requirement
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
 #: The rule of who evicts nobody; it is about no other container.
 NEVER_PREEMPTS = "preemptionPolicy"
+#: The rule of who is under a budget of disruption; it closes no node either.
+BUDGET = "PodDisruptionBudget"
 _KINDS = ("podAntiAffinity", "podAffinity", "topologySpread")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 #: What stands for all namespaces.
@@ -71,11 +73,12 @@ def rules_of(text: str, namespace: str) -> tuple[Rule, ...]:
     read = documents.parsed(text)
     if not isinstance(read, list):
         raise documents.DocumentError("expected a list of rules")
-    return tuple(_rule(row, namespace) for row in read if not _is_of_preemption(row))
+    return tuple(_rule(row, namespace) for row in read if not _of_eviction(row))
 
 
-def _is_of_preemption(row: object) -> bool:
-    return isinstance(row, Mapping) and row.get("kind") == NEVER_PREEMPTS
+def _of_eviction(row: object) -> bool:
+    """Whether a rule is about who is evicted, and says nothing of nodes."""
+    return isinstance(row, Mapping) and row.get("kind") in (NEVER_PREEMPTS, BUDGET)
 
 
 def _rule(row: object, namespace: str) -> Rule:

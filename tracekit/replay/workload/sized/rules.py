@@ -48,22 +48,6 @@ def evicts_nobody_of(stated: pl.Series) -> BoolArray | None:
     return np.asarray(stated.is_in(never).fill_null(value=False).to_numpy())
 
 
-def budgets_told(not_held: pl.Series) -> tuple[str, ...]:
-    """A sentence on who is under a budget of disruption, which a drain must heed."""
-    found = not_held.drop_nulls().str.extract_all(r"PodDisruptionBudget [^,]+")
-    under = int((found.list.len() > 0).sum())
-    if not under:
-        return ()
-    names = found.explode().drop_nulls().str.strip_prefix("PodDisruptionBudget ").unique().sort()
-    more = f" and {len(names) - 5} more" if len(names) > 5 else ""
-    return (
-        (
-            f"{under:,} container{'s are' if under > 1 else ' is'} under a PodDisruptionBudget"
-            f" ({', '.join(names.head(5))}{more}): no replay holds it, and it may hold up a drain"
-        ),
-    )
-
-
 def held_rules(
     found: Sizes,
     nodes: pl.DataFrame,

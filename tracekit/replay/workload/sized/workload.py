@@ -12,6 +12,7 @@ import polars as pl
 from tracekit import parameters
 from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.budgets import budgets_of
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
@@ -25,7 +26,6 @@ from tracekit.replay.workload.rests_on import (
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
-    budgets_told,
     domains_of_nodes,
     evicts_nobody_of,
     gangs_of,
@@ -91,6 +91,7 @@ def workload_from_sizes(
     daemon = (rows["daemon"].fill_null(0).to_numpy() > 0) & (where >= 0)
     pinned = _pinned(life, daemon, where, assumptions)
     gang, gang_minimum = gangs_of(rows)
+    budgets = budgets_of(rows["rules"])
     return Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -116,6 +117,7 @@ def workload_from_sizes(
         daemon=daemon if daemon.any() else None,
         priority=priority_of(rows["priority"]),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
+        budgets=budgets,
         constraints=held_rules(
             found, found.nodes, rows, assumptions, request=request, capacity=amounts.capacity
         ),
@@ -130,7 +132,7 @@ def workload_from_sizes(
             **reserved_rests_on(reserved),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*doubts(store), *budgets_told(rows["not_held"])),
+        told=(*doubts(store), *(() if budgets is None else budgets.told())),
         facts={
             **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
             "containers_departed_before": life.over,

@@ -1,0 +1,182 @@
+"""Budgets of disruption: how many containers of a set may be missing because somebody evicts them.
+
+Source: kubernetes v1.34 pkg/controller/disruption (disruptionsAllowed), and the eviction of
+registry/core/pod/storage: of those a budget selects, ``minAvailable`` must run, or
+``maxUnavailable`` may be missing; percentages are of those that there should be, rounded up. An
+eviction that the budget does not allow is refused, and that of a container under several budgets
+always. Preemption avoids evictions against a budget but is not bound by it: see
+``tracekit.replay.engine.preemption``.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints import documents
+from tracekit.replay.workload.constraints.among import BUDGET
+
+_HUNDRED = 100
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Budgets:
+    """Who is under which budgets.
+
+    Parameters
+    ----------
+    names : tuple of str
+    of : int64, shape (containers, most)
+        Positions of each container's budgets, -1 behind the last.
+    available : bool, shape (budgets,)
+        Whether the amount must run; else it may be missing.
+    amount : int64, shape (budgets,)
+    percent : bool, shape (budgets,)
+        Whether the amount is a percentage of those there should be.
+    """
+
+    names: tuple[str, ...]
+    of: IntArray
+    available: BoolArray
+    amount: IntArray
+    percent: BoolArray
+
+    def __len__(self) -> int:
+        return len(self.of)
+
+    def allowed(self, running: BoolArray, present: BoolArray) -> IntArray:
+        """How many more of each budget may be evicted, shape (budgets,).
+
+        Parameters
+        ----------
+        running, present : bool, shape (containers,)
+            Who runs, and who should.
+        """
+        healthy, expected = self._count(running), self._count(present)
+        share = -(-self.amount * expected // _HUNDRED)
+        amount = np.where(self.percent, share, self.amount)
+        wanted = np.where(self.available, amount, np.maximum(expected - amount, 0))
+        return np.where(expected > 0, np.maximum(healthy - wanted, 0), 0)
+
+    def against(self, those: Iterable[int], allowed: IntArray) -> list[bool]:
+        """Of containers that are evicted one after another, who is evicted against a budget."""
+        left, found = allowed.copy(), []
+        for one in those:
+            own = self.of[one][self.of[one] >= 0]
+            left[own] -= 1
+            found.append(bool((left[own] < 0).any()))
+        return found
+
+    def granted(self, those: IntArray, allowed: IntArray) -> IntArray:
+        """Of containers that somebody asks to evict, in this order, those that may be."""
+        left, kept = allowed.copy(), []
+        for one in those.tolist():
+            own = self.of[one][self.of[one] >= 0]
+            if len(own) > 1 or (left[own] < 1).any():
+                continue
+            left[own] -= 1
+            kept.append(one)
+        return np.array(kept, dtype=np.int64)
+
+    def taken(self, order: IntArray) -> Budgets:
+        """The same of containers in another order, or of some of them."""
+        return dataclasses.replace(self, of=self.of[order])
+
+    def told(self) -> tuple[str, ...]:
+        """Sentences on who is under budgets, and which of them no drain gets by."""
+        under = int((self.of >= 0).any(axis=1).sum())
+        every = np.ones(len(self.of), dtype=np.bool_)
+        none = [
+            name
+            for name, left in zip(self.names, self.allowed(every, every), strict=True)
+            if not left
+        ]
+        bars = f"; {_listed(none)} {'allows' if len(none) == 1 else 'allow'} no eviction at all"
+        are = "containers are" if under > 1 else "container is"
+        return (
+            (
+                f"{under:,} {are} under a {BUDGET} ({_listed(self.names)}): rebalancing holds it,"
+                f" preemption avoids what it forbids, and it may hold up a drain"
+                f"{bars if none else ''}"
+            ),
+        )
+
+    def _count(self, those: BoolArray) -> IntArray:
+        found = self.of[those]
+        return np.bincount(found[found >= 0], minlength=len(self.names)).astype(np.int64)
+
+
+def _listed(names: Iterable[str]) -> str:
+    every = sorted(names)
+    return ", ".join(every[:5]) + (f" and {len(every) - 5} more" if len(every) > 5 else "")
+
+
+def limit_of(spec: Mapping[str, Any]) -> tuple[bool, int, bool] | None:
+    """Whether it must be available, amount, whether percent; None where it cannot be read.
+
+    A budget that states neither allows nothing.
+    """
+    for name in ("maxUnavailable", "minAvailable"):
+        stated = spec.get(name)
+        if stated is None:
+            continue
+        text = str(stated)
+        number = text.removesuffix("%")
+        if isinstance(stated, bool) or not (number.isascii() and number.isdigit()):
+            return None
+        if len(number) > 9:
+            return None
+        return name == "minAvailable", int(number), text != number
+    return True, _HUNDRED, True
+
+
+def _rows(text: str) -> list[Mapping[str, Any]]:
+    try:
+        read = documents.parsed(text)
+    except documents.DocumentError as error:
+        raise TracekitError(f"rules of a container: {error}") from error
+    rows = read if isinstance(read, list) else []
+    return [row for row in rows if isinstance(row, Mapping) and row.get("kind") == BUDGET]
+
+
+def budgets_of(stated: pl.Series) -> Budgets | None:
+    """Who is under which budgets, by the column ``rules``; None where nobody is.
+
+    Raises
+    ------
+    TracekitError
+        For a budget whose amount cannot be read.
+    """
+    texts = [one for one in stated.drop_nulls().unique(maintain_order=True) if BUDGET in one]
+    found = {text: _rows(text) for text in texts}
+    limits: dict[str, tuple[bool, int, bool]] = {}
+    for row in (row for rows in found.values() for row in rows):
+        limit = limit_of(row)
+        if limit is None:
+            raise TracekitError(f"{BUDGET} {row.get('name')}: {row} says no amount")
+        limits.setdefault(str(row.get("name")), limit)
+    if not limits:
+        return None
+    names = sorted(limits)
+    at = {name: number for number, name in enumerate(names)}
+    own = {text: sorted({at[str(row.get("name"))] for row in rows}) for text, rows in found.items()}
+    most = max(len(one) for one in own.values())
+    of = np.full((len(stated), most), -1, dtype=np.int64)
+    for number, text in enumerate(stated):
+        if text in own:
+            of[number, : len(own[text])] = own[text]
+    available, amount, percent = zip(*(limits[name] for name in names), strict=True)
+    return Budgets(
+        names=tuple(names),
+        of=of,
+        available=np.array(available, dtype=np.bool_),
+        amount=np.array(amount, dtype=np.int64),
+        percent=np.array(percent, dtype=np.bool_),
+    )
