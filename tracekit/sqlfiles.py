@@ -51,6 +51,7 @@ class SqlFile:
     params: tuple[Described, ...] = ()
     columns: tuple[Described, ...] = ()
     order: tuple[str, ...] = ()
+    falling: tuple[str, ...] = ()
     run: str = ""
 
     @property
@@ -134,7 +135,10 @@ def _of_text(name: str, path: Path, text: str) -> SqlFile:
         params=tuple(Described(p.name, p.type, p.description, defaults.get(p.name)) for p in params)
         or tuple(Described(n, t, "", d) for n, t, d in dict.fromkeys(used)),
         columns=tuple(_described(path, "column", line) for line in header.values.get("column", [])),
-        order=_words(header.one("order")),
+        order=tuple(word.split()[0] for word in _words(header.one("order"))),
+        falling=tuple(
+            word.split()[0] for word in _words(header.one("order")) if _falls(word, path)
+        ),
         run=header.one("run"),
     )
 
@@ -171,6 +175,18 @@ def _described(path: Path, kind: str, line: str) -> Described:
             hint=f"write for example: -- {kind}: samples BIGINT Rows of the node [samples].",
         )
     return Described(found[1], found[2], found[3])
+
+
+def _falls(word: str, path: Path) -> bool:
+    """Whether a column of the order falls: ``cpu_mean DESC``."""
+    direction = word.split()[1:]
+    if direction not in ([], ["DESC"], ["ASC"]):
+        raise TracekitError(
+            f"{path.name}: header line '-- order:' has '{word}', expected a column's name, or a"
+            " column's name and DESC",
+            hint="write for example: -- order: cpu_mean DESC, node",
+        )
+    return direction == ["DESC"]
 
 
 def _words(text: str) -> tuple[str, ...]:

@@ -115,8 +115,10 @@ def test_it_is_one_select_that_reads_what_it_says(name: str) -> None:
 def test_rows_come_in_the_stated_order_and_the_same_each_time(name: str, store: Store) -> None:
     first, second = run(store, name), run(store, name)
     assert first.equals(second)
-    keys = first.select(all_queries()[name].order)
-    assert keys.equals(keys.sort(keys.columns, nulls_last=True))
+    query = all_queries()[name]
+    keys = first.select(query.order)
+    falling = [column in query.falling for column in query.order]
+    assert keys.equals(keys.sort(query.order, descending=falling, nulls_last=True))
     assert keys.is_unique().all()
 
 

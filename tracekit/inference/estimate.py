@@ -14,7 +14,8 @@ from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_m
 REPLICATES = 500
 #: A size is told when its 95 % interval reaches at most this part of the common size to each side.
 TOLD_PART = 0.5
-_NORMAL_95 = 1.959964
+#: A normal value lies within so many standard deviations of its mean in 95 % of cases.
+NORMAL_95 = 1.959964
 #: Directions in which the services' changes vary less than this cannot be told apart.
 _SMALLEST = 1e-10
 
@@ -161,7 +162,7 @@ def _intervals(
         np.add.at(noise, pairs, _noise(node, free) * node.gram)
     moved = (drawn - 1) @ scores @ inverse
     low, high = np.quantile(free + moved, [0.025, 0.975], axis=0)
-    reach = _NORMAL_95 * np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0))
+    reach = NORMAL_95 * np.sqrt(np.maximum(np.diag(inverse @ noise @ inverse), 0))
     dead = np.diag(gram) <= 0
     return (
         np.where(dead, np.nan, np.minimum(low, free - reach)),

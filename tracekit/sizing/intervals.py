@@ -9,9 +9,9 @@ import polars as pl
 from scipy.special import stdtrit
 
 from tracekit.arrays import FloatArray
+from tracekit.metrics.bootstrap_interval import LEVEL
 from tracekit.sizing.measures import MEASURES
 
-LEVEL = 0.95
 AGENT = "ddqn"
 
 

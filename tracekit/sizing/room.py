@@ -6,7 +6,10 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
+from tracekit.metrics.debris_rate import idle_share
 from tracekit.sizing.kernels import State, World
+
+_idle_share = compiled(idle_share)
 
 KEPT, RESIZED, MOVED, INFEASIBLE = range(4)
 #: Room that rounding may eat of a node.
@@ -27,7 +30,9 @@ def room_elsewhere(world: World, state: State, at: int, cores: float, gb: float)
             continue
         if state.by_first_fit[at]:
             return node
-        debris = 1.0 - 0.5 * (cpu / world.total[node, 0] + memory / world.total[node, 1])
+        debris = 0.5 * (
+            _idle_share(world.total[node, 0], cpu) + _idle_share(world.total[node, 1], memory)
+        )
         if debris < least - 1e-12:
             found, least = node, debris
     return found

@@ -91,6 +91,10 @@ class Batch:
     rows: pl.DataFrame
 
 
+#: So much of a row that is refused is kept as it stood.
+SHOWN_CHARACTERS = 200
+
+
 @dataclass(frozen=True, kw_only=True)
 class Broken:
     """A row that is none of a table: goes to the rejects of ``table``.
@@ -104,7 +108,7 @@ class Broken:
     reason : str
         What was found and what would be right: ``is 'x', expected a number``.
     text : str
-        The row as it stands, cut to something readable.
+        The row as it stands; ``SHOWN_CHARACTERS`` of it are kept.
     """
 
     table: str
@@ -112,6 +116,9 @@ class Broken:
     reason: str
     text: str
     column: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "text", self.text[:SHOWN_CHARACTERS])
 
 
 #: What a reader yields.

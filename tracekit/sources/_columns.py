@@ -20,7 +20,6 @@ _BLOCK_BYTES = 8 << 20
 _BYTE_FOR_BYTE = "latin-1"
 _BLOCK_ROWS = 1 << 17
 _PARQUET = b"PAR1"
-_SHOWN = 200
 #: Integer times of other resolutions become milliseconds.
 _TEMPORAL = (pl.Datetime, pl.Date)
 
@@ -215,4 +214,4 @@ def _any(conditions: Iterable[pl.Expr]) -> pl.Expr:
 
 
 def _broken(table: str, line: int, reason: str, text: str) -> Broken:
-    return Broken(table=table, line=line, reason=reason, text=text[:_SHOWN])
+    return Broken(table=table, line=line, reason=reason, text=text)

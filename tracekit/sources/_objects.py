@@ -19,7 +19,6 @@ Columns = Mapping[str, pl.DataType | type[pl.DataType]]
 
 _PARQUET = b"PAR1"
 _ROWS_AT_ONCE = 1 << 16
-_SHOWN = 200
 
 
 def objects(
@@ -94,7 +93,7 @@ def _decoded(
 
 
 def _broken(line: int, text: str, table: str) -> Broken:
-    return Broken(table=table, line=line, reason=_reason(text), text=text.strip()[:_SHOWN])
+    return Broken(table=table, line=line, reason=_reason(text), text=text.strip())
 
 
 def _reason(text: str) -> str:

@@ -9,8 +9,6 @@ import polars as pl
 
 from tracekit.sources._cluster import Broken
 
-_SHOWN = 200
-
 
 @dataclass(frozen=True, kw_only=True)
 class Rule:
@@ -67,5 +65,5 @@ def _broken(row: dict[str, object], rule: Rule, table: str) -> Broken:
         line=int(str(row["line"])),
         column=rule.column,
         reason=f"is {shown}, expected {rule.expected}",
-        text=text[:_SHOWN],
+        text=text,
     )

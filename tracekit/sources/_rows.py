@@ -13,7 +13,6 @@ from tracekit.sources._cluster import Broken, Opened
 _BLOCK_BYTES = 16 << 20
 #: A longer line is no row.
 _LONGEST_LINE_BYTES = 1 << 20
-_SHOWN = 200
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +146,7 @@ def _text(raw: bytes | None) -> str | None:
 def _broken(
     form: Delimited, line: int, reason: str, text: str, column: str | None = None
 ) -> Broken:
-    return Broken(table=form.table, line=line, reason=reason, text=text[:_SHOWN], column=column)
+    return Broken(table=form.table, line=line, reason=reason, text=text, column=column)
 
 
 def long(

@@ -82,7 +82,10 @@ class SparkDatabase:
         self._waiting.pop(query.view_name, None)
         kept = self._session.sql(query.select).cache()
         kept.createOrReplaceTempView(query.view_name)
-        order = ", ".join(f"{column} NULLS LAST" for column in query.order)
+        order = ", ".join(
+            f"{column}{' DESC' if column in query.falling else ''} NULLS LAST"
+            for column in query.order
+        )
         return self.frame(f"SELECT * FROM {query.view_name} ORDER BY {order}")
 
     def interrupt(self) -> None:

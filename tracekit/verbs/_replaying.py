@@ -16,7 +16,8 @@ from tracekit.replay.policy.beside import fit_beside, with_fit
 from tracekit.replay.policy.entrant import Entrant, check_spelled, parse_entrant
 from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
-from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
+from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.kept import Kept, kept_folder
 from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.runs.replayer import Replayer

@@ -19,7 +19,8 @@ from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer
-from tracekit.replay.fast.kernels import all_kernels, find_kernel
+from tracekit.replay.fast.find_kernel import find_kernel
+from tracekit.replay.fast.kernels import all_kernels
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy

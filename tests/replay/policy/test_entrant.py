@@ -12,7 +12,8 @@ from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.policy.entrant import Rebalanced, halves, parse_entrant, spelled
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.rebalance import all_rebalancers, parse_rebalancer
+from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.rebalance import all_rebalancers
 from tracekit.replay.runs.run import choose_policies, replay
 
 #: Six containers arrive on the first of three nodes, which fill up; a fourth of the load leaves.

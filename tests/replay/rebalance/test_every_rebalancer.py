@@ -12,7 +12,8 @@ from rebalance_support import running
 
 from tracekit import parameters
 from tracekit.errors import TracekitError
-from tracekit.replay.rebalance import all_rebalancers, get_rebalancer, parse_rebalancer
+from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.rebalance import all_rebalancers, get_rebalancer
 from tracekit.replay.view.snapshot import Snapshot
 
 POLICIES = all_rebalancers()

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rebalance_support import Running, running
 
-from tracekit.replay.rebalance import parse_rebalancer
+from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
 from tracekit.replay.rebalance._container_usage import measured_amounts
 from tracekit.replay.view.snapshot import Snapshot
 

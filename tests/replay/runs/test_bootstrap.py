@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.replay.runs.bootstrap import FEWEST, mean_interval
+from tracekit.replay.runs.bootstrap import mean_interval
+from tracekit.replay.runs.student import FEWEST
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -12,7 +12,8 @@ from scipy import stats
 
 from tracekit.arrays import FloatArray
 from tracekit.cli import run
-from tracekit.replay.runs.student import LEVEL, Compared, compare, means
+from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.replay.runs.student import Compared, compare, means
 
 POLICIES, MEASURES = 8, 12
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Annotated
 
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About, Pairs
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.view.requested import check_weights
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -26,3 +28,10 @@ class WeightedResources(PlacementPolicy):
     def best_score(self) -> float | None:
         """As kube-scheduler's plugins: 100."""
         return 100
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Percentage per resource, of what the formula looks at."""
+        formula = self.score_formula()
+        return {} if formula is None else formula.explain(snapshot, container, nodes)

@@ -7,10 +7,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.placement import Formula, Reads, quotient
 from tracekit.replay.placement._weighted import WeightedResources
-from tracekit.replay.view.snapshot import Container, Snapshot
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -32,12 +30,6 @@ class LeastAllocated(WeightedResources):
             better="emptier",
             nonzero=True,
         )
-
-    def explain(
-        self, snapshot: Snapshot, container: Container, nodes: IntArray
-    ) -> dict[str, FloatArray]:
-        """Free percentage per resource."""
-        return self.score_formula().explain(snapshot, container, nodes)
 
 
 def free_percent(size: Any, wanted: Any) -> Any:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-import numpy as np
-
-from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About
-from tracekit.replay.placement import Formula, PlacementPolicy, Reads
-from tracekit.replay.placement._legacy import free_share, half, in_whole_cores
-from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.placement import Formula, Reads
+from tracekit.replay.placement._legacy import free_share
+from tracekit.replay.placement._tenths import TenthsPolicy
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeastRequested(PlacementPolicy):
+class LeastRequested(TenthsPolicy):
     """Spread requests by the integer mean of the free tenths of cpu and memory."""
 
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
@@ -25,27 +21,6 @@ class LeastRequested(PlacementPolicy):
     )
     aliases: ClassVar[tuple[str, ...]] = ("least_requested_legacy",)
 
-    max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
-
-    def best_score(self) -> float | None:
-        """As large as is asked for."""
-        return self.max_score
-
     def score_formula(self) -> Formula:
         """Integer mean of the two resources' integer scores, 0..max_score."""
-        return Formula(
-            part=free_share,
-            resources=(("cpu", 1), ("memory", 1)),
-            total=half,
-            better="emptier",
-            nonzero=True,
-            constants=(self.max_score,),
-            asked=in_whole_cores,
-        )
-
-    def explain(
-        self, snapshot: Snapshot, container: Container, nodes: IntArray
-    ) -> dict[str, FloatArray]:
-        """Free share per resource, on the score's scale; 0 where a node has none."""
-        parts = self.score_formula().explain(snapshot, container, nodes)
-        return {name: np.nan_to_num(part) for name, part in parts.items()}
+        return self.of_tenths(free_share, "emptier")

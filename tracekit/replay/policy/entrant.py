@@ -15,7 +15,8 @@ import numpy as np
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
 from tracekit.replay.policy.parse import cut, parse_policy, policies_of
-from tracekit.replay.rebalance import RebalancePolicy, parse_rebalancer
+from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.seeds import stream
 
 

@@ -11,7 +11,6 @@ import functools
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from tracekit import parameters, registry
@@ -21,7 +20,6 @@ from tracekit.parameters import About
 from tracekit.replay.placement import VENDORS, Reads
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.values import spell
-from tracekit.yaml_file import is_document
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -123,19 +121,6 @@ def get_rebalancer(name: str) -> type[RebalancePolicy]:
         listing = "tracekit list rebalancers"
         raise unknown_name("rebalance policy", name, all_rebalancers(), listing=listing)
     return found
-
-
-def parse_rebalancer(text: str) -> RebalancePolicy:
-    """The policy that ``NAME[param=value,...]`` spells, or a ``DeschedulerPolicy`` in a file.
-
-    ``str`` of it is the same text again, of a file without its folder.
-    """
-    name, given = parameters.split(text)
-    if is_document(name):
-        from tracekit.replay.rebalance._descheduler_file import descheduler  # noqa: PLC0415 - it builds on this
-
-        return descheduler(Path(name), given)
-    return build_rebalancer(get_rebalancer(name), given)
 
 
 def build_rebalancer(kind: type[RebalancePolicy], given: Mapping[str, str]) -> RebalancePolicy:

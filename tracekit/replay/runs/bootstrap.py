@@ -7,12 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.replay.runs.student import FEWEST
 
 RESAMPLES = 2000
-LEVEL = 0.95
-
-#: Fewer differences than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
-FEWEST = 6
 
 # so that equal numbers, resampled, do not differ by the order of their sum
 _DECIMALS = 12

@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
-
-LEVEL = 0.95
+from tracekit.metrics.bootstrap_interval import LEVEL
 
 #: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
 FEWEST = 6

@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.inference.estimate import NORMAL_95
 
-_NORMAL_95 = 1.959964
-#: No drawn size is below this part of the estimate: a container takes something.
-_LEAST_PART = 0.1
+#: No size is below this part of what is estimated: a container takes something.
+LEAST_PART = 0.1
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,13 +65,13 @@ class SizeDoubt:
         lie apart, and within what its own interval does not rule out.
         """
         noise = rng.standard_normal(self.size.shape)
-        own = self.size + noise * (self.high - self.low) / (2 * _NORMAL_95)
+        own = self.size + noise * (self.high - self.low) / (2 * NORMAL_95)
         common = self.common + rng.standard_normal(2) * (self.common_high - self.common_low) / (
-            2 * _NORMAL_95
+            2 * NORMAL_95
         )
-        other = self._allowed(np.maximum(common, _LEAST_PART * self.common) * self._away(noise))
+        other = self._allowed(np.maximum(common, LEAST_PART * self.common) * self._away(noise))
         found = np.where(self.told, own, other)
-        return np.asarray(np.maximum(found, _LEAST_PART * self.size))
+        return np.asarray(np.maximum(found, LEAST_PART * self.size))
 
     def _away(self, noise: FloatArray) -> FloatArray:
         return np.asarray(np.exp(self.spread * noise))

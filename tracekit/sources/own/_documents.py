@@ -8,8 +8,6 @@ from typing import Any
 
 from tracekit.sources._cluster import Broken, Opened
 
-_SHOWN = 200
-
 
 def line_values(opened: Opened, table: str) -> Iterator[tuple[int, Any] | Broken]:
     """The JSON value of each line, with the line; one value over many lines is taken too.
@@ -48,4 +46,4 @@ def _whole(text: bytes) -> Any:
 
 def broken_json(table: str, line: int, said: str, text: str) -> Broken:
     """A piece of text that is no JSON."""
-    return Broken(table=table, line=line, reason=f"is no JSON: {said[:120]}", text=text[:_SHOWN])
+    return Broken(table=table, line=line, reason=f"is no JSON: {said[:120]}", text=text)

@@ -9,10 +9,9 @@ from dataclasses import dataclass
 from typing import Any, BinaryIO, cast
 
 from tracekit.errors import TracekitError
-from tracekit.sources._cluster import Head, Opened
+from tracekit.sources._cluster import SHOWN_CHARACTERS, Head, Opened
 
 _CHUNK_CHARS = 1 << 20
-_SHOWN = 200
 #: So near to its end a text may be called wrong only because the rest has not been read yet.
 _NEAR_END = 16
 #: Members of a document whose own members are the items.
@@ -174,7 +173,7 @@ class _Text:
 
     def shown(self) -> str:
         """What stands here, as far as it is worth showing."""
-        return self._buffer[self._at : self._at + _SHOWN]
+        return self._buffer[self._at : self._at + SHOWN_CHARACTERS]
 
     def skip_to_document(self) -> bool:
         """Go on to the next line that begins a document."""

@@ -22,7 +22,6 @@ from tracekit.sources.own._kubernetes_requests import effective
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, owner_of, pod_service
 
-_SHOWN = 200
 _BATCH = 4096
 _GROUP_LABELS = (
     "scheduling.x-k8s.io/pod-group",
@@ -134,7 +133,7 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
     except (KeyError, TypeError, AttributeError) as error:
         reason = f"has not the shape of a {thing.kind}: {type(error).__name__} {error}"
     text = f"{thing.name}: {json.dumps(thing.value)}"
-    return Broken(table=table, line=thing.number, column=column, reason=reason, text=text[:_SHOWN])
+    return Broken(table=table, line=thing.number, column=column, reason=reason, text=text)
 
 
 def _node(thing: Thing, known: Roster) -> Rows:

@@ -20,7 +20,6 @@ from tracekit.sources.own._prometheus_metrics import name_in
 
 _BLOCK_BYTES = 4 << 20
 _HEAD_BYTES = 1 << 16
-_SHOWN = 200
 _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
     " container_cpu_in_use.json"
@@ -315,4 +314,4 @@ def _unescaped(found: re.Match[str]) -> str:
 
 def _broken(line: int, reason: str, text: Any) -> Broken:
     shown = text if isinstance(text, str) else json.dumps(text)
-    return Broken(table=_TABLE, line=line, reason=reason, text=shown[:_SHOWN])
+    return Broken(table=_TABLE, line=line, reason=reason, text=shown)

@@ -14,7 +14,6 @@ from tracekit.sources._rows import long
 
 _LOOKED_AT = 5
 _ROWS_AT_ONCE = 200_000
-_SHOWN = 200
 _GB = float(1 << 30)
 _STEP_MS = 300_000
 _END_OF_BATCH = "|"
@@ -91,7 +90,7 @@ def _bins(opened: Opened) -> Iterator[_Bin | Broken]:
 
 
 def _broken(line: int, reason: str, text: str) -> Broken:
-    return Broken(table="container", line=line, reason=reason, text=text[:_SHOWN])
+    return Broken(table="container", line=line, reason=reason, text=text)
 
 
 def _flavours(opened: Opened) -> dict[str, tuple[float, float]]:

@@ -12,7 +12,6 @@ import polars as pl
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 
-_SHOWN = 200
 #: The unit of each resource; cpu_of_vm is a share of a VM's own vCPUs.
 _UNITS = {
     "cpu": "cores", "memory": "bytes", "steal_time": "fraction", "cpu_of_vm": "fraction",
@@ -97,7 +96,7 @@ def rows(opened: Opened, table: str) -> Iterator[tuple[int, Row | Broken]]:
 
 
 def _row(text: str, line: int, table: str) -> Row | Broken:
-    shown = text[:_SHOWN]
+    shown = text
     try:
         found = json.loads(text)
     except (ValueError, RecursionError) as error:

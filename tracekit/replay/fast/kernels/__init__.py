@@ -9,7 +9,6 @@ A kernel gives the same bits as the policy's own ``score`` on every node with ro
 from __future__ import annotations
 
 import functools
-import importlib
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -18,7 +17,6 @@ from typing import Any
 from tracekit import registry
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import BOUND, PLACED, SCORE, Pointer
-from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: Rows of ``state`` and of ``ask``: what of a resource is meant.
@@ -94,28 +92,6 @@ class KernelSource:
 def all_kernels() -> dict[str, KernelSource]:
     """Every kernel source, by the name of its policy."""
     return registry.instances(sys.modules[__name__], KernelSource)
-
-
-def find_kernel(
-    policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
-) -> Kernel | None:
-    """The kernel of a policy on nodes of these sizes, None when there is none.
-
-    One that states a formula has one made of that. Of the others only that policy's file is
-    imported, because importing a kernel compiles it.
-    """
-    formula = policy.score_formula()
-    if formula is not None:
-        if not policy.scores_by_formula():
-            return None
-        from tracekit.replay.fast.kernels._formula import formula_kernel  # noqa: PLC0415 - it builds on this
-
-        return formula_kernel(policy, formula, resources, allocatable)
-    if policy.name() not in registry.module_names(sys.modules[__name__]):
-        return None
-    module = importlib.import_module(f"{__name__}.{policy.name()}")
-    found: Kernel | None = module.KERNEL.make(policy, resources, allocatable)
-    return found
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:

@@ -6,34 +6,25 @@ As required anti-affinity of Kubernetes with a number: a node that is in no doma
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, check_positions, everywhere
+from tracekit.replay.workload.constraints.constraint import check_positions, everywhere
 from tracekit.replay.workload.constraints.domains import members_of
+from tracekit.replay.workload.constraints.grouped import Grouped
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Apart(Constraint):
+class Apart(Grouped):
     """At most ``most`` of a group in one domain.
 
     Parameters
     ----------
-    by : str
-        What the domains are: node, rack, domain, zone, or a label.
-    group : int64, shape (containers,)
-        -1 is no group.
-    domain : int64, shape (nodes,)
-        -1 is no domain.
     most : int64, shape (groups,)
     """
 
-    by: str
-    group: IntArray
-    domain: IntArray
     most: IntArray
 
     def __post_init__(self) -> None:
@@ -43,24 +34,6 @@ class Apart(Constraint):
     def name(self) -> str:
         """Apart by what."""
         return f"apart by {self.by}"
-
-    @property
-    def kinds(self) -> IntArray:
-        """The group of each."""
-        return self.group
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
-        return len(self.domain)
-
-    def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
-        return replace(self, group=self.group[order])
-
-    def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[nodes])
 
     def keeper(self, nodes: int) -> ApartKeeper:
         """Counts of each group in each domain."""

@@ -8,56 +8,24 @@ anew. A node that is in no domain takes no member of a group.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from dataclasses import dataclass, replace
-from typing import Self
+from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
+from tracekit.arrays import BoolArray
+from tracekit.replay.workload.constraints.constraint import everywhere
 from tracekit.replay.workload.constraints.domains import members_of
+from tracekit.replay.workload.constraints.grouped import Grouped
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Together(Constraint):
-    """Members of a group share a domain.
-
-    Parameters
-    ----------
-    by : str
-        What the domains are: node, rack, domain, zone, or a label.
-    group : int64, shape (containers,)
-        -1 is no group.
-    domain : int64, shape (nodes,)
-        -1 is no domain.
-    """
-
-    by: str
-    group: IntArray
-    domain: IntArray
+class Together(Grouped):
+    """Members of a group share a domain."""
 
     @property
     def name(self) -> str:
         """Together by what."""
         return f"together by {self.by}"
-
-    @property
-    def kinds(self) -> IntArray:
-        """The group of each."""
-        return self.group
-
-    @property
-    def nodes(self) -> int:
-        """How many nodes are in a domain or none."""
-        return len(self.domain)
-
-    def taken(self, order: IntArray) -> Self:
-        """The same of other containers, or in another order."""
-        return replace(self, group=self.group[order])
-
-    def on(self, nodes: IntArray) -> Self:
-        """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[nodes])
 
     def keeper(self, nodes: int) -> TogetherKeeper:
         """The domains where each group is."""

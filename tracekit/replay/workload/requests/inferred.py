@@ -18,7 +18,7 @@ from tracekit.inference.capacities import Capacities, capacities
 from tracekit.inference.estimate import Estimate
 from tracekit.inference.sizes import inferred_sizes
 from tracekit.inference.sums import Sums
-from tracekit.replay.workload.doubt import SizeDoubt, allowed
+from tracekit.replay.workload.doubt import LEAST_PART, SizeDoubt, allowed
 from tracekit.replay.workload.requests.asked import Told
 from tracekit.replay.workload.resources import BASE
 from tracekit.seeds import labelled
@@ -31,8 +31,6 @@ _UNITS = {"cores": float(MILLI_PER_CORE), "bytes": 1.0}
 #: Spread of sizes where too few are told to see one: half to double covers most.
 _USUAL_SPREAD = 0.5
 _FEWEST_TOLD = 4
-#: No size is below this part of the common one.
-_LEAST_PART = 0.1
 
 
 def inferred(
@@ -139,7 +137,7 @@ def _one(found: Estimate, column: IntArray) -> _One:
     other = allowed(np.full(len(column), found.common), low, high)
     size = np.where(told, found.size[column], other)
     return _One(
-        size=np.maximum(size, _LEAST_PART * found.common),
+        size=np.maximum(size, LEAST_PART * found.common),
         low=low,
         high=high,
         told=told,
@@ -164,7 +162,7 @@ def _columns(sums: Sums, names: Mapping[int, str], groups: Sequence[str]) -> Int
 
 def _spread(relative: FloatArray) -> float:
     """How far told sizes lie apart: the standard deviation of their logarithms."""
-    positive = relative[relative > _LEAST_PART]
+    positive = relative[relative > LEAST_PART]
     if len(positive) < _FEWEST_TOLD:
         return _USUAL_SPREAD
     return float(np.log(positive).std())

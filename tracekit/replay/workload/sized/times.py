@@ -10,15 +10,13 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.series import steps_between
+from tracekit.replay.workload.series import USUAL_STEP_MS, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 
 #: Steps of a replay without recorded use.
 _STEPS = 288
 #: Most steps of a replay whose step nobody set: a day of half-minutes.
 _MOST_STEPS = 2_880
-#: The step where nothing tells of one.
-_USUAL_STEP_MS = 30_000
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
 _STEPS_AFTER = 10
 
@@ -161,9 +159,9 @@ def _axis(
     if end <= start:
         # nothing but an order is known: the span of arrivals is all the time there is
         span = assumptions.arrival_span_ms
-        step = step or _USUAL_STEP_MS
+        step = step or USUAL_STEP_MS
         end = start + span + _STEPS_AFTER * step
-    step = step or max(_USUAL_STEP_MS, -(-(end - start) // _STEPS))
+    step = step or max(USUAL_STEP_MS, -(-(end - start) // _STEPS))
     # the last sample is of the end, or after it
     last = start - (start - end) // step * step
     return step, steps_between(start, last, step), span

@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.series import Axis, axis_of, commonest, gaps_of, hold
+from tracekit.replay.workload.series import USUAL_STEP_MS, Axis, axis_of, commonest, gaps_of, hold
 from tracekit.replay.workload.trace.matrix import Matrix
 from tracekit.replay.workload.trace.places import Places
 from tracekit.replay.workload.trace.rows import (
@@ -29,8 +29,6 @@ from tracekit.replay.workload.trace.rows import (
 )
 from tracekit.replay.workload.trace.survey import Survey, survey
 from tracekit.store import Store
-
-_USUAL_STEP_MS = 30_000
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,7 +111,7 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
 
 def _step_ms(found: Survey, measured: Survey) -> int:
     every = gaps_of(found.times.with_columns(all=pl.lit(0)), "all")
-    return found.step_ms or measured.step_ms or commonest(every, 1) or _USUAL_STEP_MS
+    return found.step_ms or measured.step_ms or commonest(every, 1) or USUAL_STEP_MS
 
 
 def _container_use(
