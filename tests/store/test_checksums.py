@@ -13,9 +13,14 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.store import open_store
-from tracekit.store.checksums import checksum, damaged_parts
+from tracekit.store.checksums import checksum, damaged_parts, damaged_quality, stale_quality
+from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import FORMAT_VERSION
+from tracekit.store.quality import QUALITY
 from tracekit.verbs.check import check
+
+#: One byte in so many of a small file is tried.
+_EVERY = 41
 
 
 @pytest.fixture
@@ -49,6 +54,7 @@ def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
         "verified": len(kept) + 2,
         "without_checksums": [],
         "damaged": [],
+        "stale": [],
         "unfinished": False,
     }
 
@@ -137,6 +143,7 @@ def test_a_store_without_checksums_is_read_and_said_to_be(
     manifest = json.loads((store / "manifest.json").read_text())
     del manifest["sources"][0]["checksums"]
     manifest["format_version"] = 2
+    del manifest["seal"]
     (store / "manifest.json").write_text(json.dumps(manifest))
     assert run(["check", str(store), "--verify"]) == 0
     shown = capsys.readouterr().out
@@ -145,3 +152,70 @@ def test_a_store_without_checksums_is_read_and_said_to_be(
     found = check(store, verify=True)
     assert (found["without_checksums"], found["damaged"]) == (["Node_0.csv"], [])
     assert json.loads((store / "manifest.json").read_text())["format_version"] == FORMAT_VERSION
+
+
+def test_no_flipped_bit_of_a_small_file_passes(tmp_path: Path) -> None:
+    """The manifest and what is derived from it: a bit of every byte, or of a dense sample."""
+    (tmp_path / "traces").mkdir()
+    traces = TraceFolder(tmp_path / "traces")
+    traces.write("Node_0.csv", NODE_HEADER, [*node_lines(3, 4), "0,x,abc,1"])
+    store = tmp_path / "store"
+    ingest(traces.path, store)
+    opened = open_store(store)
+
+    def is_seen() -> bool:
+        try:
+            now = open_store(store)
+        except TracekitError:
+            return True
+        return bool(list(damaged_quality(now)) or any(stale_quality(now)))
+
+    assert not is_seen()
+    for name in ("manifest.json", *QUALITY):
+        whole = (store / name).read_bytes()
+        passed = []
+        for at in range(0, len(whole), _EVERY):
+            flip(store / name, at)
+            if not is_seen():
+                passed.append(at)
+            (store / name).write_bytes(whole)
+        assert passed == [], name
+    for at in (0, 5000, -1 % (store / CATALOG).stat().st_size):
+        whole = (store / CATALOG).read_bytes()
+        flip(store / CATALOG, at)
+        assert check(store, verify=True)["stale"] == [CATALOG]
+        (store / CATALOG).write_bytes(whole)
+    assert opened.manifest == open_store(store).manifest
+
+
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ('"time_max_ms": ', '"time_max_ms": 1'),
+        ('"format_version": 5', '"format_version": 4'),
+        ("\n}\n", "\n}"),
+        (',\n "seal"', ',\n "made_up": false,\n "seal"'),
+        ("crc32:", "crc32:0"),
+    ],
+)
+def test_a_changed_manifest_is_refused(
+    traces: TraceFolder, tmp_path: Path, old: str, new: str
+) -> None:
+    store = tmp_path / "store"
+    ingest(traces.path / "Node_0.csv", store)
+    text = (store / "manifest.json").read_text()
+    assert old in text
+    (store / "manifest.json").write_text(text.replace(old, new, 1))
+    with pytest.raises(TracekitError, match="is damaged: it is not what tracekit wrote"):
+        open_store(store)
+
+
+def test_a_moved_store_is_told_and_an_ingest_makes_its_catalog_anew(
+    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    ingest(traces.path, tmp_path / "store")
+    moved = (tmp_path / "store").rename(tmp_path / "moved")
+    assert run(["check", str(moved), "--verify"]) == 0
+    assert "catalog.duckdb is not what would be written here today" in capsys.readouterr().out
+    ingest(traces.path, moved)
+    assert check(moved, verify=True)["stale"] == []

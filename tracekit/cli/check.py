@@ -61,6 +61,11 @@ def _verify(store: object, document: Mapping[str, Any], *, json: bool) -> None:
             print(f"{one['path']} {one['found']}; to mend it {mend} again")
         if unknown:
             print(f"not verified, taken in before checksums were kept: {', '.join(unknown)}")
+        for path in document["stale"]:
+            print(
+                f"{path} is not what would be written here today: the store was moved, another"
+                " version wrote it, or it is damaged; any ingest makes it anew"
+            )
         if document["unfinished"]:
             print("the last ingest was cut short: run it again to go on")
         print(f"{document['verified']:,} stored files read, {len(damaged)} damaged")

@@ -38,7 +38,13 @@ def _of_files(found: StoreCheck) -> Page:
     damaged, cut = found["damaged"], found["unfinished"]
     return Page(
         title=f"{found['verified']:,} stored files read, {len(damaged):,} damaged",
-        lines=["The last ingest was cut short: run it again to go on."] if cut else [],
+        lines=[
+            *(["The last ingest was cut short: run it again to go on."] if cut else []),
+            *(
+                f"{path} is not what would be written here today; any ingest makes it anew."
+                for path in found["stale"]
+            ),
+        ],
         columns=["file", "found", "of source file"] if damaged else [],
         rows=[[one["path"], one["found"], one["source_file"]] for one in damaged[:ROWS]],
     )

@@ -18,6 +18,7 @@ from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.lock import held
 from tracekit.files.places import is_remote
+from tracekit.opened import read_bytes
 from tracekit.store.folder import CATALOG, LOCK, Store
 from tracekit.store.quality import SOURCES, write_quality
 from tracekit.store.views import base_views, query_views, quoted, quoted_plain
@@ -36,14 +37,29 @@ def write_catalog(store: Store) -> None:
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
     try:
-        if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
-            _write_elsewhere(store, temporary)
-        else:
-            _write_views(store, temporary, store.path.resolve())
+        _write_to(store, temporary)
         temporary.replace(store.path / CATALOG)
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
             left.unlink(missing_ok=True)
+
+
+def is_current(store: Store) -> bool:
+    """Whether a store's catalog is, byte by byte, what would be written here today."""
+    with tempfile.TemporaryDirectory() as aside:
+        made = Path(aside) / CATALOG
+        _write_to(store, made)
+        try:
+            return read_bytes(store.path / CATALOG) == made.read_bytes()
+        except OSError:
+            return False
+
+
+def _write_to(store: Store, target: Path) -> None:
+    if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
+        _write_elsewhere(store, target)
+    else:
+        _write_views(store, target, store.path.resolve())
 
 
 def mend_catalog(store: Store) -> Path:

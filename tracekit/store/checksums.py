@@ -6,17 +6,21 @@ processor computes it at several times the speed of any disk.
 
 from __future__ import annotations
 
+import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 from isal.isal_zlib import crc32
 
-from tracekit.files.places import open_whole, parquet_file
-from tracekit.store.folder import Store
+from tracekit.files.places import is_remote, open_whole, parquet_file
+from tracekit.opened import read_bytes
+from tracekit.store.catalog import is_current
+from tracekit.store.folder import CATALOG, Store
 from tracekit.store.manifest import SourceEntry
-from tracekit.store.quality import SOURCES, quality_tables
+from tracekit.store.quality import SOURCES, quality_tables, write_quality_table
 
 _BLOCK_BYTES = 1 << 20
 
@@ -64,16 +68,55 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
     """The quality tables that do not say what the manifest says, from which they are made.
 
     They are written behind it. An ingest that was killed between leaves tables that lack its last
-    source file: that is not damage.
+    source file: that is not damage. One whose bytes are not those that would be written, though
+    another version of the library does not claim to have written it, is damaged, whatever it says.
     """
     for path, wanted in quality_tables(store.manifest.sources):
         try:
-            found = parquet_file(store.path / path).read()
+            with parquet_file(store.path / path) as file:
+                found, writer = file.read(), file.metadata.created_by
         except (OSError, pa.ArrowException) as error:
             yield Damage(path, None, str(error))
             continue
         if not found.equals(wanted.slice(0, found.num_rows)):
             yield Damage(path, None, "is not what the manifest says")
+        elif (
+            found.num_rows == wanted.num_rows
+            and writer == _writer()
+            and not _is_as_written(store.path / path, wanted)
+        ):
+            yield Damage(path, None, "is not what was written")
+
+
+def stale(store: Store) -> list[str]:
+    """Files made from the manifest that are not what would be written here today.
+
+    The store was moved, another version of a library wrote them, or they are damaged in a way that
+    cannot be told from that.
+    """
+    found = list(stale_quality(store))
+    if not is_remote(store.path) and not is_current(store):
+        found.append(CATALOG)
+    return found
+
+
+def stale_quality(store: Store) -> Iterator[str]:
+    """Of these the quality tables."""
+    for path, wanted in quality_tables(store.manifest.sources):
+        if not _is_as_written(store.path / path, wanted):
+            yield path
+
+
+def _is_as_written(path: Path, table: pa.Table) -> bool:
+    buffer = io.BytesIO()
+    write_quality_table(table, buffer)
+    return read_bytes(path) == buffer.getvalue()
+
+
+def _writer() -> str:
+    buffer = io.BytesIO()
+    write_quality_table(pa.table({}), buffer)
+    return str(pq.read_metadata(buffer).created_by)
 
 
 def unfinished(store: Store) -> bool:

@@ -9,17 +9,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from isal.isal_zlib import crc32
+
 from tracekit import shape
 from tracekit.errors import TracekitError
 from tracekit.files.places import told
-from tracekit.opened import read_text
+from tracekit.opened import read_bytes
 
-FORMAT_VERSION = 4
+FORMAT_VERSION = 5
 #: Format 2 has no checksums.
 OLDEST_READ = 2
+#: Manifests of earlier formats have no seal.
+_SEALED_SINCE = 5
 #: Tables that got columns, and the oldest format whose parts have them all.
 _COMPLETE_SINCE = {"container": 4}
 NAME = "manifest.json"
+#: A manifest ends in its seal: the checksum of all that stands before.
+_SEAL = b',\n "seal": "'
 #: The release of a part that ingest worked out of others.
 DERIVED = "derived"
 
@@ -87,7 +93,8 @@ def read_manifest(folder: Path) -> Manifest:
     """Read a store's manifest; TracekitError when absent, broken or of another format."""
     path = folder / NAME
     try:
-        document = json.loads(read_text(path))
+        data = read_bytes(path)
+        document = json.loads(data.decode("utf-8"))
     except FileNotFoundError as error:
         raise told(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:
@@ -103,10 +110,13 @@ def read_manifest(folder: Path) -> Manifest:
     version = document.get("format_version")
     if not isinstance(version, int) or not OLDEST_READ <= version <= FORMAT_VERSION:
         raise _other_format(folder, version)
+    is_sealed = document.pop("seal", None) is not None
     try:
         shape.of_dataclass(Manifest)(document, "")
     except shape.ShapeError as error:
         raise _damaged(path, str(error)) from None
+    if (is_sealed or version >= _SEALED_SINCE) and data != _sealed(data.rpartition(_SEAL)[0]):
+        raise _damaged(path, "it is not what tracekit wrote")
     manifest = _from_document(document)
     for table, since in _COMPLETE_SINCE.items():
         if version < since and manifest.parts(table):
@@ -145,8 +155,17 @@ def _not_a_store(folder: Path) -> TracekitError:
 def write_manifest(folder: Path, manifest: Manifest) -> None:
     """Put a manifest in place in one step, so that a crash leaves the old one or the new one."""
     document = {"format_version": manifest.format_version, **dataclasses.asdict(manifest)}
-    text = json.dumps(document, indent=1, ensure_ascii=False) + "\n"
-    replace_file(folder / NAME, text.encode())
+    text = json.dumps(document, indent=1, ensure_ascii=False)
+    replace_file(folder / NAME, _sealed(text.removesuffix("\n}").encode()))
+
+
+def is_sealed(folder: Path) -> bool:
+    """Whether a store's manifest has a seal, so that no change of it goes unseen."""
+    return _SEAL in read_bytes(folder / NAME)
+
+
+def _sealed(body: bytes) -> bytes:
+    return body + _SEAL + f'crc32:{crc32(body):08x}:{len(body)}"\n}}\n'.encode()
 
 
 def replace_file(path: Path, data: bytes) -> None:

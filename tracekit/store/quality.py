@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -46,8 +47,13 @@ def write_quality(store: Store) -> None:
     (store.path / "quality").mkdir(exist_ok=True)
     for path, table in quality_tables(store.manifest.sources):
         temporary = store.path / "quality" / ".new.parquet"
-        pq.write_table(table, temporary, compression="zstd")
+        write_quality_table(table, temporary)
         temporary.replace(store.path / path)
+
+
+def write_quality_table(table: pa.Table, target: Any) -> None:
+    """Write a quality table to a file, or into a buffer."""
+    pq.write_table(table, target, compression="zstd")
 
 
 def quality_tables(sources: Sequence[SourceEntry]) -> Iterator[tuple[str, pa.Table]]:

@@ -27,6 +27,7 @@ def check(
     ----------
     verify : read every stored file instead, and compare it with its checksum: ``{"verified": count,
         "without_checksums": [source file, ...], "damaged": [{path, source_file, found}, ...],
+        "stale": [derived file that is not what would be written here today, ...],
         "unfinished": whether the last ingest was cut short}``
     """
     from tracekit.query import run
@@ -46,14 +47,22 @@ def check(
 
 
 def _verified(store: Opened) -> dict[str, Any]:
-    from tracekit.store.checksums import damaged_parts, damaged_quality, unfinished
+    from tracekit.store.checksums import damaged_parts, damaged_quality, stale, unfinished
+    from tracekit.store.manifest import NAME, is_sealed
     from tracekit.store.quality import QUALITY
 
     sources = store.manifest.sources
     damaged = [*damaged_parts(store.path, sources), *damaged_quality(store)]
+    cut_short = unfinished(store)
+    unsealed = [] if is_sealed(store.path) else [NAME]
     return {
         "verified": sum(len(entry.checksums) for entry in sources) + len(QUALITY),
-        "without_checksums": [entry.file for entry in sources if not entry.checksums],
+        "without_checksums": [
+            *(entry.file for entry in sources if not entry.checksums),
+            *unsealed,
+        ],
         "damaged": [dataclasses.asdict(one) for one in damaged],
-        "unfinished": unfinished(store),
+        # what was cut short, or cannot be read, has no views to be made
+        "stale": [] if damaged or cut_short else stale(store),
+        "unfinished": cut_short,
     }
