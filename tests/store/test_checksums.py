@@ -210,6 +210,15 @@ def test_a_changed_manifest_is_refused(
         open_store(store)
 
 
+def test_a_damaged_name_of_the_writer_is_damage(traces: TraceFolder, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    ingest(traces.path / "Node_0.csv", store)
+    for name in QUALITY:
+        data = (store / name).read_bytes()
+        (store / name).write_bytes(data.replace(b"parquet-cpp-arrow", b"p\xe1rquet-cpp-arrow"[:17]))
+    assert [one["path"] for one in check(store, verify=True)["damaged"]] == list(QUALITY)
+
+
 def test_a_moved_store_is_told_and_an_ingest_makes_its_catalog_anew(
     traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

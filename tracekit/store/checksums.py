@@ -75,7 +75,7 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
         try:
             with parquet_file(store.path / path) as file:
                 found, writer = file.read(), file.metadata.created_by
-        except (OSError, pa.ArrowException) as error:
+        except (OSError, pa.ArrowException, UnicodeDecodeError) as error:
             yield Damage(path, None, str(error))
             continue
         if not found.equals(wanted.slice(0, found.num_rows)):

@@ -15,7 +15,7 @@ _GOLDEN = Path(__file__).parents[2] / "golden"
 class Recorded(Door):
     """One document of one or two cases at a time."""
 
-    share = 0.14
+    share = 0.12
 
     def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
         """The documents of recorded cases that the tests have."""

@@ -1,0 +1,61 @@
+"""Settings files (``tracekit.toml``), found in the folder or given, with other keys and values."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from door import Case, Door
+from forks import Done
+from mutate import Rng, any_of, mutated_bytes, mutated_text
+
+_WHOLE = """\
+policies = ["first_fit", "least_allocated[resources=cpu:1+memory:2]"]
+thresholds = ["imbalance_mean > 1.05 * base"]
+
+[assume]
+nodes = 31
+
+[replay]
+repeat = 1
+seed = 7
+jobs = 1
+rebalance = "low_node_utilization"
+
+[list]
+json = true
+"""
+_COMMANDS = (
+    ("list", "policies"),
+    ("replay", "--workload", "paper000", "--out", "myrun"),
+    ("compare", "myrun", "myrun"),
+)
+
+
+class Settings(Door):
+    """One command line in a folder with a damaged settings file."""
+
+    share = 0.02
+
+    def case(self, start: Path, folder: Path, rng: Rng) -> Case:
+        """A settings file with a line, or bytes, changed."""
+        lines = _WHOLE.splitlines()
+        if rng.random() < 0.6:
+            at = int(rng.integers(len(lines)))
+            lines[at] = mutated_text(lines[at], rng)
+            data = "\n".join(lines).encode()
+        else:
+            data = mutated_bytes(_WHOLE.encode(), rng)
+        given = rng.random() < 0.3
+        (folder / ("mine.toml" if given else "tracekit.toml")).write_bytes(data)
+        return Case(
+            arguments=(*(("--config", "mine.toml") if given else ()), *any_of(rng, _COMMANDS))
+        )
+
+    def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
+        """A refused command leaves no result."""
+        if done.code == 2 and (folder / "myrun").exists():
+            return "refused, but a result was written"
+        return None
+
+
+DOOR = Settings()
