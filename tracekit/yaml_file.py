@@ -65,9 +65,9 @@ def _parsed(path: Path, text: str) -> list[Any]:
         return self.construct_yaml_map(node)
 
     loader.add_constructor("tag:yaml.org,2002:map", mapping)
-    reading = loader(text)
-    found = []
+    reading, found = None, []
     try:
+        reading = loader(text)
         while reading.check_node():
             node = reading.get_node()
             if _written_out(node, {}) > _MOST_VALUES:
@@ -79,12 +79,15 @@ def _parsed(path: Path, text: str) -> list[Any]:
     except yaml.YAMLError as error:
         mark = getattr(error, "problem_mark", None)
         where = f" line {mark.line + 1}:" if mark else ""
-        told = getattr(error, "problem", None) or str(error)
+        told = getattr(error, "problem", None) or next(
+            iter(str(error).splitlines()), "no reason given"
+        )
         raise TracekitError(f"'{path}' is not YAML:{where} {told}") from None
     except (RecursionError, ValueError, TypeError) as error:
         raise TracekitError(f"'{path}' is not YAML: {type(error).__name__}") from None
     finally:
-        reading.dispose()
+        if reading is not None:
+            reading.dispose()
     return found
 
 

@@ -24,10 +24,16 @@ rebalance = "low_node_utilization"
 [list]
 json = true
 """
+#: Values that are TOML, if not what an option takes.
+_VALUES = (
+    "1", "-1", "0", "1.5", "inf", "nan", "true", '""', '"x"', '"1"', "[]", "[1]", '["first_fit"]',
+    "[[]]", "{}", "{ a = 1 }", "{ nodes = 31 }", "2024-01-01", "07:30:00", "0x10", "1_000",
+    "9223372036854775807", "9999999999999999999999999999999999999999", '"./evil.py"', '"\\u001b[31m"', '"[first_fit]"',
+)  # fmt: skip
 _COMMANDS = (
     ("list", "policies"),
     ("replay", "--workload", "paper000", "--out", "myrun"),
-    ("compare", "myrun", "myrun"),
+    ("list", "queries"),
 )
 
 
@@ -39,9 +45,14 @@ class Settings(Door):
     def case(self, start: Path, folder: Path, rng: Rng) -> Case:
         """A settings file with a line, or bytes, changed."""
         lines = _WHOLE.splitlines()
-        if rng.random() < 0.6:
+        how = int(rng.integers(5))
+        if how < 4:
             at = int(rng.integers(len(lines)))
-            lines[at] = mutated_text(lines[at], rng)
+            key, is_set, _ = lines[at].partition(" = ")
+            if is_set and how < 3:
+                lines[at] = f"{key} = {any_of(rng, _VALUES)}"
+            else:
+                lines[at] = mutated_text(lines[at], rng)
             data = "\n".join(lines).encode()
         else:
             data = mutated_bytes(_WHOLE.encode(), rng)

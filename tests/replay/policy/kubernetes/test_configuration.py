@@ -297,6 +297,7 @@ BOMB = "a0: &a0 [x]\n" + "".join(
     ("document", "told"),
     [
         ("a: [", "is not YAML: line 1"),
+        ("a: \x1b[31m", "is not YAML: unacceptable character"),
         ("a: 1\na: 2\n", "key 'a' is there twice"),
         (BOMB, "more than 100,000 values once its aliases are written out"),
         ("a: &a [*a]\n", "more than 100,000 values"),
