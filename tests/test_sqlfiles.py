@@ -22,7 +22,5 @@ def test_a_column_of_the_order_may_fall(tmp_path: Path) -> None:
 def test_another_word_in_the_order_is_refused(word: str, tmp_path: Path) -> None:
     path = tmp_path / "busiest.sql"
     path.write_text(f"-- order: {word}\nSELECT * FROM usage_node_profile;\n")
-    with pytest.raises(
-        TracekitError, match="and DESC"
-    ):
+    with pytest.raises(TracekitError, match="and DESC"):
         parse("busiest", path)

@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._gap import least_gap
+from tracekit.replay.fast.kernels._pair import pair_balance, requested_share
 from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 
@@ -26,10 +27,9 @@ def _score(
 ) -> None:
     one, other = int(parameters[0]), int(parameters[1])
     for at in range(count):
-        first = min((state[1, one, at] + ask[1, one]) / state[0, one, at], 1.0)
-        second = min((state[1, other, at] + ask[1, other]) / state[0, other, at], 1.0)
-        apart = (max(first, second) - min(first, second)) / 2.0
-        scores[at] = np.floor((1.0 - apart) * 100.0)
+        first = requested_share(state[0, one, at], state[1, one, at], ask[1, one])
+        second = requested_share(state[0, other, at], state[1, other, at], ask[1, other])
+        scores[at] = pair_balance(first, second)
 
 
 def _bound(

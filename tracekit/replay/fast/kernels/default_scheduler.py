@@ -10,6 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
+from tracekit.replay.fast.kernels._pair import pair_balance, requested_share
 from tracekit.replay.fast.kernels._shares import exact_in_doubles
 from tracekit.replay.placement._window import nodes_to_find
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
@@ -26,14 +27,14 @@ def _score(
 ) -> None:
     balanced = parameters[1] if ask[1, 0] > 0 or ask[1, 1] > 0 else 0.0
     for at in range(count):
-        free, low, high = 0.0, np.inf, -np.inf
+        free = 0.0
         for column in range(2):
             size = state[0, column, at]
             left = max(size - state[2, column, at] - ask[2, column], 0)
             free += np.floor(left * 100.0 / size)
-            share = min((state[1, column, at] + ask[1, column]) / size, 1.0)
-            low, high = min(low, share), max(high, share)
-        even = np.floor((1.0 - (high - low) / 2.0) * 100.0)
+        cpu = requested_share(state[0, 0, at], state[1, 0, at], ask[1, 0])
+        memory = requested_share(state[0, 1, at], state[1, 1, at], ask[1, 1])
+        even = pair_balance(cpu, memory)
         scores[at] = parameters[0] * np.floor(free / 2.0) + balanced * even
 
 
