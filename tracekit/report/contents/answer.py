@@ -310,11 +310,37 @@ def _sure(data: Data, told: Decision) -> str:
         f" number of comparisons. They cover {listed(covers)}; they do not cover what was"
         " assumed."
     )
-    if told.chosen and told.criterion:
-        rows = [row for row in data.standings(told.criterion).rows if OBSERVED not in row.names]
-        apart = sum(row.apart_from_best for row in rows)
-        said += f" {apart} of {len(rows) - 1} other ways to place are worse beyond chance."
-    return spaced(f"{said} {' '.join(_clauses(told))}".strip())
+    return spaced(f"{said}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip())
+
+
+def _not_chosen(data: Data, told: Decision) -> str:
+    """Why the other ways to place are not chosen, how many by what; a sentence, or empty."""
+    measure = find_measure(told.criterion)
+    if not told.chosen or measure is None or data.results is None:
+        return ""
+    barred = {name for one in told.left_out for name in one.names}
+    rows = [
+        row
+        for row in data.standings(told.criterion).rows
+        if OBSERVED not in row.names and not set(row.names) & set(told.chosen)
+    ]
+    if not rows:
+        return ""
+    held = [row for row in rows if row.names[0] not in barred]
+    judged = [row for row in held if row.orders >= FEWEST]
+    worse = [
+        way(measure, difference(data.results, row.names[0], told.chosen[0], measure.name))
+        == "worse"
+        for row in judged
+    ]
+    reasons = {
+        f"worse beyond chance by {_small(measure.title)}": sum(worse),
+        "worse by another measure": len(judged) - sum(worse),
+        "barred, as they overload nodes or leave containers waiting, or may": len(rows) - len(held),
+        "met by too few orders of arrival to be judged": len(held) - len(judged),
+    }
+    said = [f"{many} {reason}" for reason, many in reasons.items() if many]
+    return f" Of {len(rows)} other ways to place: {'; '.join(said)}."
 
 
 def _clauses(told: Decision) -> list[str]:

@@ -1,0 +1,141 @@
+"""How often the rule of chance is wrong, what it finds, and how often intervals hold the truth.
+
+Prints three tables, from draws alone, with no replay:
+
+- equal policies: in how many runs of eight equal ones any pair is told apart (5 % stated);
+- power: in how many runs the one better policy is told from all seven others;
+- coverage: how often 95 % intervals of a mean hold the true mean, by distribution and repeats.
+
+``python tests/bench/chance.py [--draws 2000] [--seed 0]``
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+from collections.abc import Callable
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray
+from tracekit.replay.runs.bootstrap import mean_interval
+from tracekit.replay.runs.student import LEVEL, compare, means, quantile
+
+POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
+#: How far a measure of one order goes with the others of that order.
+TOGETHER = 0.7
+
+Draw = Callable[[np.random.Generator, tuple[int, ...]], FloatArray]
+DRAWS: dict[str, Draw] = {
+    "normal": lambda rng, shape: rng.standard_normal(shape),
+    "lognormal": lambda rng, shape: rng.lognormal(0.0, 1.0, shape),
+    "few values": lambda rng, shape: rng.binomial(3, 0.4, shape).astype(np.float64),
+    "bounded": lambda rng, shape: rng.beta(0.5, 1.5, shape),
+}
+TRUE = {"normal": 0.0, "lognormal": float(np.exp(0.5)), "few values": 1.2, "bounded": 0.25}
+
+
+def runs(rng: np.random.Generator, name: str) -> FloatArray:
+    """One run: shape (orders, policies, measures), measures of one order going together."""
+    common = DRAWS[name](rng, (ORDERS, POLICIES, 1))
+    own = DRAWS[name](rng, (ORDERS, POLICIES, ANSWERS + DETAILS))
+    made = TOGETHER * common + (1 - TOGETHER) * own
+    return np.round(made) if name == "few values" else made
+
+
+def apart(run: FloatArray) -> dict[tuple[int, int], BoolArray]:
+    """Which measures tell each pair apart, after the correction for all of them."""
+    pairs = list(itertools.combinations(range(POLICIES), 2))
+    table = np.concatenate([run[:, a] - run[:, b] for a, b in pairs], axis=1)
+    first = np.tile(np.arange(ANSWERS + DETAILS) < ANSWERS, len(pairs))
+    told = compare(table, first=first).separated.reshape(len(pairs), -1)
+    return dict(zip(pairs, told, strict=True))
+
+
+def equal(rng: np.random.Generator, name: str, draws: int) -> float:
+    """Share of runs of equal policies in which any pair is told apart by anything."""
+    return float(np.mean([any(one.any() for one in apart(runs(rng, name)).values())
+                          for _ in range(draws)]))  # fmt: skip
+
+
+def power(rng: np.random.Generator, better: float, draws: int) -> float:
+    """Share of runs in which policy 0, better by so many deviations, is told from all others."""
+    found = []
+    for _ in range(draws):
+        run = runs(rng, "normal")
+        run[:, 0, 0] -= better * np.hypot(TOGETHER, 1 - TOGETHER)
+        told = apart(run)
+        found.append(all(told[0, other][0] for other in range(1, POLICIES)))
+    return float(np.mean(found))
+
+
+def intervals(samples: FloatArray, rng: np.random.Generator) -> dict[str, tuple[FloatArray, ...]]:
+    """Limits by each way; samples of shape (repeats, columns)."""
+    count = len(samples)
+    student = means(samples)
+    resampled = mean_interval(samples, rng)
+    middle, spread = samples.mean(axis=0), samples.std(axis=0, ddof=1)
+    third = ((samples - middle) ** 3).mean(axis=0)
+    shift = np.divide(third, 6 * spread**2 * count, out=np.zeros_like(third), where=spread > 0)
+    reach = quantile(count - 1, 1 - LEVEL) * spread / np.sqrt(count)
+    return {
+        "student (replay)": (student.low, student.high),
+        "percentile (analyze)": (resampled.low, resampled.high),
+        "skewness-corrected t": (middle + shift - reach, middle + shift + reach),
+        "bootstrap-t": studentised(samples, rng),
+    }
+
+
+def studentised(samples: FloatArray, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
+    """The studentised bootstrap; resamples that are all alike are left out."""
+    count, columns = samples.shape
+    middle, spread = samples.mean(axis=0), samples.std(axis=0, ddof=1)
+    low, high = np.empty(columns), np.empty(columns)
+    for column in range(columns):
+        drawn = samples[rng.integers(count, size=(999, count)), column]
+        error = drawn.std(axis=1, ddof=1)
+        sound = error > 1e-12
+        if not sound.any():
+            low[column] = high[column] = middle[column]
+            continue
+        t = (drawn.mean(axis=1)[sound] - middle[column]) / error[sound]
+        ends = np.quantile(t, [0.025, 0.975]) * spread[column]
+        low[column], high[column] = middle[column] - ends[1], middle[column] - ends[0]
+    return low, high
+
+
+def coverage(rng: np.random.Generator, name: str, count: int, draws: int) -> dict[str, float]:
+    """Share of intervals that hold the true mean."""
+    samples = DRAWS[name](rng, (count, draws))
+    return {
+        way: float(((low <= TRUE[name] + 1e-9) & (TRUE[name] - 1e-9 <= high)).mean())
+        for way, (low, high) in intervals(samples, rng).items()
+    }
+
+
+def main() -> None:
+    """Print the tables."""
+    given = argparse.ArgumentParser(description=__doc__)
+    given.add_argument("--draws", type=int, default=2000)
+    given.add_argument("--seed", type=int, default=0)
+    asked = given.parse_args()
+    rng = np.random.default_rng(asked.seed)
+    print(
+        f"{asked.draws} draws, seed {asked.seed}; {POLICIES} policies, {ORDERS} orders of arrival"
+    )
+    print("\nequal policies: share of runs with any pair told apart (at most 0.05 is stated)")
+    for name in DRAWS:
+        print(f"  {name:12} {equal(rng, name, asked.draws):.4f}")
+    print("\npower: one policy better by so many standard deviations, told from all others")
+    for better in (2, 4, 6, 8, 10, 14):
+        print(f"  {better:4} {power(rng, better, max(asked.draws // 10, 1)):.3f}")
+    print("\ncoverage of 95 % intervals of a mean")
+    for name in DRAWS:
+        for count in (5, 6, 8, 12, 20):
+            told = coverage(rng, name, count, asked.draws)
+            said = ", ".join(f"{way} {share:.3f}" for way, share in told.items())
+            print(f"  {name:12} n={count:2}  {said}")
+
+
+if __name__ == "__main__":
+    main()
