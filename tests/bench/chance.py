@@ -18,8 +18,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.metrics.bootstrap_interval import LEVEL
 from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.runs.student import LEVEL, compare, means, quantile
+from tracekit.replay.runs.student import compare, means, quantile
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
 #: How far a measure of one order goes with the others of that order.

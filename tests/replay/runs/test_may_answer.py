@@ -11,7 +11,7 @@ import pytest
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.may_answer import asked, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.standings import difference, differences_of
+from tracekit.replay.runs.standings import difference, differences_of, standings
 
 NODES, STEPS = 130, 1440
 
@@ -110,3 +110,18 @@ def test_a_difference_ends_where_a_value_can_be() -> None:
         free = difference(found, one, other, "memory_stranded_share")
         assert free is not None
         assert free.low <= free.mean <= free.high  # type: ignore[operator]
+
+
+def test_a_share_of_a_whole_ends_at_1() -> None:
+    found = run({"observed": (0.5, 1.0), "cwt": (0.5, 0.0)})
+    rows = found.repeats
+    assert rows is not None
+    share = pl.when(policy="cwt").then(1 - 0.2 * (pl.col("repeat") % 2)).otherwise(0.9)
+    wild = Results(found.manifest, found.summary, rows.with_columns(memory_stranded_share=share))
+    (row,) = [one for one in standings(wild, "memory_stranded_share").rows if "cwt" in one.names]
+    assert row.high == 1.0
+    # a value that is beyond a whole somewhere is no share of one
+    free = pl.when(policy="cwt").then(pl.col("cpu_max_fraction") + pl.col("repeat")).otherwise(0.9)
+    over = Results(found.manifest, found.summary, rows.with_columns(memory_stranded_share=free))
+    (row,) = [one for one in standings(over, "memory_stranded_share").rows if "cwt" in one.names]
+    assert (row.high or 0) > 1.0

@@ -24,6 +24,8 @@ from tracekit.replay.runs.windows import SEED
 
 #: A measure by which policies lie closer than this, relative to the larger, decides nothing.
 MATERIAL = 0.01
+#: How measures end that are a share of a whole.
+_OF_A_WHOLE = "_share"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,7 +231,16 @@ def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatA
 
 def interval_of(found: Results, policy: str) -> Means:
     """A policy's means by every measure, with intervals that hold for all rows together."""
-    return means(found.values[policy], comparisons=len(found.groups))
+    middle = means(found.values[policy], comparisons=len(found.groups))
+    return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(found)))
+
+
+@functools.lru_cache(maxsize=4)
+def _ceilings(found: Results) -> FloatArray:
+    """What no value goes beyond, by measure: 1 for a share of a whole that none exceeds."""
+    most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
+    whole = np.array([name.endswith(_OF_A_WHOLE) for name in found.measures])
+    return np.where(whole & (most <= 1.0), 1.0, np.inf)
 
 
 def _row(
