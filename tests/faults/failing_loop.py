@@ -54,6 +54,25 @@ _CALLS = ("callgraph", "store", "--out", "calls", "--jobs", "1")
 _REPORT = ("report", "myrun", "--out", "report.html")
 _RUN = ("run", "traces", "--out", "all", "--policy", "first_fit", "--repeat", "1")
 
+_FIT = ("fit", "store", "--out", "fit")
+_BIND = ("bind", "store", "--fit", "fit", "--repeat", "1", "--out", "bound")
+_VARY = (
+    *("vary", "store", "--policy", "first_fit", "--policy", "best_fit"),
+    *("--repeat", "2", "--jobs", "1", "--out", "varied"),
+)
+_SHRINK = (
+    "shrink",
+    "store",
+    "--policy",
+    "first_fit",
+    "--repeat",
+    "1",
+    "--jobs",
+    "1",
+    "--out",
+    "fewer",
+)
+
 #: What the small form tries too.
 SCENARIOS = (
     Scenario(name="ingest", command=_INGEST, store="store"),
@@ -81,6 +100,10 @@ FURTHER = (
     Scenario(name="replay", command=_REPLAY, before=(_INGEST,), whole=("myrun",)),
     Scenario(name="analyze", command=_ANALYZE, before=(_INGEST,), whole=("analysis",)),
     Scenario(name="report", command=_REPORT, before=(_INGEST, _OTHER), whole=("report.html",)),
+    Scenario(name="fit-over", command=_FIT, before=(_INGEST, _FIT), whole=("fit",)),
+    Scenario(name="bind", command=_BIND, before=(_INGEST, _FIT), whole=("bound",)),
+    Scenario(name="vary", command=_VARY, before=(_INGEST,), whole=("varied",)),
+    Scenario(name="shrink", command=_SHRINK, before=(_INGEST,), whole=("fewer",)),
     Scenario(
         name="run-side-by-side",
         command=(*_RUN, "--jobs", "2"),
