@@ -93,6 +93,11 @@ def nothing_observed() -> TracekitError:
     )
 
 
+def all_sound(amounts: Float32Array) -> bool:
+    """Whether every amount is a number of 0 or more, due or not; quick."""
+    return amounts.size == 0 or bool(amounts.min() >= 0 and amounts.max() < np.inf)
+
+
 def check_usage(
     kind: str,
     ids: tuple[str, ...],

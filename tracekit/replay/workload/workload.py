@@ -11,6 +11,7 @@ from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.checks import (
+    all_sound,
     check_amounts,
     check_per_container,
     check_times,
@@ -27,6 +28,8 @@ UNKNOWN = "?"
 
 #: From this many containers on, compiled code repays its import, and its one compilation.
 WORTH_COMPILING = 10_000
+#: So many steps of usage are looked at together.
+_STEPS_AT_ONCE = 64
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -199,10 +202,14 @@ class Workload:
             first[self.exchangeable] = 0
         until = np.searchsorted(self.times_ms, self.departure_ms).astype(np.int32)
         every = np.ones(self.nodes, dtype=np.bool_)
-        for step, now in enumerate(self.times_ms.tolist()):
-            due = (first <= step) & (step < until)
-            check_usage("container", self.container_ids, due, self.use_at(step), now)
-            check_usage("node", self.node_ids, every, self.background[:, step], now)
+        for begin in range(0, len(self.times_ms), _STEPS_AT_ONCE):
+            steps = slice(begin, begin + _STEPS_AT_ONCE)
+            if all_sound(self.usage[:, steps]) and all_sound(self.background[:, steps]):
+                continue
+            for step, now in enumerate(self.times_ms[steps].tolist(), begin):
+                due = (first <= step) & (step < until)
+                check_usage("container", self.container_ids, due, self.use_at(step), now)
+                check_usage("node", self.node_ids, every, self.background[:, step], now)
 
     @property
     def nodes(self) -> int:
