@@ -8,7 +8,9 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
+from tracekit.report.computed import Computed
 from tracekit.report.studies import read_studies
+from tracekit.store.folder import open_store
 from tracekit.study import Study, write_study
 
 
@@ -43,3 +45,8 @@ def test_a_damaged_one_beside_is_left_out_and_a_given_one_is_an_error(tmp_path: 
     assert not read_studies(tmp_path / "store", [])
     with pytest.raises(TracekitError, match="damaged"):
         read_studies(tmp_path / "store", [bad])
+
+
+def test_a_page_of_two_studies_does_with_one_of_them_beside_a_store(store: Path) -> None:
+    absent = Computed(open_store(store)).frame("search_placement/quality")
+    assert absent.is_empty()

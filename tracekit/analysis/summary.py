@@ -55,7 +55,7 @@ def _cohorts(frame: pl.DataFrame, analysis: Analysis) -> SummaryTable:
         [cohort, nodes, f"{count:.1f}", *_cells(frame.filter(cohort=cohort), _COHORT_CELLS)]
         for cohort, nodes, count in cohorts.select("cohort", "nodes", "containers_per_node").rows()
     ]
-    columns = ["cohort", "nodes", "containers", "node CPU", "container CPU", "its std"]
+    columns = ["cohort", "nodes", "containers", "node CPU", "container CPU", "its deviation"]
     return SummaryTable(title="Busy, idle and memory-skewed nodes", columns=columns, rows=rows)
 
 
@@ -67,7 +67,7 @@ def _levels(frame: pl.DataFrame, _: Analysis) -> SummaryTable:
         [level, resource, *_cells(frame.filter(level=level, resource=resource), _LEVEL_CELLS)]
         for level, resource in frame.select("level", "resource").unique().sort(pl.all()).rows()
     ]
-    columns = ["level", "resource", "mean", "peak", "std"]
+    columns = ["level", "resource", "mean", "peak", "deviation"]
     return SummaryTable(title="Nodes against containers", columns=columns, rows=rows)
 
 

@@ -10,6 +10,8 @@ from typing import Any, Literal
 
 import polars as pl
 
+from tracekit.replay.measures import find_measure, words_of
+from tracekit.report.heads import head
 from tracekit.report.words import MINUS, NBSP, number, percent, short_id
 from tracekit.sqlfiles import get_query
 from tracekit.units import BYTES_PER_GIB, duration, size
@@ -17,19 +19,6 @@ from tracekit.units import BYTES_PER_GIB, duration, size
 Kind = Literal["text", "id", "percent", "number", "count", "time", "size"]
 
 _UNIT = re.compile(r"\[([^\]]+)\]\.?$")
-_SPELLING = {
-    "cpu": "CPU",
-    "vcpu": "vCPU",
-    "sha256": "SHA-256",
-    "pearson": "correlation",
-    "r": "r",
-    "util": "utilization",
-    "diff": "difference G",
-    "debris": "debris D",
-    "std": "std. dev.",
-    "max": "max.",
-    "min": "min.",
-}
 _ENDINGS: tuple[tuple[str, Kind], ...] = (
     ("_fraction", "percent"),
     ("_share", "percent"),
@@ -109,7 +98,7 @@ def column(name: str, dtype: pl.DataType, query: str = "") -> Column:
     meaning = _meaning(name, query)
     found = _UNIT.search(meaning)
     kind = _kind(name, dtype, found[1] if found else "")
-    return Column(name=name, label=_label(name, kind), kind=kind, meaning=meaning)
+    return Column(name=name, label=head(name), kind=kind, meaning=meaning)
 
 
 def _meaning(name: str, query: str) -> str:
@@ -129,24 +118,25 @@ def _kind(name: str, dtype: pl.DataType, unit: str) -> Kind:
     return "count" if dtype.is_integer() else "number"
 
 
-def _label(name: str, kind: Kind) -> str:
-    stem = name.removesuffix("_fraction")
-    words = [_SPELLING.get(word, word) for word in stem.split("_")]
-    if words[-1] == "ms" and kind == "time":
-        words = words[:-1]
-    text = " ".join(words)
-    return text[0].upper() + text[1:] if text != "r" else text
-
-
 def cell(value: Any, col: Column) -> Cell:
     """One value as a cell; a value that is not there sorts last."""
     if value is None or (isinstance(value, float) and value != value):  # noqa: PLR0124 - NaN
         return Cell(text="\u2013", sort="")
-    text = _text(value, col.kind)
+    text = _text(_said(value, col.name), col.kind)
     full = str(value) if col.kind == "id" and text != str(value) else ""
     return Cell(
         text=text, sort=f"{value:.6g}" if isinstance(value, float) else str(value), full=full
     )
+
+
+def _said(value: Any, column: str) -> Any:
+    """A name in a cell as a reader knows it: of a resource or of a measure."""
+    if column == "resource":
+        return words_of(str(value))
+    if column == "measure":
+        known = find_measure(str(value))
+        return str(value).replace("_", " ") if known is None else known.title
+    return value
 
 
 def _text(value: Any, kind: Kind) -> str:

@@ -45,7 +45,7 @@ class Computed:
         if kind not in self._frames:
             makers = {ANALYSIS: self._analysis, CALLGRAPH: self._callgraph}
             makers |= {FIT: self._fit, BIND: self._bind}
-            self._frames[kind] = makers[kind]()
+            self._frames[kind] = makers[kind]() if kind in makers else {}  # else an absent study
         return self._frames[kind].get(what, pl.DataFrame())
 
     def query(self, name: str) -> pl.DataFrame | None:

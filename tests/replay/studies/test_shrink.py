@@ -325,7 +325,7 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     said = capsys.readouterr().out
     assert max(len(line) for line in said.splitlines() if not line.startswith("  tracekit ")) <= 80
     words = " ".join(said.split())
-    assert re.search(r"nodes are needed under|nodes are enough under .*; .* can go\.", words)
+    assert re.search(r"nodes are needed for|nodes are enough for .*, .* can go", words)
     assert "in each of 2 orders of arrival" in words
     assert f"tracekit shrink {store} --policy" in words
     assert run([*call, "--json"]) == 0

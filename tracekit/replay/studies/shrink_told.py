@@ -5,6 +5,7 @@ The command line and the report say these sentences; neither makes its own.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.runs import overload
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
@@ -26,6 +27,9 @@ from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent, size
 STORE = "STORE"
 #: More load that is asked about next.
 _MORE = 1.2
+#: A limit on one measure alone, and what its sign allows.
+_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 #: More shapes of nodes than this are counted.
 _SHAPES = 4
 #: Names of nodes are shown up to this length.
@@ -77,24 +81,8 @@ def within(about: Mapping[str, Any]) -> str:
 
 
 def answer(found: Told) -> str:
-    """The answer with its range over orders of arrival."""
-    row, scale = found.best, found.about["scale"]
-    load = f" for {scale:g} times the containers" if scale != 1 else ""
-    if row["nodes_low"] == row["of"]:
-        return (
-            f"All {row['of']:,} nodes are needed under {row['policy']}{load} {within(found.about)}."
-        )
-    if row["nodes"] == row["of"]:
-        return (
-            f"All {row['of']:,} nodes are needed under {row['policy']}{load} {within(found.about)};"
-            f" in one order of arrival {row['nodes_low']:,} were enough."
-        )
-    enough = span(row["nodes_low"], row["nodes"])
-    go = span(row["of"] - row["nodes"], row["of"] - row["nodes_low"])
-    return (
-        f"{enough} of {row['of']:,} nodes are enough under {row['policy']}{load}"
-        f" {within(found.about)}; {go} can go."
-    )
+    """The answer, its range over orders of arrival and its bound, as every page says it."""
+    return short(found.study)
 
 
 def short(study: Study) -> str:
@@ -130,9 +118,7 @@ def short_within(study: Study) -> str:
         return f"{said}."
     name, value = row["fails_measure"], row["fails_value"]
     measure = find_measure(name)
-    title = name if measure is None else measure.title
-    small = f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
-    what = f"{small} would come to {number(name, value)}"
+    what = f"{name if measure is None else _title(measure)} would come to {number(name, value)}"
     return f"{said}. On {row['fewer']:,} nodes that does not hold: {what}."
 
 
@@ -158,7 +144,25 @@ def breaks(row: Mapping[str, Any]) -> str:
     """By what a limit breaks with one node fewer, or why none does."""
     if row["fails"] is None:
         return "the bound is reached" if row["fewer"] else "none left"
-    return f"{row['fails_measure']} is {number(row['fails_measure'], row['fails_value'])}"
+    measure = find_measure(row["fails_measure"])
+    what = row["fails_measure"] if measure is None else _title(measure)
+    return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
+
+
+def limit_words(text: str) -> str:
+    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
+    found = _PLAIN.fullmatch(text)
+    measure = find_measure(found["measure"]) if found else None
+    if found is None or measure is None:
+        return text
+    bound = number(measure.name, float(found["value"]))
+    return f"{_title(measure)} {_ALLOWS[found['how']]} {bound}"
+
+
+def _title(measure: Measure) -> str:
+    """A measure's title within a sentence."""
+    title = measure.title
+    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def goes(found: Told) -> str:
@@ -202,9 +206,9 @@ def margin(found: Told) -> str:
     if row["tightest"] is not None:
         room = row["tightest_room"]
         left = f"{percent(room)} of what it allows is left" if room > 0 else "it is used up"
-        said.append(f"The tightest limit afterwards is {row['tightest']}: {left}")
+        said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
     if row["fails"] is not None:
-        said.append(f"with {row['fewer']:,} nodes {row['fails']} breaks ({breaks(row)})")
+        said.append(f"with {row['fewer']:,} nodes {breaks(row)}")
     hot = hottest(found)
     if hot is not None:
         name, resource, share = hot

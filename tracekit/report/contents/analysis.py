@@ -12,6 +12,7 @@ from tracekit.analysis.work import Analysis
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data
+from tracekit.report.heads import capital
 from tracekit.report.words import MINUS, NBSP, count
 
 #: Queries that the tables with intervals take counts from.
@@ -91,7 +92,7 @@ def _as_table(found: SummaryTable) -> Table:
     columns = [
         Column(
             name=label,
-            label=f"{label} [%]" if _interval(found, at) else label,
+            label=capital(f"{label} [%]" if _interval(found, at) else label),
             kind="number" if number else "text",
         )
         for at, (label, number) in enumerate(zip(found.columns, numeric, strict=True))

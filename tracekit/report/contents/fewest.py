@@ -16,8 +16,7 @@ from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
-from tracekit.report.measures import text
-from tracekit.report.words import MINUS, count
+from tracekit.report.words import MINUS, count, spaced
 from tracekit.study import Study
 
 STUDY = "fewest_nodes"
@@ -33,11 +32,12 @@ def answer(data: Data) -> Answer:
     asked = shrink_told.question(study)
     if found is None:
         none = "Under no policy do the limits hold, not even on all nodes."
-        return Answer(asked=asked, sentence=none, warnings=_without(study))
-    said = [shrink_told.goes(found), shrink_told.margin(found), shrink_told.bound(found)]
+        return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
+    told = (shrink_told.goes, shrink_told.margin, shrink_told.bound)
+    said = [spaced(one(found)) for one in told]
     return Answer(
-        asked=asked,
-        sentence=shrink_told.answer(found),
+        asked=spaced(asked),
+        sentence=spaced(shrink_told.answer(found)),
         warnings=[*_made_up(study), *_breaks(study)],
         told=[one for one in said if one],
         changes=_changes(found),
@@ -150,9 +150,7 @@ def policies(data: Data) -> Table:
 
 
 def _row(row: dict[str, Any]) -> dict[str, Any]:
-    measure = find_measure(row["fails_measure"] or "")
-    value = text(measure, row["fails_value"]) if measure else row["fails_value"]
-    fails = f"{row['fails']} does not hold ({value})" if row["fails"] else ""
+    fails = spaced(shrink_told.breaks(row)) if row["fails"] else ""
     known = row["nodes"] is not None
     going = {"least_asked": "least asked of", "smallest": "smallest"}
     return {

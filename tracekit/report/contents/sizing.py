@@ -8,6 +8,7 @@ import polars as pl
 
 from tracekit.report.cells import Cell, Column, Table, cell, table
 from tracekit.report.data import Data
+from tracekit.report.heads import capital
 from tracekit.report.sizing_run import SizingRun
 from tracekit.report.words import NBSP, count
 from tracekit.sizing.measures import MEASURES
@@ -60,7 +61,7 @@ def measures_table(data: Data) -> Table:
         *(
             Column(
                 name=name,
-                label=measure.title[0].upper() + measure.title[1:],
+                label=capital(measure.title),
                 kind="percent" if name in _SHARES else "number",
                 meaning=f"{measure.about} [{measure.unit or 'reward'}]; {measure.better} is better",
             )

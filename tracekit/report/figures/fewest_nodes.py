@@ -5,7 +5,6 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies.shrink_told import span
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -55,7 +54,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     )
     names = [
         {
-            "text": f"{row['policy']}: {span(row['nodes_low'], row['nodes'])}",
+            "text": f"{row['policy']}: {row['nodes']:,}",
             "x": 0,
             "xref": "paper",
             "xanchor": "left",
@@ -91,23 +90,24 @@ def _mark(figure: go.Figure, nodes: int, name: str) -> None:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     best = frame.row(0, named=True)
-    enough = span(best["nodes_low"], best["nodes"])
+    going = best["of"] - best["nodes"]
+    share = f" ({percent(going / best['of'])})" if going else ""
     return (
-        f"Under {best['policy']} {enough} of {count(best['of'], 'node')} are enough:"
-        f" {percent(1 - best['nodes'] / best['of'])} of them can go in every order of arrival."
+        f"{best['nodes']:,} of {count(best['of'], 'node')} are enough for {best['policy']};"
+        f" {going:,} can go{share}."
     )
 
 
 FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
-    how_to_read="A bar is the number of nodes that are enough; the thin line is the range over the"
-    " orders of arrival. The dashed line on the right is all nodes, the one on the left, where"
-    " there is one, a proven lower bound: no policy gets below it.",
+    how_to_read="A bar is the number of nodes that are enough; the thin line spans what one"
+    " order of arrival alone needs. The dashed line on the right is all nodes, the one on the"
+    " left, where there is one, a proven lower bound: no policy gets below it.",
     reads=(f"{_STUDY}/policies",),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame,
+    table=lambda frame: frame.rename({"of": "all_nodes"}),
     absent="No policy keeps the limits, even on all nodes.",
 )

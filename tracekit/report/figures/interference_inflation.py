@@ -145,7 +145,12 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame.select(
-        "policy", "mean", "low", "high", "fraction", "apart_from_best"
+        "policy",
+        pl.col("mean").alias("lost_vcpus"),
+        pl.col("low").alias("lost_low_vcpus"),
+        pl.col("high").alias("lost_high_vcpus"),
+        pl.col("fraction").alias("lost_share"),
+        "apart_from_best",
     ),
     absent="Nothing was bound down to the vCPU: tracekit bind does it.",
 )

@@ -75,7 +75,12 @@ def _takeaway(frame: pl.DataFrame) -> str:
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
-    return evenly(frame.select("service", "cpu", "predicted", "service_mean"), 15)
+    shares = {
+        "cpu": "cpu_share",
+        "predicted": "predicted_share",
+        "service_mean": "service_mean_share",
+    }
+    return evenly(frame.select("service", *shares).rename(shares), 15)
 
 
 def _note(frame: pl.DataFrame) -> str:

@@ -90,6 +90,8 @@ FIGURE = Figure(
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: evenly(frame, 10).drop("seed"),
+    table=lambda frame: (
+        evenly(frame, 10).drop("seed").rename({"overflow_share_mean": "overflow_share"})
+    ),
     absent="No agent was trained in this run, so there is no training curve.",
 )
