@@ -125,3 +125,11 @@ def test_a_share_of_a_whole_ends_at_1() -> None:
     over = Results(found.manifest, found.summary, rows.with_columns(memory_stranded_share=free))
     (row,) = [one for one in standings(over, "memory_stranded_share").rows if "cwt" in one.names]
     assert (row.high or 0) > 1.0
+
+
+def test_of_policies_that_come_to_the_same_a_simple_rule_is_named_first() -> None:
+    found = run(
+        {"observed": (0.3, 1.0), "bcdi": (0.1, 0.0), "best_fit": (0.1, 0.0), "cwt": (0.2, 0.0)},
+        noise=0.0,
+    )
+    assert decision(found).chosen == ("best_fit", "bcdi")

@@ -378,7 +378,12 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
         "containers that are a text",
         pod("flat", containers="x"),
-        (None, "has not the shape of a Pod"),
+        (None, "has not the shape of a Pod: spec.containers is a text, expected a list"),
+    ),
+    (
+        "a container that is a number",
+        pod("flat", containers=[7]),
+        (None, "has not the shape of a Pod: spec.containers.* is a number, expected an object"),
     ),
     (
         "a negative request",

@@ -109,6 +109,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     out = {name for one in barred for name in one.names}
     fit = may_be_chosen(found)
     measure, best = _best(found, fit, barred)
+    best = _simple_first(best)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
     return Decision(
@@ -154,6 +155,13 @@ def _best(
         return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _simple_first(best: tuple[Standing, ...]) -> tuple[Standing, ...]:
+    """The best rows; of those that come to the same as the first, simple rules before others."""
+    same = [row for row in best if row.mean == best[0].mean]
+    ordered = sorted(same, key=lambda row: not set(row.names) & set(SIMPLE))
+    return (*ordered, *(row for row in best if row.mean != best[0].mean))
 
 
 def _telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:

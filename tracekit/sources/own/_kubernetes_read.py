@@ -21,6 +21,7 @@ from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, res
 from tracekit.sources.own._kubernetes_requests import effective
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, owner_of, pod_service
+from tracekit.sources.own._kubernetes_shape import misshapen
 
 _BATCH = 4096
 _GROUP_LABELS = (
@@ -130,8 +131,8 @@ def _rows(thing: Thing, known: Roster) -> Rows | Broken:
         reason = str(error)
     except ValueError as error:
         reason = str(error)
-    except (KeyError, TypeError, AttributeError) as error:
-        reason = f"has not the shape of a {thing.kind}: {type(error).__name__} {error}"
+    except (KeyError, TypeError, AttributeError):
+        reason = f"has not the shape of a {thing.kind}: {misshapen(thing.value)}"
     text = f"{thing.name}: {json.dumps(thing.value)}"
     return Broken(table=table, line=thing.number, column=column, reason=reason, text=text)
 
