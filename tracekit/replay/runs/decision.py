@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -158,10 +159,18 @@ def _best(
 
 
 def _simple_first(best: tuple[Standing, ...]) -> tuple[Standing, ...]:
-    """The best rows; of those that come to the same as the first, simple rules before others."""
-    same = [row for row in best if row.mean == best[0].mean]
-    ordered = sorted(same, key=lambda row: not set(row.names) & set(SIMPLE))
-    return (*ordered, *(row for row in best if row.mean != best[0].mean))
+    """The best rows; what comes to the same is named by its simple rules before others."""
+    rows = [
+        dataclasses.replace(row, names=tuple(sorted(row.names, key=lambda one: one not in SIMPLE)))
+        for row in best
+    ]
+    return tuple(sorted(rows, key=lambda row: _after_simple(row, rows[0])))
+
+
+def _after_simple(row: Standing, first: Standing) -> tuple[bool, bool]:
+    """Where a row goes: among those that come to the same as the first, or as it stood."""
+    same = row.mean == first.mean
+    return not same, same and row.names[0] not in SIMPLE
 
 
 def _telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:
