@@ -93,6 +93,20 @@ def test_it_decides_as_any_other(tmp_path: Path) -> None:
     assert placed["node"].to_list() == ["n0", "n1"]
 
 
+def test_a_file_is_read_anew_where_it_changed_or_the_folder_did(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    first = load_own_policy(written(Path(), GOOD))
+    assert load_own_policy(Path("mine.py")) is first
+    changed = load_own_policy(written(Path(), GOOD.replace("= 2.0", "= 13.0")))
+    assert changed().spelled()["weight"] == "13.0"
+    (tmp_path / "other").mkdir()
+    monkeypatch.chdir(tmp_path / "other")
+    elsewhere = load_own_policy(written(Path(), GOOD.replace("= 2.0", "= 5.5")))
+    assert elsewhere().spelled()["weight"] == "5.5"
+
+
 @pytest.mark.parametrize(("text", "told"), BROKEN, ids=[told[:30] for _, told in BROKEN])
 def test_what_is_wrong_is_told(tmp_path: Path, text: str, told: str) -> None:
     with pytest.raises(TracekitError, match=told) as error:

@@ -15,7 +15,7 @@ from types import ModuleType
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.opened import is_file
+from tracekit.opened import is_file, read_bytes
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.policy.guard import IMPORT_LIMIT_S, OwnPolicyError, answers_for, guard, line_of
 from tracekit.replay.policy.promises import check_promises, check_result
@@ -23,9 +23,8 @@ from tracekit.replay.policy.promises import check_promises, check_result
 _PACKAGE = "own_policies"
 
 
-@functools.cache
 def load_own_policy(path: Path) -> type[PlacementPolicy]:
-    """The policy of a file, checked.
+    """The policy of a file as it is now, checked; read anew where the file has changed.
 
     Raises
     ------
@@ -34,6 +33,12 @@ def load_own_policy(path: Path) -> type[PlacementPolicy]:
         of a built-in one, or breaks a promise.
     """
     _check_name(path)
+    return _checked(path, path.resolve(), read_bytes(path))
+
+
+@functools.cache
+def _checked(path: Path, _place: Path, _text: bytes) -> type[PlacementPolicy]:
+    """The policy of a file; place and text tell it from another of the same relative path."""
     module = _imported(path)
     found = [
         value
