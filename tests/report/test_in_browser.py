@@ -147,12 +147,14 @@ def test_pages_have_addresses_and_the_way_back(browser: Any, report: Path) -> No
     with opened(browser, report) as page:
         page.click("nav a[href='#/zones']")
         page.wait_for_selector("[id='/zones'] h2")
-        page.wait_for_function("document.title.startsWith('Zones of nodes')")
+        assert page.title().startswith("Zones of nodes")
         page.go_back()
         page.wait_for_selector("[id='/answer'] h2")
-        page.wait_for_selector("[id='/zones'] h2", state="hidden")
+        assert not page.is_visible("[id='/zones'] h2")
         page.goto(f"{report.as_uri()}#/policies/figure-replay_tradeoff")
         page.wait_for_selector("#figure-replay_tradeoff")
+        assert page.is_visible("[id='/policies'] h2")
+        assert not page.is_visible("[id='/answer'] h2")
 
 
 def test_paper_has_every_page(browser: Any, report: Path) -> None:
