@@ -13,6 +13,7 @@ CASES = [
     (["replay", "run", "--out", "x"], "error: run is a folder of tracekit replay, not a store"),
     (["query", "run", "usage/zone_summary"], "error: run is a folder of tracekit replay, not a"),
     (["info", "analysis"], "error: analysis is a folder of tracekit analysis, not a store"),
+    (["ingest", "store", "x"], "error: store is a store, expected trace files"),
     (["fetch", "ctm21", "x", "--tables", "node", "--parts", "5-9"], "error: Node has part 0 only"),
     (["replay", "--workload", "paper000", "--policy", "first_fit,best_fit", "--out", "x"],
      "error: 'first_fit,best_fit' is a list, and --policy takes one at a time"),
@@ -37,8 +38,10 @@ def test_it_says_what_it_really_is_and_leaves_nothing(
         (tmp_path / name).mkdir()
         document = {"schema": f"tracekit/{kind}/1", "files": []}
         (tmp_path / name / "manifest.json").write_text(json.dumps(document))
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "manifest.json").write_text('{\n "format_version": 5,\n "sources": []\n}')
     assert run(arguments) == 2
     said = capsys.readouterr().err
     # a store is named by its full path in some of them
     assert said.replace(f"{tmp_path}/", "").startswith(line)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run", "store"]

@@ -45,6 +45,22 @@ def test_everything_is_there(done: RunSummary) -> None:
     assert all(any(digit in finding for digit in "0123456789") for finding in done.findings)
 
 
+def test_a_store_is_taken_as_it_is(done: RunSummary, tmp_path: Path) -> None:
+    before = tree(done.store)
+    again = tracekit.run(
+        done.store, tmp_path / "out", policies=["first_fit"], repeats=1, seed=3, jobs=1
+    )
+    assert again.store == done.store
+    assert tree(done.store) == before
+    assert not (again.out / "store").exists()
+    assert {"analysis", "calls", "fit", "replay", "report.html"} <= {
+        path.name for path in again.out.iterdir()
+    }
+    ran = (again.replay / "placements.parquet", done.replay / "placements.parquet")  # type: ignore[operator]
+    rows = [pl.read_parquet(one).filter(policy="first_fit")["node"].to_list() for one in ran]
+    assert rows[0] == rows[1]
+
+
 def test_interference_places_by_the_fit_of_the_run(done: RunSummary) -> None:
     """The audit's finding: it was replayed with constants, although a fit lay beside it."""
     out = done.out / "again"

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.opened import read_bytes
+from tracekit.store.manifest import is_store
 
 #: Endings of what ingest takes; a file is not opened to be told apart here.
 TRACE_ENDINGS = (".tar.gz", ".csv.gz", ".csv", ".parquet")
@@ -64,14 +65,14 @@ def kind_of(folder: Path) -> str | None:
     """'store', 'run' or another kind of result when the folder is one, judged by its document."""
     if (folder / "study.json").is_file():
         return "study"
+    if is_store(folder):
+        return "store"
     try:
         manifest = json.loads(read_bytes(folder / "manifest.json"))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(manifest, dict):
         return None
-    if "sources" in manifest and "format_version" in manifest:
-        return "store"
     found = re.fullmatch(r"tracekit/(\w+)/\d+", str(manifest.get("schema", "")))
     return {"replay": "run"}.get(found[1], found[1]) if found else None
 

@@ -30,7 +30,7 @@ from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import doubts
 from tracekit.store.folder import Store
-from tracekit.store.manifest import Manifest, SourceEntry
+from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.units import percent
 
 DEFAULT_MEMORY_BYTES = 2**30
@@ -101,6 +101,12 @@ def ingest(
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
     with telling():
+        if is_store(where):
+            raise TracekitError(
+                f"{where} is a store, expected trace files",
+                hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
+                " --out DIR",
+            )
         found = discover(where.resolve() if elsewhere else where, release=release)
     target = target.resolve() if elsewhere else target
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:

@@ -14,7 +14,7 @@ from isal.isal_zlib import crc32
 from tracekit import shape
 from tracekit.errors import TracekitError
 from tracekit.files.places import told
-from tracekit.opened import read_bytes
+from tracekit.opened import open_file, read_bytes
 
 FORMAT_VERSION = 5
 #: Format 2 has no checksums.
@@ -26,6 +26,8 @@ _COMPLETE_SINCE = {"container": 4}
 NAME = "manifest.json"
 #: A manifest ends in its seal: the checksum of all that stands before.
 _SEAL = b',\n "seal": "'
+#: What a manifest begins with, within so many bytes.
+_FIRST_KEY, _HEAD_BYTES = b'"format_version"', 64
 #: The release of a part that ingest worked out of others.
 DERIVED = "derived"
 
@@ -122,6 +124,15 @@ def read_manifest(folder: Path) -> Manifest:
         if version < since and manifest.parts(table):
             raise _other_format(folder, version, f", whose table {table} lacks columns")
     return manifest
+
+
+def is_store(folder: Path) -> bool:
+    """Whether a folder is a store: the first lines of its manifest say so, and no more is read."""
+    try:
+        with open_file(folder / NAME) as file:
+            return _FIRST_KEY in file.read(_HEAD_BYTES)
+    except (OSError, TracekitError):
+        return False
 
 
 def _other_format(folder: Path, version: object, lacks: str = "") -> TracekitError:

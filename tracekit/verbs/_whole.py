@@ -15,6 +15,7 @@ import polars as pl
 
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.files.places import place
 from tracekit.progress import Progress, Task
 from tracekit.shown import Shown
 from tracekit.synth import write as synthesize
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
+_AFTER_INGEST = "analysis, call graphs, fit and replays"
 #: What a run writes.
 _STAGES = (
     "store",
@@ -76,19 +78,7 @@ def run_all(
     _check_out(out)
     with _crew(jobs or os.cpu_count() or 1) as crew:
         traces = _synthesize(str(source), out, seed, crew, progress)
-        from tracekit.ingest import ingest  # the crew is not kept waiting
-        from tracekit.store import open_store  # the crew is not kept waiting
-
-        progress.stage("ingest", then="analysis, call graphs, fit and replays")
-        ingest(
-            traces,
-            out / "store",
-            jobs=jobs,
-            memory_limit_bytes=memory_limit_bytes,
-            crew=crew,
-            progress=progress,
-        )
-        store = open_store(out / "store")
+        store = _stored(traces, out, memory_limit_bytes, crew, progress)
         skipped = _nothing_to_replay(store)
         nodes, unasked = "", ""
         alone = crew.size == 1
@@ -278,15 +268,38 @@ def _ours(name: str) -> bool:
 
 
 def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:
-    """The folder of trace files; made now when the source is ``synth:<preset>``."""
+    """The trace files, or the store; made now when the source is ``synth:<preset>``."""
     if not source.startswith(SYNTH):
-        return Path(source)
+        return place(source)
     progress.stage("synthesize", then="ingest")
     preset = source.removeprefix(SYNTH)
     # 0: these processes, or fewer where the preset is small or the memory bears no more
     jobs = 1 if crew.size == 1 else 0
     synthesize(out / "trace", preset=preset, seed=seed, jobs=jobs, crew=crew, progress=progress)
     return out / "trace"
+
+
+def _stored(
+    traces: Path, out: Path, memory_limit_bytes: int, crew: Crew, progress: Progress
+) -> Store:
+    """The trace as a store: the one that was given, or one made of its files under ``out``."""
+    from tracekit.ingest import ingest  # the crew is not kept waiting
+    from tracekit.store import open_store  # the same
+    from tracekit.store.manifest import is_store  # the same
+
+    if is_store(traces):
+        progress.stage(f"read {traces}", then=_AFTER_INGEST)
+        return open_store(traces)
+    progress.stage("ingest", then=_AFTER_INGEST)
+    ingest(
+        traces,
+        out / "store",
+        jobs=crew.size,
+        memory_limit_bytes=memory_limit_bytes,
+        crew=crew,
+        progress=progress,
+    )
+    return open_store(out / "store")
 
 
 def _nothing_to_replay(store: Store) -> list[str]:

@@ -17,7 +17,10 @@ def run(
     source: Annotated[
         str | Path,
         Argument(
-            "A folder of trace files, or synth:small.", metavar="SRC", takes=str, completes="traces"
+            "A folder of trace files, a store, or synth:small.",
+            metavar="SRC",
+            takes=str,
+            completes="traces",
         ),
     ],
     out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
@@ -61,10 +64,11 @@ def run(
 
     Parameters
     ----------
-    source : a folder of trace files, one file, or ``synth:<preset>`` for a made-up trace
-    out : gets ``store/``, ``analysis/``, ``calls/``, ``fit/``, ``replay/``, ``report.html``,
-        ``bound/`` where it is known who sits on which vCPU, and ``studies/fewest/`` with the
-        fewest nodes of the policy that the replays recommend, where they recommend one
+    source : a folder of trace files, one file, a store, or ``synth:<preset>`` for a made-up trace
+    out : gets ``store/`` unless one was given, ``analysis/``, ``calls/``, ``fit/``, ``replay/``,
+        ``report.html``, ``bound/`` where it is known who sits on which vCPU, and
+        ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, where
+        they recommend one
     repeats : orders of arrival that policies meet which are named, and of ``all`` those that are
         ``common``; the others meet one. The default is the fewest that an interval needs
     jobs : processes side by side; as many as there are cores if not given. With more than one,
