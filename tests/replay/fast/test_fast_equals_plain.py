@@ -165,6 +165,24 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     assert fast.node.tolist() == plain.node.tolist()
 
 
+@pytest.mark.parametrize("policy", sorted({*all_kernels(), *INDEXED}))
+def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
+    """A workload read from a store has them so; the compiled forms ask for row by row."""
+    rng = np.random.default_rng(5)
+    rows = [(900 * (at // 12), 9000, *rng.integers(1, 400, 2).tolist(), 0) for at in range(60)]
+    load = workload([(1000, 900), (800, 1000)] * 20, rows, steps=STEPS)
+    turned = dataclasses.replace(
+        load,
+        capacity=np.asfortranarray(load.capacity),
+        reserved=np.asfortranarray(rng.integers(0, 90, load.capacity.shape)),
+        background=np.asfortranarray(load.background),
+    )
+    assert not turned.capacity.flags.c_contiguous
+    compiled, by_rows = (run(turned, policy, made) for made in (fast_placer, rows_placer))
+    assert compiled.node.tolist() == by_rows.node.tolist()
+    assert compiled.steps.equals(by_rows.steps)
+
+
 OWN = """
 '''Own.'''
 from dataclasses import dataclass

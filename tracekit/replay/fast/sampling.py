@@ -41,7 +41,7 @@ class CompiledSampler:
 
     def __init__(self, load: Workload) -> None:
         self._load = load
-        self._capacity = load.capacity[:, :2].astype(np.float64)
+        self._capacity = load.capacity[:, :2].astype(np.float64, order="C")
         self._total = self._capacity.sum(axis=0)
         self._room = Room(load)
         straight = np.arange(load.containers)
