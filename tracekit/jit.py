@@ -28,6 +28,7 @@ _ROOMS = (
     "ingest",
     "read",
     "replay/fast",
+    "replay/optimize",
     "replay/placement",
     "replay/workload",
     "sizing",

@@ -15,14 +15,14 @@ from hypothesis import strategies as some
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.mutation import t_mutation
 from tracekit.replay.optimize.problem import Problem
-from tracekit.replay.optimize.searches._eagles import (
-    Mutated,
+from tracekit.replay.optimize.searches._eagle_steps import (
     searched,
     selected,
     spiral,
     swooped,
     wide_spiral,
 )
+from tracekit.replay.optimize.searches._eagles import Mutated
 from tracekit.replay.optimize.searches.tbesk import TbeskSearch
 from tracekit.replay.optimize.searches.tpso import steered
 from tracekit.replay.optimize.searches.tsbo import attraction, built

@@ -13,6 +13,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct, compiled
+from tracekit.replay.optimize.problem import Move
 
 #: What a container that finds no room takes off a batch's fitness.
 NO_ROOM = 10.0
@@ -170,7 +171,7 @@ def _move(
     nu: FloatArray,
     rules: FloatArray,
 ) -> int:
-    """See ``move``; the first of the lowest costs, or -1 where one is no number."""
+    """See ``mover``; the first of the lowest costs, or -1 where one is no number."""
     count, batch = proposed.shape
     inside = np.empty((count, batch))
     nodes = np.empty((count, batch), np.int64)
@@ -245,33 +246,20 @@ def judge(nodes: IntArray, case: Case) -> tuple[FloatArray, BoolArray]:
     return fitness, placed
 
 
-def move(
-    proposed: FloatArray,
-    rows: IntArray,
-    positions: FloatArray,
-    costs: FloatArray,
-    box: FloatArray,
-    order: IntArray,
-    case: Case,
-) -> int:
-    """Move those candidates whose proposed position, brought into the box, costs less.
+def mover(box: FloatArray, order: IntArray, case: Case) -> Move:
+    """What moves those candidates whose proposed position, brought into the box, costs less.
 
     Parameters
     ----------
-    proposed : float64, shape (some, batch)
-    rows : int64, shape (some,)
-        Whose, each once.
-    positions, costs : float64, shapes (candidates, batch) and (candidates,)
-        Written to.
     box : float64, shape (2, batch)
         The lower and the upper bounds.
     order : int64, shape (nodes,)
         The node of each whole number.
-
-    Returns
-    -------
-    int
-        Who costs least now, the first of equals; -1 where a cost is no number: none has moved.
     """
-    found: int = _MOVE(np.ascontiguousarray(proposed), rows, positions, costs, box, order, *case)
-    return found
+    given = (box, order, *case)
+
+    def move(proposed: FloatArray, rows: IntArray, positions: FloatArray, costs: FloatArray) -> int:
+        found: int = _MOVE(np.ascontiguousarray(proposed), rows, positions, costs, *given)
+        return found
+
+    return move

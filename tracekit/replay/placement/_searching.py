@@ -82,7 +82,7 @@ class BatchFitness:
     ) -> None:
         from tracekit.replay.placement import _batch_fitness as batch_fitness  # noqa: PLC0415 - numba is slow to import
 
-        self._judge, self._move = batch_fitness.judge, batch_fitness.move
+        self._judge, self._mover = batch_fitness.judge, batch_fitness.mover
         nodes = np.arange(len(snapshot.capacity))
         ground = policy.ground(snapshot, nodes)
         columns = list(ground.columns)
@@ -145,9 +145,7 @@ class BatchFitness:
         """What moves candidates to better proposals, by the fitness on nodes in this order."""
         size, nodes = self._case.kinds.shape
         box = np.stack([np.zeros(size), np.full(size, float(nodes))])
-        return lambda proposed, rows, positions, costs: self._move(
-            proposed, rows, positions, costs, box, order, self._case
-        )
+        return self._mover(box, order, self._case)
 
 
 def _kinds(policy: FitnessPolicy, ground: Ground, batch: Batch) -> IntArray:

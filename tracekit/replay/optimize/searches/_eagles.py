@@ -1,4 +1,4 @@
-"""The three stages of bald eagle search, for all eagles at once, random numbers given.
+"""Bald eagle search: three stages, and what may mutate after each.
 
 Source: Alsattar, Zaidan and Zaidan 2020, and the author's program for what the paper leaves open;
 the other swoop is that of Geng and Wang 2023, eqs 11, 12, 31.
@@ -6,7 +6,10 @@ the other swoop is that of Geng and Wang 2023, eqs 11, 12, 31.
 
 from __future__ import annotations
 
+import functools
+import importlib
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Annotated, Literal
 
 import numpy as np
@@ -21,66 +24,6 @@ from tracekit.replay.optimize.start import Start, start
 
 Swoop = Literal["alsattar", "source"]
 Mutated = Literal["population", "proposed"]
-
-
-def selected(
-    positions: FloatArray, best: FloatArray, share: FloatArray, *, alpha: float
-) -> FloatArray:
-    """Select stage: ``b + alpha * share * (mean - x)``.
-
-    Parameters
-    ----------
-    positions, share : float64, shape (eagles, dimensions)
-        ``share`` uniform in 0..1.
-    """
-    return np.asarray(best + alpha * share * (_mean(positions) - positions))
-
-
-def spiral(theta: FloatArray, radius: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``r sin(theta)`` and ``r cos(theta)``, each over its largest; two of shape (eagles, 1)."""
-    return _over_largest(radius * np.sin(theta)), _over_largest(radius * np.cos(theta))
-
-
-def wide_spiral(theta: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """``theta sinh(theta)`` and ``theta cosh(theta)``, each over its largest.
-
-    An exponential curve: all but the eagles of the largest angles come out near 0.
-    """
-    return _over_largest(theta * np.sinh(theta)), _over_largest(theta * np.cosh(theta))
-
-
-def searched(positions: FloatArray, across: FloatArray, along: FloatArray) -> FloatArray:
-    """Search stage: ``x + across * (x - mean) + along * (x - next eagle)``, the last has the first.
-
-    Parameters
-    ----------
-    across, along : float64, shape (eagles, 1)
-    """
-    following = np.concatenate([positions[1:], positions[:1]])
-    from_mean = positions - _mean(positions)
-    return np.asarray(positions + across * from_mean + along * (positions - following))
-
-
-def swooped(
-    positions: FloatArray,
-    best: FloatArray,
-    share: FloatArray,
-    curve: tuple[FloatArray, FloatArray],
-    pulls: tuple[tuple[float, FloatArray], tuple[float, FloatArray]],
-) -> FloatArray:
-    """Swoop: ``share * b + across * (x - c1 * p1) + along * (x - c2 * p2)``.
-
-    Parameters
-    ----------
-    share : float64, shape (eagles, dimensions)
-    curve : (across, along)
-    pulls : ((c1, p1), (c2, p2))
-        The points p of shape (dimensions,): mean and best, or the mean twice.
-    """
-    (across, along), ((first, one), (second, other)) = curve, pulls
-    return np.asarray(
-        share * best + across * (positions - first * one) + along * (positions - second * other)
-    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,11 +65,12 @@ class EagleSearch(Search[Flock]):
 
     def iterate(self, flock: Flock, iteration: int, rng: np.random.Generator) -> None:
         """Three stages; the mean is taken anew at each."""
+        steps = _steps()
         share = rng.random(flock.positions.shape)
-        proposed = selected(flock.positions, flock.best, share, alpha=self.alpha)
+        proposed = steps.selected(flock.positions, flock.best, share, alpha=self.alpha)
         self._stage("select", proposed, flock, iteration, rng)
         flock.arrange(rng.permutation(self.population))
-        proposed = searched(flock.positions, *self._spiral(rng))
+        proposed = steps.searched(flock.positions, *self._spiral(rng))
         self._stage("search", proposed, flock, iteration, rng)
         flock.propose(self._swooped(flock, rng))
 
@@ -149,26 +93,24 @@ class EagleSearch(Search[Flock]):
             flock.propose(mutated(flock.positions))
 
     def _spiral(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
-        theta = self.angle * np.pi * rng.random((self.population, 1))
-        return spiral(theta, theta + self.cycles * rng.random((self.population, 1)))
+        angles, more = rng.random((2, self.population, 1))
+        theta = self.angle * np.pi * angles
+        return _steps().spiral(theta, theta + self.cycles * more)
 
     def _swooped(self, flock: Flock, rng: np.random.Generator) -> FloatArray:
-        mean = _mean(flock.positions)
+        steps = _steps()
+        middle = steps.mean(flock.positions)
         if self.swoop == "source":
-            curve, second = self._spiral(rng), mean
+            curve, second = self._spiral(rng), middle
         else:
-            curve = wide_spiral(self.angle * np.pi * rng.random((self.population, 1)))
+            curve = steps.wide_spiral(self.angle * np.pi * rng.random((self.population, 1)))
             second = flock.best
         share = rng.random(flock.positions.shape)
-        pulls = ((self.c1, mean), (self.c2, second))
-        return swooped(flock.positions, flock.best, share, curve, pulls)
+        pulls = ((self.c1, middle), (self.c2, second))
+        return steps.swooped(flock.positions, flock.best, share, curve, pulls)
 
 
-def _mean(positions: FloatArray) -> FloatArray:
-    """The mean of the rows, without what ``mean`` looks at before it adds."""
-    return np.asarray(np.add.reduce(positions, axis=0) / len(positions))
-
-
-def _over_largest(values: FloatArray) -> FloatArray:
-    largest = np.maximum.reduce(np.abs(values), axis=None)
-    return np.asarray(values / largest if largest > 0 else values)
+@functools.cache
+def _steps() -> ModuleType:
+    """The compiled steps, imported where something is searched: numba is slow to import."""
+    return importlib.import_module("tracekit.replay.optimize.searches._eagle_steps")
