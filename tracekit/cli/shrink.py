@@ -28,6 +28,8 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     """
     found = asked()
     if json:
+        from tracekit.replay.studies import drains_told
+
         nodes = found.frames["nodes"].filter("kept")
         orders = found.frames["orders"]
         print_json(
@@ -39,6 +41,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
                         **row,
                         "by_order": orders.filter(policy=row["policy"])["nodes"].to_list(),
                         "kept": nodes.filter(policy=row["policy"])["node"].to_list(),
+                        "barred_by": drains_told.held(found, row["policy"]),
                     }
                     for row in found.frames["policies"].to_dicts()
                 ],
@@ -49,6 +52,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
+    from tracekit.replay.studies import drains_told
     from tracekit.replay.studies import shrink_told as words
 
     found = words.told(study)
@@ -63,7 +67,7 @@ def _show(study: Study, out: Path | None) -> None:
     for row in study.frames["policies"].to_dicts():
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
-    told = [words.goes(found), words.margin(found), words.bound(found)]
+    told = [words.goes(found), drains_told.barred(found), words.margin(found), words.bound(found)]
     told += [words.production(study), words.sure(found), *study.about["workload"].get("told", ())]
     for sentence in told:
         if sentence:

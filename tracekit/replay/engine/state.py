@@ -313,9 +313,7 @@ class ReplayState:
         stays = None if load.daemon is None else load.daemon[at]
         if load.budgets is None:
             return stays
-        barred = np.append(self.allowed(now) < 1, False)  # the last is that of -1
-        own = load.budgets.of[at]
-        held: BoolArray = barred[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
+        held = load.budgets.barred(at, self.allowed(now))
         return held if stays is None else held | stays
 
     def _measured(

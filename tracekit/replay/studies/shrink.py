@@ -31,6 +31,7 @@ from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
 from tracekit.replay.studies.trials import TooFewError
+from tracekit.replay.workload.drains import barred_by
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import WorkloadSource
@@ -97,7 +98,9 @@ class _Known:
         production = parse_entrant(OBSERVED)
         observed = replay_one(given, production, self.seed).row if given.recorded else None
         on_progress(1, 0, 0)
-        cluster = Cluster(load.node_ids, load.resources, load.capacity, load.price_per_hour)
+        cluster = Cluster(
+            load.node_ids, load.resources, load.capacity, load.price_per_hour, barred_by(given)
+        )
         return cluster, _facts(load), observed
 
 
@@ -177,7 +180,8 @@ def shrink_cluster(
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
         ``sizes``: every replay in that order of nodes, with all measures.
         ``nodes``: policy, node, place (1 stays longest), requested_fraction (on all nodes), kept,
-        the highest use on the nodes that stay, capacity, and price_per_hour where it is known.
+        the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
+        ``barred_by`` where there are budgets of disruption: those that allow no eviction from it.
 
     Raises
     ------

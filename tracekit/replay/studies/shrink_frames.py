@@ -18,6 +18,8 @@ from tracekit.units import MILLI_PER_CORE
 
 #: What is told of every answer besides the measures that limits speak of.
 TOLD = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+#: The column of nodes with the budgets that bar a drain, where there are budgets.
+BARRED_BY = "barred_by"
 
 _POLICIES = {
     "policy": pl.String,
@@ -56,12 +58,16 @@ _NODES = {
 
 @dataclass(frozen=True)
 class Cluster:
-    """The nodes there are: names, what they have, and what they cost where that is known."""
+    """The nodes there are: names, what they have, what they cost, and who bars their drain.
+
+    The last two are None where they are not known; see ``tracekit.replay.workload.drains``.
+    """
 
     node_ids: tuple[str, ...]
     resources: tuple[str, ...]
     capacity: IntArray
     price_per_hour: FloatArray | None
+    barred_by: tuple[str, ...] | None
 
 
 def frames_of(
@@ -170,6 +176,9 @@ def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
     frame = pl.DataFrame(columns, schema=_NODES).with_columns(
         *(pl.Series(name, values[at]) for name, values in _capacity(cluster).items())
     )
+    if cluster.barred_by is not None:
+        bars = pl.Series([cluster.barred_by[place] for place in at.tolist()], dtype=pl.String)
+        frame = frame.with_columns(bars.replace("", None).alias(BARRED_BY))
     if cluster.price_per_hour is None:
         return frame
     price = pl.Series("price_per_hour", cluster.price_per_hour[at], dtype=pl.Float64)

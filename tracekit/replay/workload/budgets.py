@@ -85,6 +85,18 @@ class Budgets:
             kept.append(one)
         return np.array(kept, dtype=np.int64)
 
+    def barred(self, those: IntArray, allowed: IntArray) -> BoolArray:
+        """Of these containers, those that nobody may evict now."""
+        own = self.of[those]
+        spent = np.append(allowed < 1, False)  # the last is that of -1
+        held: BoolArray = spent[own].any(axis=1) | ((own >= 0).sum(axis=1) > 1)
+        return held
+
+    def names_of(self, those: IntArray) -> list[str]:
+        """The budgets that any of these containers is under."""
+        own = self.of[those]
+        return [self.names[at] for at in np.unique(own[own >= 0]).tolist()]
+
     def taken(self, order: IntArray) -> Budgets:
         """The same of containers in another order, or of some of them."""
         return dataclasses.replace(self, of=self.of[order])

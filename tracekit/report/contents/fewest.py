@@ -8,8 +8,8 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.measures import find_measure
-from tracekit.replay.studies import shrink_told
-from tracekit.replay.studies.shrink_frames import TOLD
+from tracekit.replay.studies import drains_told, shrink_told
+from tracekit.replay.studies.shrink_frames import BARRED_BY, TOLD
 from tracekit.replay.studies.shrink_told import span
 from tracekit.report.amounts import value_text
 from tracekit.report.cells import Table, table
@@ -33,7 +33,7 @@ def answer(data: Data) -> Answer:
     if found is None:
         none = "Under no policy do the limits hold, not even on all nodes."
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
-    told = (shrink_told.goes, shrink_told.margin, shrink_told.bound)
+    told = (shrink_told.goes, drains_told.barred, shrink_told.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
     return Answer(
         asked=spaced(asked),
@@ -173,7 +173,7 @@ def removed(data: Data) -> Table:
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
     going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
-    shape = [name for name in _SHAPE if name in going.columns]
+    shape = [name for name in (*_SHAPE, BARRED_BY) if name in going.columns]
     shown = going.select(
         "node", *shape, pl.col("requested_fraction").alias("requested_before_fraction")
     )
