@@ -100,7 +100,9 @@ VERBS: dict[str, Callable[[Path, str, int], object]] = {
     "compare": lambda data, _, __: tracekit.compare(data / "run", data / "run"),
     "vary": lambda data, _, __: tracekit.vary(data / "store", policies=POLICIES[:2]),
     "shrink": lambda data, _, __: tracekit.shrink(
-        data / "store", policies=POLICIES[:1], limits=["pending <= 1000000"]
+        data / "store",
+        policies=POLICIES[:1],
+        limits=["pending <= 1000000", "pending_container_steps <= 1e9"],
     ),
     "score": score,
 }
