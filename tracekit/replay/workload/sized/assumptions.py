@@ -46,6 +46,14 @@ class SizedAssumptions:
             minimum=0,
         ),
     ] = 7_200_000
+    arrivals: Annotated[
+        Literal["auto", "recorded", "before"],
+        About(
+            "before: all that runs at the last arrival was there at the beginning, as in a list of"
+            " what runs; auto: before where no use is recorded, it is known who ran where, and"
+            " fewer than half depart."
+        ),
+    ] = "auto"
     order: Annotated[
         Literal["auto", "seeded", "listed"],
         About(

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.series import USUAL_STEP_MS, steps_between
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
@@ -19,6 +19,11 @@ _STEPS = 288
 _MOST_STEPS = 2_880
 #: Steps that are replayed after the last arrival, where nothing else tells the end.
 _STEPS_AFTER = 10
+#: What is told where arrivals are not taken as they were recorded.
+_BEFORE = (
+    "all that runs at the last arrival is there from the beginning: no use is recorded, and a list"
+    " of what runs does not know what ran before (--assume arrivals=recorded keeps the arrivals)"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,6 +53,8 @@ class Lives:
         When all that was there at the beginning has arrived.
     over : int
         Containers left out because they had departed before the beginning.
+    told : tuple of str
+        What was assumed of the arrivals, where they are not those that were recorded.
     """
 
     times_ms: IntArray
@@ -59,6 +66,7 @@ class Lives:
     exchangeable: BoolArray
     settled_ms: int
     over: int
+    told: tuple[str, ...] = ()
 
     def taken(self, some: IntArray) -> Lives:
         """The lives at these positions alone."""
@@ -75,7 +83,9 @@ def lives(
     """Lives of containers, which come in order of arrival, on the axis of the replay.
 
     The replay begins with the first sample of use, without use with the first arrival; it ends with
-    the latest of arrivals, departures and use.
+    the latest of arrivals, departures and use. What is a list of what runs begins with the last
+    arrival: those who came before it are those who stayed, so that their number grows towards the
+    end whatever the cluster did.
 
     Raises
     ------
@@ -88,7 +98,12 @@ def lives(
     leaves = containers["departure_ms"].to_numpy().astype(np.float64)
     if assumptions.departures == "none":
         leaves = np.full(len(arrival), np.nan)
-    start = int(arrival.min()) if measured is None else measured.first_ms
+    before = _all_before(containers, leaves, measured, assumptions)
+    start = int(arrival.max() if before else arrival.min())
+    told = before and assumptions.arrivals == "auto" and start > arrival.min()
+    if measured is not None:
+        start = measured.first_ms
+        arrival = np.minimum(arrival, start) if before else arrival
     rows = np.flatnonzero(~(leaves <= start))
     if not len(rows):
         raise TracekitError(
@@ -112,6 +127,10 @@ def lives(
         arrival[waiting] = np.where(slots < departure[waiting], slots, arrival[waiting])
         settled = int(arrival[waiting].max())
         exchangeable[waiting] |= departure[waiting] > start + span
+    if assumptions.start == "observed":
+        # who is on a node stays there, whoever else waits and with whatever priority
+        waits = containers["node"].gather(rows).is_null().to_numpy()
+        arrival[there & waits] = start + 1
     departure = np.maximum(departure, arrival + 1)
     first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
     order = first[np.argsort(arrival[first], kind="stable")]
@@ -125,7 +144,22 @@ def lives(
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=containers.height - len(rows),
+        told=(_BEFORE,) if told else (),
     )
+
+
+def _all_before(
+    containers: pl.DataFrame,
+    leaves: FloatArray,
+    measured: Measured | None,
+    assumptions: SizedAssumptions,
+) -> bool:
+    """Whether all that runs at the last arrival was there at the beginning."""
+    if assumptions.arrivals != "auto":
+        return assumptions.arrivals == "before"
+    placed = containers["node"].null_count() < containers.height
+    stay = 2 * int(np.isnan(leaves).sum()) > len(leaves)
+    return measured is None and placed and stay and assumptions.departures == "recorded"
 
 
 def _waiting(

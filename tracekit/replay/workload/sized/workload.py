@@ -130,9 +130,10 @@ def workload_from_sizes(
             **({"node sizes": ASSUMED} if amounts.assumed else {}),
             **use_rests_on(unknown),
             **reserved_rests_on(reserved),
+            **({"arrivals": ASSUMED} if life.told else {}),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*doubts(store), *(() if budgets is None else budgets.told())),
+        told=(*doubts(store), *life.told, *(() if budgets is None else budgets.told())),
         facts={
             **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
             "containers_departed_before": life.over,

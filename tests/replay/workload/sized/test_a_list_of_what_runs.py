@@ -1,0 +1,101 @@
+"""A list of what runs knows who stayed; and who is on a node is there before anybody else."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from kubernetes_support import CREATED_MS, Object, container, listed, node, owned, pod, written
+
+from tracekit.ingest import ingest
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.store import open_store
+
+HOUR_MS = 3_600_000
+
+
+def _load(folder: Path, objects: list[Object], *assume: str) -> Workload:
+    folder.mkdir(exist_ok=True)
+    ingest(written(folder / "cluster.json", listed(*objects)), folder / "store")
+    return workload_from_sizes(
+        open_store(folder / "store"), sized_assumptions(assume), stream(0, "test")
+    )
+
+
+def _pod(name: str, hour: int, cores: int, **spec: Any) -> Object:
+    created = {"creationTimestamp": f"2026-01-01T{hour:02}:00:00Z"}
+    waits = {} if "nodeName" in spec else {"status": {"phase": "Pending"}}
+    return pod(name, meta=created, containers=[container(str(cores))], **waits, **spec)
+
+
+GROWN = [node("n1"), *(_pod(f"web-{hour}", hour, 1, nodeName="n1") for hour in range(8))]
+
+
+def test_who_stayed_was_there_at_the_beginning(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrival_span_ms=60000")
+    assert int(load.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
+    assert load.arrival_ms.max() <= load.settled_ms < CREATED_MS + 8 * HOUR_MS
+    assert load.quantities["arrivals"] == "assumed"
+    assert any("(--assume arrivals=recorded keeps the arrivals)" in one for one in load.told)
+
+
+def test_the_recorded_arrivals_can_be_had(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrivals=recorded")
+    assert load.arrival_ms.tolist() == [CREATED_MS + hour * HOUR_MS for hour in range(8)]
+    assert load.quantities["arrivals"] == "recorded"
+    assert not load.told
+
+
+def test_where_most_depart_it_is_a_history(tmp_path: Path) -> None:
+    ended = {"phase": "Succeeded", "containerStatuses": [
+        {"name": "main", "state": {"terminated": {"finishedAt": "2026-01-01T12:00:00Z"}}}
+    ]}  # fmt: skip
+    jobs = [
+        pod(f"job-{at}", meta={"creationTimestamp": f"2026-01-01T{at:02}:00:00Z"}, status=ended,
+            nodeName="n1")
+        for at in range(9)
+    ]  # fmt: skip
+    load = _load(tmp_path, [*GROWN, *jobs])
+    assert int(load.times_ms[0]) == CREATED_MS
+    assert load.quantities["arrivals"] == "recorded"
+    few = _load(tmp_path / "few", [*GROWN, *jobs[:3]])
+    assert int(few.times_ms[0]) == CREATED_MS + 7 * HOUR_MS
+
+
+def _cluster() -> list[Object]:
+    return [
+        _pod("big", 0, 7, nodeName="n1"),
+        _pod("waits", 0, 2),
+        _pod("urgent", 0, 2, priority=1000),
+        pod("agent", meta=owned("DaemonSet", "agent"), nodeName="n1"),
+    ]
+
+
+@pytest.mark.parametrize("order", [(0, 1, 2, 3), (1, 0, 3, 2), (2, 1, 3, 0)])
+def test_nobody_takes_the_room_of_one_who_is_there(tmp_path: Path, order: tuple[int, ...]) -> None:
+    """One that waits and is listed first was placed on what was taken; priority made it worse."""
+    pods = _cluster()
+    load = _load(tmp_path, [node("n1"), *(pods[at] for at in order)], "start=observed")
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    placed = run.placements.filter(policy="first_fit")
+    where = dict(placed.select("container", "node").iter_rows())
+    assert where["default/big"] == where["default/agent"] == "n1"
+    assert where["default/waits"] is where["default/urgent"] is None
+    row = run.summary.filter(policy="first_fit").row(0, named=True)
+    assert row["overloaded_node_steps"] == 0
+    assert row["cpu_max_fraction"] == pytest.approx(7.5 / 8)
+
+
+def test_one_that_waits_longest_hides_nobody_who_runs(tmp_path: Path) -> None:
+    load = _load(
+        tmp_path,
+        [node("n1"), _pod("waits", 0, 2), _pod("big", 1, 7, nodeName="n1")],
+        "start=observed",
+    )
+    pinned = dict(zip(load.container_ids, load.pinned.tolist(), strict=True))  # type: ignore[union-attr]
+    assert pinned == {"default/big": 0, "default/waits": -1}
