@@ -95,7 +95,8 @@ class EagleSearch(Search[Flock]):
     def _spiral(self, rng: np.random.Generator) -> tuple[FloatArray, FloatArray]:
         angles, more = rng.random((2, self.population, 1))
         theta = self.angle * np.pi * angles
-        return _steps().spiral(theta, theta + self.cycles * more)
+        moved: tuple[FloatArray, FloatArray] = _steps().spiral(theta, theta + self.cycles * more)
+        return moved
 
     def _swooped(self, flock: Flock, rng: np.random.Generator) -> FloatArray:
         steps = _steps()
@@ -107,7 +108,8 @@ class EagleSearch(Search[Flock]):
             second = flock.best
         share = rng.random(flock.positions.shape)
         pulls = ((self.c1, middle), (self.c2, second))
-        return steps.swooped(flock.positions, flock.best, share, curve, pulls)
+        moved: FloatArray = steps.swooped(flock.positions, flock.best, share, curve, pulls)
+        return moved
 
 
 @functools.cache
