@@ -98,9 +98,7 @@ SPELLED = [
     for count in range(len(DEFAULTS) + 1)
     for given in itertools.combinations(DEFAULTS, count)
 ]
-SMALL = "paper000[nodes=3,containers=12,target_alloc_fraction=0.5,step_ms=1800000]"
-
-
+SMALL = "paper000[nodes=3,containers=9,target_alloc_fraction=0.5,step_ms=7200000]"
 WIDE = "paper000[nodes=12,containers=24,target_alloc_fraction=0.3,step_ms=1800000]"
 
 
@@ -118,8 +116,9 @@ def differences(
 def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
     tmp_path: Path,
 ) -> None:
+    """Of 60 runs at most 9: a rate of 5 % stays below in 999 of 1,000, one of 25 % in 1 of 16."""
     assert len(SPELLED) == POLICIES
-    told, runs = 0, 6
+    told, runs = 0, 60
     for number in range(runs):
         found = differences(tmp_path / "run", SPELLED, seed=1000 * number)
         ours = found.filter(pl.col("policy_a") != "observed")
@@ -128,6 +127,7 @@ def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
     assert seldom(told, runs, 1 - LEVEL)
 
 
+CHANCE = ("random", "random[tie=reservoir]")
 #: Fills one node after the other: of twelve nodes it needs at least four fewer than chance.
 PLANTED = '''
 from dataclasses import dataclass
@@ -147,16 +147,20 @@ class Stack(PlacementPolicy):
 '''
 
 
-def test_a_planted_policy_is_found_through_the_command_line(tmp_path: Path) -> None:
+@pytest.mark.parametrize("runs", [2, pytest.param(40, marks=pytest.mark.slow)])
+def test_a_planted_policy_is_found_through_the_command_line(tmp_path: Path, runs: int) -> None:
+    """In four of five runs it is told from both; two spellings of chance are told apart seldom."""
     planted = tmp_path / "stack.py"
     planted.write_text(PLANTED, encoding="utf-8")
-    runs, found, false = 5, 0, 0
+    names, found, false = [str(planted), *CHANCE], 0, 0
     for number in range(runs):
-        names = [str(planted), "random", "random[tie=reservoir]"]
         told = differences(tmp_path / "run", names, seed=1000 * number, workload=WIDE)
-        told = told.filter(pl.col("separated"))
+        told = told.filter("separated")
         nodes = told.filter(measure="nodes_used_max")
-        found += {"stack"} <= {*nodes["policy_a"], *nodes["policy_b"]}
-        false += bool(told.filter(policy_a="random", policy_b="random[tie=reservoir]").height)
-    assert found >= 4
-    assert false == 0
+        pairs = {frozenset(pair) for pair in nodes.select("policy_a", "policy_b").iter_rows()}
+        found += {frozenset({"stack", name}) for name in CHANCE} <= pairs
+        false += not told.filter(
+            pl.all_horizontal(pl.col("policy_a", "policy_b").is_in(CHANCE))
+        ).is_empty()
+    assert found >= 0.8 * runs
+    assert seldom(false, runs, 1 - LEVEL)
