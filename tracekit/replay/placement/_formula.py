@@ -71,10 +71,15 @@ class Formula:
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> IntArray | FloatArray:
         """The score of each node, shape (candidates,)."""
-        total = weights = np.zeros(len(nodes), dtype=np.int64)
+        total: Any = np.zeros(len(nodes), dtype=np.int64)
+        weights = total
         for share, part in self._parts(snapshot, container, nodes):
-            total = total + np.where(share.counted, part * share.weight, 0)
-            weights = weights + np.where(share.counted, share.weight, 0)
+            weight: Any = share.weight
+            weighted = part * weight
+            if not share.counted.all():
+                weighted = np.where(share.counted, weighted, 0)
+                weight = np.where(share.counted, weight, 0)
+            total, weights = total + weighted, weights + weight
         return np.asarray(self.total(total, weights))
 
     def explain(
