@@ -13,10 +13,9 @@ from tracekit.replay.measures import Measure, measures_in, part_column
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
-from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, size_text, table
+from tracekit.report.contents.commands import assumptions_of
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
@@ -225,7 +224,7 @@ _STARTS = {
 def assumptions(data: Data) -> Table:
     """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
     load = (data.run or {}).get("workload", {})
-    kind = _kind(load)
+    kind = assumptions_of(load)
     known = {field.name: field for field in dataclasses.fields(kind)}
     meanings = about(kind)
     rows = [
@@ -239,12 +238,6 @@ def assumptions(data: Data) -> Table:
     ]
     schema = dict.fromkeys(("assumption", "value", "meaning", "comes_from"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), "Every assumption of this run")
-
-
-def _kind(load: Mapping[str, Any]) -> type[Assumptions | SizedAssumptions]:
-    """Which assumptions a workload was made with: those of a store with sizes, or without."""
-    sized = "full_cpu_cores" in load.get("assumptions", {})
-    return SizedAssumptions if sized else Assumptions
 
 
 #: What is assumed of each quantity, by how the names of the assumptions begin.
@@ -320,35 +313,6 @@ def policy_table(data: Data) -> Table:
     ]
     schema = dict.fromkeys(("policy", "parameters", "source"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), "Policies with every parameter")
-
-
-def command(data: Data) -> str:
-    """The command line that gives the run again."""
-    if data.run is None:
-        return ""
-    load = data.run["workload"]
-    known = {field.name: field.default for field in dataclasses.fields(_kind(load))}
-    settings = [
-        f"--assume {name}={value}"
-        for name, value in load.get("assumptions", {}).items()
-        if name in known and known[name] != value
-    ]
-    names = [p["policy"] for p in data.run["policies"] if p["policy"] != OBSERVED]
-    policies = [f"--policy '{name}'" if "[" in name else f"--policy {name}" for name in names]
-    seed = f"--seed {data.run['seed']}"
-    orders = _orders(data.run)
-    ends = (f"tracekit replay {data.paths.store}", f"--out {data.paths.beside('again')}")
-    return " ".join([ends[0], *policies, *settings, *orders, seed, ends[1]])
-
-
-def _orders(run: Mapping[str, Any]) -> list[str]:
-    """How many orders of arrival, and of which policies if not of all."""
-    if run.get("repeats", 1) == 1:
-        return []
-    several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
-    named = [f"--repeat-policy '{p['policy']}'" for p in several if p["policy"] != OBSERVED]
-    every = len(several) == len(run["policies"])
-    return [f"--repeat {run['repeats']}", *([] if every else named)]
 
 
 def _averages(load: dict[str, Any]) -> str:

@@ -1,0 +1,77 @@
+"""What the first screen says: what was asked, the answer, how sure it is, and what to do next."""
+
+from __future__ import annotations
+
+from tracekit.report.contents import fewest, quantities, sizing, vary
+from tracekit.report.contents.answer.following import ORDERS
+from tracekit.report.contents.answer.of_run import of_run
+from tracekit.report.contents.first_screen import Answer
+from tracekit.report.data import Data
+from tracekit.report.words import count, listed
+
+
+def answer(data: Data) -> Answer:
+    """What the data answer: a run before a study, a study before a store."""
+    if data.decision is not None:
+        return of_run(data, data.decision)
+    if fewest.STUDY in data.studies:
+        return fewest.answer(data)
+    if data.sizing is not None:
+        return _of_sizing(data)
+    if vary.STUDY in data.studies:
+        return vary.answer(data)
+    if data.studies:
+        return _of_studies(data)
+    return _of_store(data)
+
+
+def _of_sizing(data: Data) -> Answer:
+    verdict = sizing.verdict(data)
+    return Answer(
+        asked="Does the learning agent size containers better than simple rules?",
+        sentence=verdict[0],
+        warnings=verdict[1:],
+        sure=sizing.compared(data),
+    )
+
+
+def _of_studies(data: Data) -> Answer:
+    names = [name.replace("_", " ") for name in data.studies]
+    return Answer(
+        asked="", sentence=f"This report shows {listed(names)}; its pages have the answers."
+    )
+
+
+def _of_store(data: Data) -> Answer:
+    rows = sum(one["rows"] for one in (data.info or {"tables": {}})["tables"].values())
+    known = (data.info or {}).get("quantities", {})
+    rests = [
+        (
+            quantities.word(data, kind).capitalize(),
+            ", ".join(name for name, how in known.items() if how == kind),
+        )
+        for kind in ("recorded", "inferred", "absent")
+        if kind in known.values()
+    ]
+    made_up = ["This trace is made up (tracekit synth)."] if data.made_up else []
+    if not rows:
+        return Answer(
+            asked="",
+            sentence="The store holds no rows yet, so there is nothing to say.",
+            next=[("Take trace files in:", f"tracekit ingest SRC {data.paths.store}")],
+        )
+    return Answer(
+        asked="What does this trace show? No policy has been replayed on it yet.",
+        sentence=f"The store holds {count(rows, 'row')}; what stands out in them is below.",
+        warnings=made_up,
+        rests=rests,
+        next=[
+            (
+                "Place its containers anew, to see what a policy would change:",
+                (
+                    f"tracekit replay {data.paths.store} --policy common --repeat {ORDERS}"
+                    f" --out {data.paths.beside('replay')}"
+                ),
+            )
+        ],
+    )

@@ -1,0 +1,62 @@
+"""What to do after a run has answered, and the command for it."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.student import FEWEST
+from tracekit.report.contents import commands, nodes_needed
+from tracekit.report.data import Data
+from tracekit.report.policies import replayed
+
+#: Enough orders of arrival to tell small differences.
+ORDERS = 20
+
+
+#: One of these is set beside a policy that was replayed alone.
+_RIVALS = ("least_allocated", "most_allocated")
+
+
+def following(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """The next questions, each with the command that answers it."""
+    if told.orders < FEWEST:
+        return [_more_orders(data)]
+    if not told.chosen:
+        needed = nodes_needed.following(data, told, next(iter(_ours(data)), ""))
+        return [_rebalanced(data), *needed]
+    assumed = "assumed" in (data.run or {})["workload"].get("quantities", {}).values()
+    asked = assumed and "assumptions" not in data.studies and commands.may_vary(data)
+    found = nodes_needed.following(data, told, told.chosen[0])
+    return [*found, *([_varied(data, told)] if asked else [])]
+
+
+def _more_orders(data: Data) -> tuple[str, str]:
+    names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
+    out = data.paths.beside("more-orders")
+    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
+    return "Let the policies meet more orders of arrival:", command
+
+
+def _rebalanced(data: Data) -> tuple[str, str]:
+    words = f"--policy common --rebalance load_spread --repeat {ORDERS}"
+    command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
+    return "Replay policies that move containers later, too:", command
+
+
+def _varied(data: Data, told: Decision) -> tuple[str, str]:
+    first = told.chosen[0]
+    known = (told.simple, *(name for name in _ours(data)), *_RIVALS)
+    rival = next(name for name in known if name and name != first)
+    command = (
+        f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
+        f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
+    )
+    return "Whether the answer hangs on what was assumed:", command
+
+
+def _ours(data: Data) -> list[str]:
+    """The policies, the usual one first."""
+    names = [name for name in replayed(data) if name != OBSERVED]
+    return sorted(names, key=lambda name: name != "default_scheduler")

@@ -1,0 +1,90 @@
+"""What the first screen of a run says: its question, its answer, how sure, and what is next."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.measures import RESOURCES, words_of
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.contents import nodes_needed, quantities
+from tracekit.report.contents.answer.changes import beyond, changes
+from tracekit.report.contents.answer.following import following
+from tracekit.report.contents.answer.sentence import meaning, sentence
+from tracekit.report.contents.answer.sure import sure
+from tracekit.report.contents.first_screen import Answer
+from tracekit.report.data import Data
+from tracekit.report.headline import named
+from tracekit.report.policies import replayed
+from tracekit.report.words import count, few, listed, percent, spaced
+
+
+def of_run(data: Data, told: Decision) -> Answer:
+    """The answer of a run that lets one decide something, or says why it does not."""
+    shown = next(iter(told.chosen or named(data)), "")
+    before = OBSERVED if OBSERVED in replayed(data) else told.simple
+    return Answer(
+        asked=_asked(data, told),
+        movable=_movable((data.run or {})["workload"]),
+        sentence=sentence(data, told),
+        meaning=meaning(told),
+        also=nodes_needed.said(data, told),
+        warnings=_warnings(data, told),
+        told=nodes_needed.held(data),
+        changes=changes(data, told, shown, before),
+        beyond=beyond(data, told, shown, before),
+        before="production" if before == OBSERVED else before,
+        after=shown,
+        change="What it would change" if told.chosen else f"What {shown} would change",
+        sure=sure(data, told),
+        rests=_rests(data),
+        next=following(data, told),
+    )
+
+
+def _asked(data: Data, told: Decision) -> str:
+    load = (data.run or {})["workload"]
+    policies = len((data.run or {})["policies"]) - (OBSERVED in replayed(data))
+    return (
+        f"{told.question} {count(load['containers'], 'container')} on"
+        f" {count(load['nodes'], 'node')} were placed anew by {_policies(policies)}"
+        f"{', beside where production ran them' if OBSERVED in replayed(data) else ''}."
+    )
+
+
+def _movable(load: Mapping[str, Any]) -> str:
+    """How much of the load a policy can move, and what becomes of the rest."""
+    known = load.get("movable") or {}
+    shares = {name: known[name] for name in RESOURCES if known.get(name) is not None}
+    if not shares:
+        return ""
+    told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
+    rest = background(load)
+    return spaced(f"A policy can move {told} in use.{f' {rest}' if rest else ''}")
+
+
+def _policies(number: int) -> str:
+    return "1 policy" if number == 1 else f"{number:,}\u00a0policies"
+
+
+def _warnings(data: Data, told: Decision) -> list[str]:
+    said = []
+    if data.made_up:
+        said.append(
+            "This trace is made up (tracekit synth). What it shows was put into it: it says"
+            " nothing about any real cluster."
+        )
+    names = [name for one in told.left_out for name in one.names if name != OBSERVED]
+    if names:
+        said.append(
+            f"Not to be chosen: {few(names)}. {spaced(told.rule)} The policies page has the"
+            " reason for each."
+        )
+    return said
+
+
+def _rests(data: Data) -> list[tuple[str, str]]:
+    load = (data.run or {}).get("workload", {})
+    return quantities.rests(load.get("quantities", {}), made_up=data.made_up)

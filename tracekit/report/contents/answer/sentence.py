@@ -1,0 +1,108 @@
+"""The answer of a run in one sentence, and what its measure means."""
+
+from __future__ import annotations
+
+from tracekit.replay.measures import Measure, find_measure
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.may_answer import CONDITIONS
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.standings import Difference
+from tracekit.report.amounts import difference_text, standing_text, way
+from tracekit.report.data import Data
+from tracekit.report.words import few, listed, small, spaced
+
+#: So many names are told, others counted.
+_NAMED = 3
+#: So many that get worse.
+_PRICES = 2
+#: Measures whose titles alone say little: their names end so.
+_UNTOLD = ("_stranded_share", "_debris_full_fraction")
+
+
+def meaning(told: Decision) -> str:
+    """What the measure of the answer means, where its title does not say it."""
+    measure = find_measure(told.criterion)
+    if measure is None or not told.chosen or not measure.name.endswith(_UNTOLD):
+        return ""
+    return f"{measure.title} is {measure.meaning.partition(';')[0]}."
+
+
+def sentence(data: Data, told: Decision) -> str:
+    """The answer; where nothing can be told it says that, and why."""
+    if not told.chosen or not told.criterion:
+        return spaced(told.answer)
+    first = told.chosen[0]
+    row = data.standings(told.criterion).row(first)
+    measure = find_measure(told.criterion)
+    if row is None or measure is None:
+        return spaced(told.answer)
+    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
+    value = f"{standing_text(measure, row)}{always}"
+    others = _others(data, told, measure)
+    production = data.standings(told.criterion).row(OBSERVED)
+    against = next(
+        (one.against_production for one in told.measures if one.measure == told.criterion), None
+    )
+    title = small(measure.title)
+    if production is None or against is None:
+        return f"Use {first}: {title} {_verb(title)} {value}.{others}"
+    price = _price(told)
+    # less overload is worth its price; what else costs something is for the reader to weigh
+    trade = price and told.criterion not in CONDITIONS
+    advice = f"{first} is a trade" if trade else f"Use {first}"
+    if against.apart:
+        gained = f"{difference_text(measure, against)} against production{price}"
+        return f"{advice}: {title} {_verb(title)} {value}, {gained}.{others}"
+    usual = standing_text(measure, production)
+    gains = _gains(told)
+    if gains:
+        return (
+            f"{advice}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f" production's beyond chance ({value}; {usual} in production){price}.{others}"
+        )
+    do = "does" if len(told.chosen) == 1 else "do"
+    return (
+        f"Nothing better than production was found, beyond chance. {measure.title}: {usual} in"
+        f" production, {standing_text(measure, row)}{always} under {first}."
+        f" {few(told.chosen)} {do} as well as production."
+    )
+
+
+def _others(data: Data, told: Decision, measure: Measure) -> str:
+    """Those that the orders do not tell from the first, each with its own number; or nothing."""
+    rows = data.standings(told.criterion)
+    found = [(name, rows.row(name)) for name in told.chosen[1:]]
+    named = [f"{name} ({standing_text(measure, row)})" for name, row in found if row]
+    return f" Too few orders tell it from {few(named)}." if named else ""
+
+
+def _price(told: Decision) -> str:
+    """By what the first of the chosen is worse than production, and how much; or nothing."""
+    found = _beside_production(told, "worse")
+    worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
+    more = f" and {len(found) - _PRICES} more" if len(found) > _PRICES else ""
+    return f"; worse: {', '.join(worse)}{more}" if worse else ""
+
+
+def _gains(told: Decision) -> list[str]:
+    """By which other measures the first of the chosen is better than production, and how much."""
+    return [
+        f"{small(measure.title)} changes by {difference_text(measure, against)}"
+        for measure, against in _beside_production(told, "better")
+    ]
+
+
+def _beside_production(told: Decision, which: str) -> list[tuple[Measure, Difference]]:
+    """Other measures by which the first of the chosen is better, or worse, beyond chance."""
+    found = []
+    for one in told.measures:
+        measure, against = find_measure(one.measure), one.against_production
+        if measure and against and one.measure != told.criterion and way(measure, against) == which:
+            found.append((measure, against))
+    return found
+
+
+def _verb(title: str) -> str:
+    """Whether a measure's title is of one thing or of many."""
+    words = title.partition(",")[0].split()
+    return "are" if words[0].endswith("s") or words[-1].endswith("s") else "is"

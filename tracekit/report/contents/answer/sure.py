@@ -1,0 +1,86 @@
+"""How sure the answer of a run is: what its intervals cover, and what is not told."""
+
+from __future__ import annotations
+
+from tracekit.replay.measures import all_measures, find_measure
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.standings import difference
+from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.windows import ORDER
+from tracekit.report.amounts import way
+from tracekit.report.data import Data
+from tracekit.report.words import count, listed, small, spaced
+
+#: Of a measure that nothing happened to count.
+_NO_NEWS = "it is 0 under every policy"
+#: What the line above the answer says of every resource.
+_MOVED = "can be moved by any policy"
+
+
+def sure(data: Data, told: Decision) -> str:
+    """What the intervals cover, and what is not told."""
+    if told.orders < FEWEST:
+        met = count(told.orders, "order")
+        return f"Not at all: with {met} of arrival whatever differs may be chance."
+    covers = [f"the {one}" for one in told.covers or (ORDER,)]
+    said = (
+        f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival, corrected for the"
+        f" number of comparisons. They cover {listed(covers)}; they do not cover what was"
+        " assumed."
+    )
+    return spaced(f"{said}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip())
+
+
+def _not_chosen(data: Data, told: Decision) -> str:
+    """Why the other ways to place are not chosen, how many by what; a sentence, or empty."""
+    measure = find_measure(told.criterion)
+    if not told.chosen or measure is None or data.results is None:
+        return ""
+    barred = {name for one in told.left_out for name in one.names}
+    rows = [
+        row
+        for row in data.standings(told.criterion).rows
+        if OBSERVED not in row.names and not set(row.names) & set(told.chosen)
+    ]
+    if not rows:
+        return ""
+    held = [row for row in rows if row.names[0] not in barred]
+    judged = [row for row in held if row.orders >= FEWEST]
+    worse = [
+        way(measure, difference(data.results, row.names[0], told.chosen[0], measure.name))
+        == "worse"
+        for row in judged
+    ]
+    reasons = {
+        f"worse beyond chance by {small(measure.title)}": sum(worse),
+        "worse by another measure": len(judged) - sum(worse),
+        "barred, as they overload nodes or leave containers waiting, or may": len(rows) - len(held),
+        "met by too few orders of arrival to be judged": len(held) - len(judged),
+    }
+    said = [f"{many} {reason}" for reason, many in reasons.items() if many]
+    return f" Of {len(rows)} other ways to place: {'; '.join(said)}."
+
+
+def _clauses(told: Decision) -> list[str]:
+    """What is not told, and not news: of measures together, of other things one by one."""
+    titles = {one.title for one in all_measures().values()}
+    silent = [text for text in told.not_told if text.partition(":")[0] in titles]
+    names = [small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
+    rest = [
+        text
+        for text in told.not_told
+        if text not in silent and _tail(text) not in told.answer and _MOVED not in text
+    ]
+    if not names:
+        return rest
+    verb = "does" if len(names) == 1 else "do"
+    return [
+        f"{listed(names)[:1].upper()}{listed(names)[1:]} {verb} not tell policies apart.",
+        *rest,
+    ]
+
+
+def _tail(text: str) -> str:
+    """A sentence as it stands within another."""
+    return f"{text[:1].lower()}{text[1:]}".rstrip(".")

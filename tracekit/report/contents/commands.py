@@ -1,0 +1,79 @@
+"""Commands that ask of the same workload what a run asked, with what it assumed."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from shlex import quote
+from typing import Any
+
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.replay.workload.circumstances import NAMES
+from tracekit.replay.workload.loaders import all_loaders, spelled
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.report.data import Data
+
+
+def asked(data: Data, verb: str) -> str:
+    """A command of ``verb`` on what the run replayed, with its assumptions."""
+    return " ".join([f"tracekit {verb} {data.paths.replayed}", *_settings(data)])
+
+
+def may_vary(data: Data) -> bool:
+    """Whether ``tracekit vary`` takes what was replayed: it reads stores alone."""
+    return data.paths.replayed == data.paths.store
+
+
+def again(data: Data) -> list[str]:
+    """The commands that give the numbers of a report again, one after another."""
+    paths, page = data.paths, "--out again.html"
+    taken = [f"tracekit ingest SRC {paths.store}"] if data.has_store else []
+    if data.has_run:
+        return [*taken, _replay(data), f"tracekit report {paths.beside('again')} {page}"]
+    return [*taken, f"tracekit report {paths.source} {page}"]
+
+
+def _replay(data: Data) -> str:
+    """The command line that gives the run again."""
+    run: Mapping[str, Any] = data.run or {}
+    names = [one["policy"] for one in run["policies"] if one["policy"] != OBSERVED]
+    words = [
+        asked(data, "replay"),
+        *(f"--policy {quote(name)}" for name in names),
+        *_orders(run),
+        f"--seed {run['seed']}",
+        f"--out {data.paths.beside('again')}",
+    ]
+    return " ".join(words)
+
+
+def assumptions_of(load: Mapping[str, Any]) -> type[Any]:
+    """The class whose fields are what a workload may assume: a loader's, or a store's."""
+    kind = all_loaders().get(spelled(str(load.get("loader", "")))[0])
+    if kind is not None:
+        return kind
+    sized = "full_cpu_cores" in load.get("assumptions", {})
+    return SizedAssumptions if sized else Assumptions
+
+
+def _settings(data: Data) -> list[str]:
+    """What was assumed other than by default, and is not said with the workload already."""
+    load: Mapping[str, Any] = (data.run or {}).get("workload", {})
+    defaults = {one.name: one.default for one in dataclasses.fields(assumptions_of(load))}
+    _, given, _ = spelled(str(load.get("loader", "")))
+    return [
+        f"--assume {quote(f'{name}={value}')}"
+        for name, value in load.get("assumptions", {}).items()
+        if name not in given and (name in NAMES or (name in defaults and defaults[name] != value))
+    ]
+
+
+def _orders(run: Mapping[str, Any]) -> list[str]:
+    """How many orders of arrival, and of which policies if not of all."""
+    if run.get("repeats", 1) == 1:
+        return ["--repeat 1"]
+    several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
+    named = [f"--repeat-policy {quote(p['policy'])}" for p in several if p["policy"] != OBSERVED]
+    every = len(several) == len(run["policies"])
+    return [f"--repeat {run['repeats']}", *([] if every else named)]
