@@ -42,7 +42,7 @@ VALUES = [
     ("cpu_max_fraction", 0.00000001, 0.00000003, "under 0.01 %"),
     ("overloaded_node_steps", 101.5, 20.0, "102 \u00b1 20"),
     ("overloaded_node_steps", 3.0, None, "3"),
-    ("imbalance_mean", 0.0471, 0.0002, "0.0471 \u00b1 0.0002"),
+    ("imbalance_mean", 0.0471, 0.0002, "0.04710 \u00b1 0.00020"),
     ("imbalance_mean", float("nan"), None, "\u2013"),
 ]
 

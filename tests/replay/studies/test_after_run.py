@@ -15,6 +15,7 @@ from replay_support import workload
 from store_support import tree
 
 from tracekit.crew.crew import Alone, OnProgress, Task
+from tracekit.replay.runs import followed as runs_followed
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.repeat import repeat_replay
@@ -126,6 +127,8 @@ def test_what_is_not_asked_says_why_and_leaves_no_older_answer(
     old.mkdir()
     assert "none can be recommended" in asked(few, source, old)
     assert not old.exists()
-    monkeypatch.setattr(after_run, "LARGEST", 12 * 30 - 1)
-    assert "one replay of 30 containers on 12 nodes takes long" in asked(run, source, old)
+    monkeypatch.setattr(after_run, "LARGEST", 12 * 30 // 3)
+    monkeypatch.setattr(runs_followed, "LARGEST", 12 * 30 // 3)
+    why = asked(run, source, old)
+    assert "one replay of 30 containers on 12 nodes is 3.0 times as large as the largest" in why
     assert out.exists()

@@ -48,6 +48,7 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     assert answer(found).startswith("Nothing can be told by")
     ((why, command),) = following(found)
     assert "more orders" in why
+    assert " --change limit_factor=2 " in command
     assert command.endswith("--repeat 6")
 
 

@@ -11,7 +11,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.policy.beside import with_fit
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.decision import Decision, decision
-from tracekit.replay.runs.followed import LARGEST
+from tracekit.replay.runs.followed import LARGEST, how_large
 from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.results import results
 from tracekit.replay.studies.shrink import chosen, shrink_cluster
@@ -29,8 +29,8 @@ def unasked(told: Decision, *, containers: int, nodes: int) -> str:
         return "it hangs on the policy, and none can be recommended"
     if containers * nodes > LARGEST:
         return (
-            f"a search replays {told.chosen[0]} about {_REPLAYS} times, and one replay of"
-            f" {containers:,} containers on {nodes:,} nodes takes long"
+            f"a search replays {told.chosen[0]} about {_REPLAYS} times, and"
+            f" {how_large(containers, nodes)}"
         )
     return ""
 

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from tracekit.replay.measures import find_measure
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
+from tracekit.report.words import count, listed, small
 
 _STUDY = "comparison"
+SAME = "same"
+#: So many names are told, the others are counted.
+_SHOWN = 6
 
 
 def lead(data: Data) -> str:
@@ -16,6 +22,13 @@ def lead(data: Data) -> str:
     about = data.studies[_STUDY].about
     changes = data.result(f"{_STUDY}/changes")
     verdicts = changes["verdict"].to_list()
+    of = f"{count(changes['measure'].n_unique(), 'measure')} of"
+    policies = count(len(about["policies"]), "policy")
+    if not differs(data):
+        return (
+            f"Nothing changed from run {about['base']} to run {about['new']}: {of} {policies}"
+            " came out the same."
+        )
     told = [
         f"{verdicts.count(word)} {said}"
         for word, said in (
@@ -23,15 +36,47 @@ def lead(data: Data) -> str:
             ("worse", "worse"),
             ("changed", "changed, which is neither"),
             ("within chance", "within chance"),
-            ("same", "the same"),
         )
         if word in verdicts
     ]
     return (
-        f"From run {about['base']} to run {about['new']}:"
-        f" of {count(changes.height, 'measure')} of {count(len(about['policies']), 'policy')}"
-        f" {listed(told)}."
+        f"From run {about['base']} to run {about['new']},"
+        f" {count(changes.height - verdicts.count(SAME), 'value')} of {changes.height:,} changed"
+        f" ({of} {policies}): {listed(told)}."
     )
+
+
+def differs(data: Data) -> bool:
+    """Whether any measure of any policy changed."""
+    return bool((data.result(f"{_STUDY}/changes")["verdict"] != SAME).any())
+
+
+def same(data: Data) -> str:
+    """What is the same in both runs: policies by all measures, measures under all policies."""
+    changes = data.result(f"{_STUDY}/changes")
+    if not differs(data):
+        return ""
+    by_policy, by_measure = (_alike(changes, by) for by in ("policy", "measure"))
+    titles = [small(one.title) for name in by_measure if (one := find_measure(name)) is not None]
+    said = [
+        f"{some(by_policy)}, by every measure" if by_policy else "",
+        f"{some(titles)}, under every policy" if titles else "",
+    ]
+    told = "; ".join(text for text in said if text)
+    return f"The same in both runs: {told}." if told else ""
+
+
+def _alike(changes: pl.DataFrame, by: str) -> list[str]:
+    """Policies, or measures, of which every row is the same in both runs."""
+    alike = changes.group_by(by, maintain_order=True).agg((pl.col("verdict") == SAME).all())
+    return alike.filter("verdict")[by].to_list()
+
+
+def some(names: Sequence[str]) -> str:
+    """The names, the first of them where they are many."""
+    if len(names) <= _SHOWN:
+        return listed(names)
+    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
 def sentences(data: Data) -> list[str]:
@@ -41,10 +86,10 @@ def sentences(data: Data) -> list[str]:
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             said.append(f"Only in {about[what]}: {listed(names)}.")
-    if data.result(f"{_STUDY}/changes")["change_low"].null_count():
+    if differs(data) and data.result(f"{_STUDY}/changes")["change_low"].null_count():
         said.append(
-            "Changes without an interval may be chance; with several orders of arrival"
-            " (replay with repeat) each has one."
+            "A change without an interval may be chance. It has one where both runs were replayed"
+            " with six orders of arrival or more (--repeat 6)."
         )
     return said
 
@@ -54,11 +99,11 @@ def thresholds(data: Data) -> Table:
     frame = data.result(f"{_STUDY}/thresholds")
     outcome = (
         pl.when(pl.col("failed"))
-        .then(pl.lit("it holds: failed"))
-        .otherwise(pl.lit("it does not hold: fine"))
+        .then(pl.lit("failed: it happened"))
+        .otherwise(pl.lit("fine: it did not happen"))
     )
     shown = frame.with_columns(outcome.alias("outcome")).drop("failed")
-    return table(shown, "What must not hold, and whether it does")
+    return table(shown, "What must not happen, and whether it did")
 
 
 def changes(data: Data) -> Table:

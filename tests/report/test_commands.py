@@ -1,0 +1,85 @@
+"""Commands of a report: those of a run of another workload than a store name it, and run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from html import unescape
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.cli import run
+from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.workload.loaders import respelled
+from tracekit.verbs.replay import replay
+
+NODES, CONTAINERS, STEPS = 12, 60, 6
+
+
+def _workload(folder: Path) -> Path:
+    folder.mkdir()
+    rng = np.random.default_rng(5)
+    nodes = [(f"n{at}", 16_000, 1 << 36) for at in range(NODES)]
+    milli = rng.choice([500, 1000, 2000], CONTAINERS).tolist()
+    held = [
+        (f"c{at}", f"s{at % 5}", f"n{at % NODES}", 0, None, cpu, 1 << 31)
+        for at, cpu in enumerate(milli)
+    ]
+    used = [
+        (f"c{at}", step * 30_000, cpu * 0.7, 1.5e9)
+        for step in range(STEPS)
+        for at, cpu in enumerate(milli)
+    ]
+    sizes = ["cpu_milli", "memory_bytes"]
+    for name, rows, columns in (
+        ("nodes", nodes, ["node", *sizes]),
+        ("containers", held,
+         ["container", "service", "node", "arrival_ms", "departure_ms", *sizes]),
+        ("usage", used, ["container", "time_ms", *sizes]),
+    ):  # fmt: skip
+        frame = pl.DataFrame(rows, schema=columns, orient="row")
+        if "departure_ms" in columns:
+            frame = frame.with_columns(pl.col("departure_ms").cast(pl.Int64))
+        frame.write_parquet(folder / f"{name}.parquet")
+    return folder
+
+
+@pytest.fixture
+def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    _workload(tmp_path / "my own")
+    policies = ("least_allocated", "most_allocated", "random")
+    replay(None, policies, workload="my own", out=Path("out/run"), repeats=6)
+    assert run(["report", "out/run", "--out", "page.html"]) == 0
+    return (tmp_path / "page.html").read_text()
+
+
+def _commands(html: str) -> list[str]:
+    shown = re.findall(r"<pre[^>]*>(.*?)</pre>", html, flags=re.DOTALL)
+    lines = [line.strip() for text in shown for line in unescape(text).splitlines()]
+    return [line for line in lines if line.startswith("tracekit ")]
+
+
+def test_every_command_names_the_workload_and_runs(
+    page: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    commands = _commands(page)
+    verbs = [shlex.split(command)[1] for command in commands]
+    assert {"replay", "report", "shrink"} <= set(verbs)
+    assert "vary" not in verbs
+    assert "ingest" not in verbs
+    assert "STORE" not in page
+    for command in dict.fromkeys(commands):
+        assert run(shlex.split(command)[1:]) == 0, command
+    capsys.readouterr()
+
+
+def test_the_manifest_names_the_workload_beside_the_run(page: str) -> None:
+    assert page
+    load = RUN_FOLDER.read(Path("out/run"))["workload"]
+    assert load["loader"] == "parquet:../../my own"
+    assert respelled("parquet:my own", str) == "parquet:my own"
+    assert respelled("paper000", str) == "paper000"
