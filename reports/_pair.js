@@ -22,9 +22,15 @@
   ]);
   fill(chosen.a, policies, data.first[0]);
   fill(chosen.b, policies, data.first[1]);
-  fill(chosen.course, Object.entries(data.courses), Object.keys(data.courses)[0]);
-  fill(chosen.x, measures, "0");
-  fill(chosen.y, measures, String(Math.min(1, measures.length - 1)));
+  // What opens differs somewhere: a line of zeros tells nothing.
+  const varies = (values) => new Set(values.filter((value) => value !== null)).size > 1;
+  const moves = (name) => Object.values(data.course).some((one) => varies(one[name] ?? []));
+  const courses = Object.keys(data.courses);
+  fill(chosen.course, Object.entries(data.courses), courses.find(moves) ?? courses[0]);
+  const apart = (index) => varies(Object.values(data.values).map((one) => one[index]));
+  const telling = [...data.measures.keys()].filter(apart);
+  fill(chosen.x, measures, String(telling[0] ?? 0));
+  fill(chosen.y, measures, String(telling[1] ?? Math.min(1, measures.length - 1)));
 
   function text(value, scale, places) {
     if (value === null || value === undefined) return "\u2013";
@@ -90,8 +96,9 @@
       row.cells[0].title = measure.meaning;
       cell(row, text(one, measure.scale) + unit + (which < 0 ? " better" : ""), which < 0 ? "num best" : "num", first);
       cell(row, text(other, measure.scale) + unit + (which > 0 ? " better" : ""), which > 0 ? "num best" : "num", second);
-      cell(row, known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
-      cell(row, span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
+      const none = span && !span.low && !span.high && one === other;
+      cell(row, none ? "none" : known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
+      cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
       body.append(row);
     });
     at("head-a").textContent = labels.get(a);

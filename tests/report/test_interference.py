@@ -60,8 +60,8 @@ def test_shared_cores_are_counted() -> None:
     )
     said = figure.takeaway(figure.prepare(data(bind_socket=frame)))
     assert said.replace("\u00a0", " ") == (
-        "Under lowest_free 1 core of this socket is shared by several containers,"
-        " under interference 0."
+        "1 core of this socket is shared by several containers under lowest_free,"
+        " and none under interference."
     )
 
 

@@ -25,8 +25,8 @@ def test_runs_that_do_not_tell_are_said_not_to() -> None:
     ]
     assert _said("better", "worse", "worse", "even") == [
         (
-            "On the original test functions TBESK is better in 1 and worse in 2 of 4 comparisons with"
-            " rival; in 1 the runs do not tell them apart."
+            "On the original test functions TBESK is better in 1 and worse in 2 of 4 comparisons"
+            " with a rival; in 1 the runs do not tell them apart."
         )
     ]
     assert _said("better") == [

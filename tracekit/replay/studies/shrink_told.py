@@ -135,8 +135,8 @@ def bound(found: Told) -> str:
     if row["bound"] == row["nodes"]:
         return f"No placement gets by with fewer than {row['bound']:,} nodes (proven)."
     return (
-        f"No placement gets by with fewer than {row['bound']:,} nodes (proven); between that and"
-        f" {row['nodes']:,} another policy may do with fewer."
+        f"No placement gets by with fewer than {row['bound']:,} nodes (proven). Whether another"
+        f" policy gets by with fewer than {row['nodes']:,} is open."
     )
 
 

@@ -20,7 +20,7 @@ from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.words import NBSP, count, listed, percent
+from tracekit.report.words import NBSP, count, listed, percent, small
 from tracekit.units import MS_PER_MINUTE, duration
 
 _BEST, _WITHIN = "best", "within chance"
@@ -45,7 +45,8 @@ def comparison(data: Data) -> Table:
         Column(name="policy", label="Policy", kind="text"),
         *(_column(one, standing[one.name], ranked) for one in measures),
     ]
-    groups = [row.names for row in order]
+    barred = {name for one in data.decision.left_out for name in one.names} if data.decision else ()
+    groups = sorted((row.names for row in order), key=lambda names: names[0] in barred)
     groups += [names for names in found.groups if names not in groups]
     rows = [
         [_names(names), *(_standing(one, standing[one.name], names[0]) for one in measures)]
@@ -55,7 +56,8 @@ def comparison(data: Data) -> Table:
     bound = data.replay("summary").filter(policy=BOUND)
     apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
     return Table(
-        caption=f"Ways to place, best {ranked.title} first; \u00b1 is half of the 95 % interval",
+        caption=f"Ways to place, best {ranked.title} first of those that may be chosen; \u00b1 is"
+        " half of the 95 % interval",
         columns=columns,
         rows=rows,
         apart=apart,
@@ -118,17 +120,13 @@ def _plain(rows: pl.DataFrame, measures: Sequence[Measure]) -> list[Cell]:
 def directions(data: Data) -> str:
     """Which end of the measures is better, and what the table begins with."""
     measures = present(data.replay("summary"))
-    high = [_small(one.title) for one in measures if one.better == "high"]
+    high = [small(one.title) for one in measures if one.better == "high"]
     but = f", but for {listed(high)}" if high else ""
     return (
         f"Lower is better{but}; of what is used or allocated neither end is. The table begins with"
         " the measures that decide; Columns has all. Policies that placed every container alike in"
         " every order are one row."
     )
-
-
-def _small(title: str) -> str:
-    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def standing_sentence(data: Data) -> str:
@@ -174,8 +172,10 @@ def rests_sentence(data: Data) -> str:
     """What is assumed, in one sentence."""
     load = (data.run or {}).get("workload", {})
     assumed = [name for name, how in load.get("quantities", {}).items() if how == "assumed"]
+    if not load.get("assumptions"):
+        return "This run rests on what was recorded."
     if not assumed:
-        return "What the trace does not say is assumed; another value may change the result."
+        return "How the run was set up is assumed; another value may change the result."
     return (
         f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
         " change the result."
@@ -278,8 +278,9 @@ def assumed_text(name: str, value: object) -> str:
         return duration(value)
     if name.endswith(("_fraction", "_share")):
         return percent(value)
-    unit = next((u for u in ("cores", "steps") if name.endswith(f"_{u}")), "")
-    return f"{value:,g}{NBSP}{unit}".strip()
+    unit = next((u for u in ("cores", "steps", "kbit") if name.endswith(f"_{u}")), "")
+    shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
+    return f"{shown}{NBSP}{unit}".strip()
 
 
 def counts(data: Data) -> list[str]:

@@ -14,6 +14,8 @@ from tracekit.report.words import count, listed, small, spaced
 
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
+#: Why a way to place may not be chosen.
+_BARRED = "they overload nodes or leave containers waiting, or chance does not rule that out"
 #: What the line above the answer says of every resource.
 _MOVED = "can be moved by any policy"
 
@@ -55,8 +57,8 @@ def _not_chosen(data: Data, told: Decision) -> str:
     reasons = {
         f"worse beyond chance by {small(measure.title)}": sum(worse),
         "worse by another measure": len(judged) - sum(worse),
-        "barred, as they overload nodes or leave containers waiting, or may": len(rows) - len(held),
-        "met by too few orders of arrival to be judged": len(held) - len(judged),
+        f"barred: {_BARRED}": len(rows) - len(held),
+        "met too few orders of arrival to be judged": len(held) - len(judged),
     }
     said = [f"{many} {reason}" for reason, many in reasons.items() if many]
     return f" Of {len(rows)} other ways to place: {'; '.join(said)}."
