@@ -99,3 +99,21 @@ def test_one_that_waits_longest_hides_nobody_who_runs(tmp_path: Path) -> None:
     )
     pinned = dict(zip(load.container_ids, load.pinned.tolist(), strict=True))  # type: ignore[union-attr]
     assert pinned == {"default/big": 0, "default/waits": -1}
+
+
+def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> None:
+    objects = [
+        node("fast", labels={"disk": "ssd"}, taints=[{"key": "own", "effect": "NoSchedule"}]),
+        node("slow"),
+        pod("free"),
+        pod("picky", nodeSelector={"disk": "ssd"}),
+        pod("lost", nodeSelector={"disk": "tape"}),
+        pod("let-in", nodeSelector={"disk": "ssd"}, tolerations=[{"operator": "Exists"}]),
+    ]
+    load = _load(tmp_path, objects)
+    (told,) = [one for one in load.told if "may run on no node" in one]
+    assert told.startswith("2 containers may run on no node, however empty: ")
+    assert "default/picky (selector and taints)" in told
+    assert "default/lost (selector" in told
+    assert "default/free" not in told
+    assert "default/let-in" not in told
