@@ -82,9 +82,22 @@ def _found(store: Store) -> Iterator[str]:
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
             f" {bare['resource'].mode().sort()[0]} that can be used"
         )
+    yield from _gone_later(store, nodes)
     yield from _left_out(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
+    """Nodes that are there at the start and gone at the end: a replay has them all the time."""
+    last = read(store, "node").sort(_MS).unique("node", keep="last", maintain_order=True)
+    gone = last.filter(pl.col("state") == "gone").join(nodes, on="node", how="semi").sort("node")
+    if gone.height:
+        stay = "them" if gone.height > 1 else "it"
+        yield (
+            f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
+            f" a replay keeps {stay} to its end"
+        )
 
 
 def _left_out(store: Store) -> Iterator[str]:

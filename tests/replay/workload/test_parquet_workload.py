@@ -32,6 +32,21 @@ def test_all_of_it_is_read(tmp_path: Path) -> None:
     assert load.recorded
 
 
+def test_what_use_is_missing_is_counted(tmp_path: Path) -> None:
+    asked = column("containers", "cpu_milli", [100, None, 300])
+    early = {**PARQUET["usage"], "time_ms": [0, 1000, 0, 3000]}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", containers=asked, usage=early))
+    silent = load.container_ids.index("silent")
+    assert load.usage[0, :, silent].tolist()[:3] == [300.0] * 3  # what it requests stands in
+    assert load.facts == {
+        "containers_without_usage": 1,
+        "containers_with_request_as_use": 1,
+        "container_steps_held": 2,  # of late, which has a sample of step 3 alone in its life
+        "usage_samples_outside_lives": 1,  # of late, which arrives at 1000
+    }
+    assert load.quantities["use of 1 of 3 containers"] == "assumed"
+
+
 def test_limits_may_be_left_out(tmp_path: Path) -> None:
     stated = {k: v for k, v in PARQUET["containers"].items() if "limit" not in k}
     load = workload_from_parquet(parquet_folder(tmp_path / "load", containers=stated))

@@ -272,3 +272,18 @@ def test_another_unit_is_refused_with_the_likely_one(
     with pytest.raises(TracekitError) as raised:
         read("folder", path, {"nodes": (opened(nodes),)})
     assert f"it looks like {likely}" in str(raised.value.hint)
+
+
+def test_samples_outside_the_life_of_their_container_are_rejects(tmp_path: Path) -> None:
+    _write(tmp_path, "csv")
+    (tmp_path / "usage.csv").write_text(
+        "container,time_ms,cpu_milli\nc,30000,1\nc,60000,2\nb,90000,3\nb,120000,4\n"
+    )
+    beside = {"containers": (opened(tmp_path / "containers.csv"),)}
+    found = read("folder", tmp_path / "usage.csv", beside)
+    assert found.rows("container_amount", "container", "amount") == [("c", 0.002), ("b", 0.003)]
+    assert found.reasons == [
+        (2, "time_ms", "is '30000', expected no time before arrival_ms"),
+        (5, "time_ms", "is '120000', expected no time after departure_ms"),
+    ]
+    assert [one.text for one in found.broken] == ["c,30000,1", "b,120000,4"]
