@@ -146,6 +146,18 @@ def test_batch_instances(tmp_path: Path) -> None:
     assert got.reasons == [(4, "status", "is 'Ready', expected one of what has begun")]
 
 
+def test_tasks_without_an_instance_are_told_and_so_are_broken_lines(tmp_path: Path) -> None:
+    tasks = written(tmp_path, "batch_task.csv", f"{TASKS}1,2,3\n")
+    path = written(tmp_path, "batch_instance.csv", INSTANCES)
+    got = read("alibaba17", tasks, {"instances": (opened(path),)})
+    assert got.tables == {}
+    without = (
+        "is one of 4 tasks without an instance in the files beside, expected one: nothing is"
+        " stored of them, this is the first"
+    )
+    assert got.reasons == [(7, None, "has 3 fields, expected 8"), (3, "task", without)]
+
+
 def test_tasks_alone(tmp_path: Path) -> None:
     got = read("alibaba17", written(tmp_path, "batch_task.csv", TASKS))
     assert got.rows("container", "time_ms", "container", "departure_ms") == [
