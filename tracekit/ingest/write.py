@@ -28,7 +28,7 @@ from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
 from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import unfinished
-from tracekit.store.doubts import doubts
+from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.units import percent
@@ -131,7 +131,9 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            coordinator.take(writer.unknown(found.files, task.advance), task.advance)
+            sizes = () if is_remote(target) else base_sizes(Store(folder, manifest))
+            files = (dataclasses.replace(file, stored_sizes=sizes) for file in found.files)
+            coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not is_remote(target):
                 summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
                 summary.doubts = doubts(Store(folder, writer.manifest))

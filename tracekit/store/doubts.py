@@ -46,6 +46,23 @@ def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame
     return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
 
 
+def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
+    """Each node that is stored with its cores and bytes; 0 where they are not stated in these."""
+    if not any(entry.rows for entry in store.manifest.parts("node_resource")):
+        return ()
+    _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    whole = capacity.filter(pl.col("cell").is_null())
+
+    def stated(resource: str, unit: str) -> pl.Expr:
+        ours = (pl.col("resource") == resource) & (pl.col("unit") == unit)
+        return pl.col("amount").filter(ours).max().fill_null(0.0).alias(resource)
+
+    sizes = whole.group_by("node", maintain_order=True).agg(
+        stated("cpu", "cores"), stated("memory", "bytes")
+    )
+    return tuple(sizes.rows())
+
+
 def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
     """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
 

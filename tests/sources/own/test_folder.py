@@ -287,3 +287,19 @@ def test_samples_outside_the_life_of_their_container_are_rejects(tmp_path: Path)
         (5, "time_ms", "is '120000', expected no time after departure_ms"),
     ]
     assert [one.text for one in found.broken] == ["c,30000,1", "b,120000,4"]
+
+
+def test_use_is_looked_at_by_the_nodes_that_are_stored_already(tmp_path: Path) -> None:
+    first, later = tmp_path / "first", tmp_path / "later"
+    first.mkdir()
+    later.mkdir()
+    _write(first, "csv")
+    for name in ("usage", "background"):
+        (first / f"{name}.csv").unlink()
+    ingest(first, tmp_path / "store")
+    cores = "".join(f"a,{at * 30_000},{900_000 + at}\n" for at in range(4))
+    (later / "usage.csv").write_text(f"container,time_ms,cpu_milli\n{cores}")
+    with pytest.raises(
+        TracekitError, match=r"values of cpu are above the 8\.1 cores of the largest"
+    ):
+        ingest(later, tmp_path / "store")

@@ -100,7 +100,8 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
-    yield from possible(_usage(opened), opened.name, sizes_of_nodes(opened))
+    nodes = {**opened.stored_sizes, **sizes_of_nodes(opened)}
+    yield from possible(_usage(opened), opened.name, nodes)
 
 
 def _usage(opened: Opened) -> Read:
