@@ -9,6 +9,7 @@ import pytest
 from report_studies_support import comparison
 
 from tracekit.report.contents import comparison as page
+from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data
 from tracekit.report.figures import get_figure
 from tracekit.report.render import render_data
@@ -53,3 +54,11 @@ def test_runs_that_are_alike_have_a_sentence_and_no_figure(data: Data) -> None:
 
 def test_many_names_are_counted() -> None:
     assert page.some([f"p{at}" for at in range(8)]) == "p0, p1, p2, p3, p4, p5 and 2 more"
+
+
+def test_the_first_page_says_it_too(data: Data) -> None:
+    said = answer(data)
+    assert said.sentence == page.lead(data)
+    assert said.warnings == ["Failed: imbalance_mean > base, under lra."]
+    assert page.same(data) in said.told
+    assert answer(_alike()).sentence.startswith("Nothing changed from run main")

@@ -8,19 +8,32 @@ import polars as pl
 
 from tracekit.replay.measures import find_measure
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed, small
 
-_STUDY = "comparison"
+STUDY = "comparison"
 SAME = "same"
 #: So many names are told, the others are counted.
 _SHOWN = 6
 
 
+def answer(data: Data) -> Answer:
+    """What was asked, what changed and what is the same, and what must not have happened."""
+    failed = data.result(f"{STUDY}/thresholds").filter("failed")
+    warnings = [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
+    return Answer(
+        asked="What changed from one run to the other, beyond chance?",
+        sentence=lead(data),
+        warnings=warnings,
+        told=[text for text in (same(data), *sentences(data)) if text],
+    )
+
+
 def lead(data: Data) -> str:
     """What was compared, and how much of it changed."""
-    about = data.studies[_STUDY].about
-    changes = data.result(f"{_STUDY}/changes")
+    about = data.studies[STUDY].about
+    changes = data.result(f"{STUDY}/changes")
     verdicts = changes["verdict"].to_list()
     of = f"{count(changes['measure'].n_unique(), 'measure')} of"
     policies = count(len(about["policies"]), "policy")
@@ -48,12 +61,12 @@ def lead(data: Data) -> str:
 
 def differs(data: Data) -> bool:
     """Whether any measure of any policy changed."""
-    return bool((data.result(f"{_STUDY}/changes")["verdict"] != SAME).any())
+    return bool((data.result(f"{STUDY}/changes")["verdict"] != SAME).any())
 
 
 def same(data: Data) -> str:
     """What is the same in both runs: policies by all measures, measures under all policies."""
-    changes = data.result(f"{_STUDY}/changes")
+    changes = data.result(f"{STUDY}/changes")
     if not differs(data):
         return ""
     by_policy, by_measure = (_alike(changes, by) for by in ("policy", "measure"))
@@ -81,12 +94,12 @@ def some(names: Sequence[str]) -> str:
 
 def sentences(data: Data) -> list[str]:
     """What differs between the runs beyond their measures, and how sure the changes are."""
-    about = data.studies[_STUDY].about
+    about = data.studies[STUDY].about
     said = [f"The runs differ in {text}." for text in about["differs"]]
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             said.append(f"Only in {about[what]}: {listed(names)}.")
-    if differs(data) and data.result(f"{_STUDY}/changes")["change_low"].null_count():
+    if differs(data) and data.result(f"{STUDY}/changes")["change_low"].null_count():
         said.append(
             "A change without an interval may be chance. It has one where both runs were replayed"
             " with six orders of arrival or more (--repeat 6)."
@@ -96,7 +109,7 @@ def sentences(data: Data) -> list[str]:
 
 def thresholds(data: Data) -> Table:
     """Every threshold with its outcome."""
-    frame = data.result(f"{_STUDY}/thresholds")
+    frame = data.result(f"{STUDY}/thresholds")
     outcome = (
         pl.when(pl.col("failed"))
         .then(pl.lit("failed: it happened"))
@@ -108,5 +121,5 @@ def thresholds(data: Data) -> Table:
 
 def changes(data: Data) -> Table:
     """Every change."""
-    frame = data.result(f"{_STUDY}/changes").drop("paired", strict=False)
+    frame = data.result(f"{STUDY}/changes").drop("paired", strict=False)
     return table(frame, "Measures of both runs, the change and its 95 % interval")
