@@ -24,6 +24,11 @@ def quotient(top: Any, bottom: Any) -> Any:
     return top // least if whole else np.floor(top / least)
 
 
+def either(condition: Any, first: Any, second: Any) -> Any:
+    """``first`` where the condition holds, else ``second``."""
+    return np.where(condition, first, second)
+
+
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
     """The sum itself."""
     return total
@@ -33,8 +38,8 @@ def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
 class Formula:
     """Higher is better; ``part`` and ``total`` are plain functions of a module.
 
-    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient`` and other
-    such functions, so that they take arrays and, compiled, numbers.
+    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient``, ``either``
+    and other such functions, so that they take arrays and, compiled, numbers.
 
     Parameters
     ----------
