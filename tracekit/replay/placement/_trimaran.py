@@ -78,9 +78,13 @@ def mu_sigma(
     """
     some = capacity > 0
     safe = np.where(some, capacity, 1.0)
-    mu = np.clip((used + request) / safe, 0.0, 1.0)
-    sigma = np.clip(deviation / safe, 0.0, 1.0)
+    mu, sigma = portion(used + request, safe), portion(deviation, safe)
     return np.where(some, mu, 0.0), np.where(some, sigma, 0.0)
+
+
+def portion(amount: Any, capacity: Any) -> Any:
+    """An amount as a fraction of a capacity above 0, in 0..1."""
+    return np.minimum(np.maximum(amount / capacity, 0.0), 1.0)
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:
