@@ -13,14 +13,15 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
 
+from tracekit import registry
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine, Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.fast.compiled_placer import CompiledPlacer
 from tracekit.replay.fast.find_kernel import find_kernel
-from tracekit.replay.fast.kernels import all_kernels
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
@@ -33,6 +34,7 @@ from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.workload import Workload
 
 STEPS = 6
+KERNELS = registry.module_names(kernels)
 
 
 @some.composite
@@ -65,7 +67,7 @@ def workloads(draw: some.DrawFn) -> Workload:
 
 #: What each bound reads: rounding, cut-offs, roots and weights of the load-aware policies.
 INDEXED = (
-    *sorted(set(all_kernels()) - {"cwt", "default_scheduler"}),
+    *sorted(set(KERNELS) - {"cwt", "default_scheduler"}),
     *sorted(name for name, kind in all_policies().items() if kind().score_formula()),
     "best_fit[leftover=fraction]",
     "least_allocated[resources=cpu:1+memory:3]",
@@ -165,7 +167,7 @@ def test_searching_from_the_first_container_equals_plain(policy: str, load: Work
     assert fast.node.tolist() == plain.node.tolist()
 
 
-@pytest.mark.parametrize("policy", sorted({*all_kernels(), *INDEXED}))
+@pytest.mark.parametrize("policy", sorted({*KERNELS, *INDEXED}))
 def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
     """A workload read from a store has them so; the compiled forms ask for row by row."""
     rng = np.random.default_rng(5)
@@ -272,7 +274,7 @@ def test_constraints_pins_priorities_and_gangs_mean_the_same(
 
 
 @settings(max_examples=60)
-@given(workloads(), some.sampled_from(sorted(all_kernels())), some.integers(0, 2**32))
+@given(workloads(), some.sampled_from(sorted(KERNELS)), some.integers(0, 2**32))
 def test_stretches_of_one_selector_are_placed_as_one_by_one(
     load: Workload, policy: str, seed: int
 ) -> None:

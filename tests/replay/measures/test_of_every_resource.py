@@ -77,6 +77,8 @@ def test_every_step_is_that_of_plain_loops(
     for name in expected[0]:
         values = [None if np.isnan(value) else float(value) for value in found[name]]
         assert values == pytest.approx([row[name] for row in expected], abs=1e-9), name
+    beyond = sorted(set(found) - set(expected[0]) - OF_CPU_AND_MEMORY)
+    assert not beyond, f"add to tests/support/plain_measures.py, in plain loops: {beyond}"
     assert set(found) == set(expected[0]) | OF_CPU_AND_MEMORY
 
 
