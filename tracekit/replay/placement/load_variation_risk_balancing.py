@@ -111,4 +111,4 @@ def spread(
 def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
     """The score by mean and spread, 0..100, for arrays and, compiled, for numbers."""
     both = mu + sigma
-    return (1 - either(prose, np.minimum(both, 1.0), both / 2)) * 100
+    return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100
