@@ -143,3 +143,14 @@ def _is_honest(chosen: tuple[str, ...], unfit: set[str], said: str) -> None:
     """Nobody is recommended who overloads nodes; counts of nodes are no headline."""
     assert not set(chosen) & unfit
     assert not re.search(r"\bnodes are enough\b", said)
+
+
+@pytest.mark.parametrize("used", [True, False])
+def test_requests_in_the_place_of_use_are_said(used: bool, tmp_path: Path) -> None:
+    usage = [f"{name},{step * 30_000},100,50" for name in "abc" for step in range(6)]
+    lines = ["container,time_ms,cpu_milli,memory_bytes", *usage] if used else None
+    run = _replayed(cluster(tmp_path / "cluster", {"usage.csv": lines}), tmp_path, repeats=1)
+    render(run, tmp_path / "report.html")
+    screen = _first_screen((tmp_path / "report.html").read_text())
+    said = "No container has recorded use: what they request stands in for it."
+    assert (said in screen) is not used

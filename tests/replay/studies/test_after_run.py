@@ -21,7 +21,7 @@ from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.runs.run import choose_policies
 from tracekit.replay.runs.run_folder import write_run
-from tracekit.replay.studies import after_run, few_nodes, shrink_told
+from tracekit.replay.studies import after_run, few_nodes, shrink, shrink_told
 from tracekit.replay.studies.after_run import nodes_after
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import read_study
@@ -127,8 +127,24 @@ def test_what_is_not_asked_says_why_and_leaves_no_older_answer(
     old.mkdir()
     assert "none can be recommended" in asked(few, source, old)
     assert not old.exists()
-    monkeypatch.setattr(after_run, "LARGEST", 12 * 30 // 3)
+    monkeypatch.setattr(after_run, "LARGEST_ONCE", 12 * 30 // 3)
     monkeypatch.setattr(runs_followed, "LARGEST", 12 * 30 // 3)
     why = asked(run, source, old)
     assert "one replay of 30 containers on 12 nodes is 3.0 times as large as the largest" in why
     assert out.exists()
+
+
+def test_a_large_one_is_searched_for_in_one_order_unless_the_policy_searches_itself(
+    whole: tuple[Path, WorkloadSource, Path], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, source, _ = whole
+    for module in (after_run, shrink, runs_followed):
+        monkeypatch.setattr(module, "LARGEST", 12 * 30 // 3)
+    out = tmp_path / "fewest"
+    assert asked(run, source, out) == ""
+    assert read_study(out).about["repeats"] == 1
+    assert "in one order of arrival" in shrink_told.short(read_study(out))
+    told = dataclasses.replace(decision(run), chosen=("tbesk[iterations=5]",))
+    assert "a search replays tbesk" in after_run.unasked(told, containers=30, nodes=12)
+    told = dataclasses.replace(told, chosen=("best_fit",))
+    assert not after_run.unasked(told, containers=30, nodes=12)

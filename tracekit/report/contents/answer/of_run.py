@@ -20,6 +20,9 @@ from tracekit.report.headline import named
 from tracekit.report.policies import replayed
 from tracekit.report.words import count, few, listed, percent, spaced
 
+#: From this share of containers without recorded use on it is said before the table.
+_FEW = 0.1
+
 
 def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
@@ -76,6 +79,9 @@ def _warnings(data: Data, told: Decision) -> list[str]:
             "This trace is made up (tracekit synth). What it shows was put into it: it says"
             " nothing about any real cluster."
         )
+    silent = _without_use((data.run or {})["workload"])
+    if silent:
+        said.append(silent)
     names = [name for one in told.left_out for name in one.names if name != OBSERVED]
     if names:
         said.append(
@@ -83,6 +89,18 @@ def _warnings(data: Data, told: Decision) -> list[str]:
             " reason for each."
         )
     return said
+
+
+def _without_use(load: Mapping[str, Any]) -> str:
+    """What "use" means where it is not recorded, a sentence or two; empty where it mostly is."""
+    silent, of = load.get("facts", {}).get("containers_with_request_as_use", 0), load["containers"]
+    if silent < _FEW * of or not silent:
+        return ""
+    who = "No container has" if silent == of else f"{silent:,} of {of:,} containers have no"
+    return spaced(
+        f"{who} recorded use: what they request stands in for it. Where these pages say use,"
+        f" {'read requests' if silent == of else 'those requests are part of it'}."
+    )
 
 
 def _rests(data: Data) -> list[tuple[str, str]]:
