@@ -205,7 +205,7 @@ class _Writer:
                 self._summary.known.append((file.name, same.file))
                 advance(file.size_bytes, file.name)
 
-    def refuse_what_came_too_late(self, files: Iterable[TraceFile]) -> None:
+    def refuse_what_came_too_late(self, files: Sequence[TraceFile]) -> None:
         """Raise TracekitError for a new file that changes what another in the store means."""
         for file in files:
             match = file.match
@@ -221,15 +221,15 @@ class _Writer:
                 raise TracekitError(
                     f"{file.name} lists the cluster again, and the store holds {before[0].file}:"
                     " what has left since is only seen by reading both together",
-                    hint="put both into one folder and ingest it into a new store",
+                    hint="both are here: ingest all of it into a new store"
+                    if any(before[0].file == one.name for one in files)
+                    else "put both into one folder and ingest it into a new store",
                 )
 
     def _known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""
         alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
-        if not alike:
-            return None
-        digest = sha256(file.path)
+        digest = sha256(file.path) if alike else None
         return next((entry for entry in alike if entry.sha256 == digest), None)
 
 

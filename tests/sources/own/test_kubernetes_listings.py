@@ -107,8 +107,9 @@ def test_a_list_that_comes_later_is_refused_and_both_together_are_not(tmp_path: 
     written(folder / "a.json", listed(node("n1"), _web("old")))
     ingest(folder, tmp_path / "before")
     written(folder / "b.json", listed(node("n1"), _web("new", 5)))
-    with pytest.raises(TracekitError, match=r"b\.json lists the cluster again"):
+    with pytest.raises(TracekitError, match=r"b\.json lists the cluster again") as raised:
         ingest(folder, tmp_path / "before")
+    assert raised.value.hint == "both are here: ingest all of it into a new store"
     sql = "SELECT container, departure_ms IS NULL FROM container ORDER BY ALL"
     assert stored(folder, tmp_path, sql) == [("default/new", True), ("default/old", False)]
     assert ingest(folder, tmp_path / "store").ingested == []
