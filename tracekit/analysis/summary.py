@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import polars as pl
 
+from tracekit.analysis.results.published_claims import FAILS, UNKNOWN
 from tracekit.analysis.work import Analysis
 from tracekit.units import percent
 
@@ -105,6 +106,7 @@ def verdicts(analysis: Analysis) -> Iterator[str]:
         ("zones_confidence", _doubt),
         ("util_diff_tail", _tail),
         ("zone_trends", _trends),
+        ("published_claims", _claims),
         ("services/demand", _demand),
         ("service_sizes_fit", _sizes),
     ):
@@ -122,6 +124,18 @@ def _doubt(frame: pl.DataFrame) -> Iterator[str]:
             f"of {doubt.len():,} nodes with a zone about {doubt.sum():.0f} may be in the wrong one;"
             f" for {(doubt > 0.05).sum():,} the chance of that is above 5 %"
         )
+
+
+def _claims(frame: pl.DataFrame) -> Iterator[str]:
+    told = frame.filter(pl.col("verdict") != UNKNOWN)
+    if told.is_empty():
+        return
+    lost = told.filter(verdict=FAILS)["claim"].to_list()
+    tail = f"; not: {'; '.join(lost)}" if lost else ""
+    yield (
+        f"of the study's {frame.height} claims on nodes and containers (published_claims),"
+        f" {told.height - len(lost)} hold here{tail}"
+    )
 
 
 def _tail(frame: pl.DataFrame) -> Iterator[str]:
