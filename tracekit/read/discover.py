@@ -40,8 +40,7 @@ class TraceFile:
     """A file that holds a trace table: where it is, how it is packed, what its header says.
 
     ``beside`` are the files of the same source that lie with it, for those that are read by code:
-    the kind of each in one word, its path, its name. ``stored_sizes`` are the nodes that the store
-    held before, each with its cores and bytes.
+    the kind of each in one word, its path, its name.
     """
 
     path: Path
@@ -49,7 +48,6 @@ class TraceFile:
     kind: FileKind
     match: Match
     beside: tuple[tuple[str, Path, str], ...] = ()
-    stored_sizes: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def size_bytes(self) -> int:

@@ -103,8 +103,7 @@ def replay_by(
         )
     if alone:
         run = dataclasses.replace(run, alone=ALIKE)
-    named = None if workload is None else str(workload)
-    write_run(run, Path(out), store=None if store is None else place(store), loader=named)
+    write_run(run, Path(out), store=None if store is None else place(store))
     kept.forget()
     return run
 
