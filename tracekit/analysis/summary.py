@@ -121,8 +121,8 @@ def _doubt(frame: pl.DataFrame) -> Iterator[str]:
     doubt = frame["other_zone_probability"].drop_nulls()
     if doubt.len():
         yield (
-            f"of {doubt.len():,} nodes with a zone, {doubt.sum():.1f} are expected to be in another"
-            f" one, and {(doubt > 0.05).sum():,} have a chance of more than 5 %"
+            f"of {doubt.len():,} nodes with a zone about {doubt.sum():.0f} may be in the wrong one;"
+            f" for {(doubt > 0.05).sum():,} the chance of that is above 5 %"
         )
 
 
@@ -178,6 +178,11 @@ def _sizes(frame: pl.DataFrame) -> Iterator[str]:
             "" if low is None else f" (95 % interval {percent(low, 2)} to {percent(high, 2)})"
         )
         yield (
-            f"{row['resource']} size of a container: {found}{interval};"
+            f"{_words(row['resource'])} size of a container: {found}{interval};"
             f" known separately for {row['services_told']} of {row['services']} services"
         )
+
+
+def _words(resource: str) -> str:
+    """A resource as sentences name it."""
+    return "CPU" if resource == "cpu" else resource

@@ -79,7 +79,7 @@ def _show(found: Study, *, all_measures: bool) -> None:
         )
     same = changes.height - len(shown)
     if same:
-        print_sentence(f"{same} of {changes.height} measures of policies are the same")
+        print_sentence(_alike(changes, same))
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             print_sentence(f"only in {about[what]}: {', '.join(names)}")
@@ -101,11 +101,20 @@ def _show(found: Study, *, all_measures: bool) -> None:
                 for row in thresholds.iter_rows(named=True)
             ],
         )
-    if changes["change_low"].null_count():
+    if shown and changes["change_low"].null_count():
         print_paragraph(
             "Changes without an interval may be chance: replay both with --repeat 20 and compare"
             " again."
         )
+
+
+def _alike(changes: Any, same: int) -> str:
+    """How much is the same in both runs."""
+    policies = changes["policy"].n_unique()
+    of = f"{policies:,} {'policy' if policies == 1 else 'policies'}"
+    if same == changes.height:
+        return f"nothing changed: all measures of {of} are the same in both runs"
+    return f"{same:,} of {changes.height:,} values (measures of {of}) are the same in both runs"
 
 
 def _row(row: dict[str, Any]) -> list[object]:

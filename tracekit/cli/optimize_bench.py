@@ -64,7 +64,7 @@ def _show(found: Study) -> None:
         f" {about['tolerance']:g}. TBESK is: by a rank test at 5 %, Holm's correction."
     )
     print_table(
-        "TBESK against each rival: functions on which it is better, even, worse",
+        "TBESK against each rival: functions on which it is better, not told apart, worse",
         ["copy", "rival", "evaluations", "at equal iterations", "at equal evaluations"],
         [
             [variant, search, f"{evaluations:,.0f}", *said]

@@ -104,15 +104,23 @@ _TOLD = {
 }
 
 
+#: The same of what is no container, with what is counted.
+_TOLD_OF_SAMPLES = {
+    "container_steps_held": (
+        "steps of containers have no sample of their own: the nearest one of the container holds"
+    ),
+    "usage_samples_outside_lives": (
+        "samples of use are from before their container arrived or after it departed, and not used"
+    ),
+}
+
+
 def _told(load: Any) -> list[str]:
     """What of the workload bends its numbers."""
+    said = {**{name: f"containers {words}" for name, words in _TOLD.items()}, **_TOLD_OF_SAMPLES}
     return [
         *load.told,
-        *(
-            f"{load.facts[name]:,} containers {words}"
-            for name, words in _TOLD.items()
-            if load.facts.get(name)
-        ),
+        *(f"{load.facts[name]:,} {words}" for name, words in said.items() if load.facts.get(name)),
     ]
 
 

@@ -100,7 +100,14 @@ class Coordinator:
     def _start(self, file: TraceFile, advance: Advance) -> None:
         folder = self._folder / STAGING / f"{self._started:06d}"
         self._started += 1
-        task = StageTask(file.path, file.name, file.match.source.name, folder, file.beside)
+        task = StageTask(
+            file.path,
+            file.name,
+            file.match.source.name,
+            folder,
+            file.beside,
+            file.stored_sizes,
+        )
 
         def on_progress(size: int, rows: int, rejected: int) -> None:
             broken = f", {rejected:,} rejected" if rejected else ""

@@ -41,6 +41,7 @@ class StageTask:
     release: str
     folder: Path
     beside: tuple[tuple[str, Path, str], ...] = ()
+    stored_sizes: tuple[tuple[str, float, float], ...] = ()
 
     def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
         """Raises TracekitError when the file is damaged; its staging folder is gone then."""
@@ -53,7 +54,8 @@ class StageTask:
                 if self.release == DERIVED
                 else identify(self.path, self.name, self.release)
             )
-            return stage(replace(file, beside=self.beside), self.folder, on_progress)
+            known = replace(file, beside=self.beside, stored_sizes=self.stored_sizes)
+            return stage(known, self.folder, on_progress)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)
             raise

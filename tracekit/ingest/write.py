@@ -28,7 +28,7 @@ from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
 from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import unfinished
-from tracekit.store.doubts import doubts
+from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.units import percent
@@ -131,7 +131,9 @@ def ingest(
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            coordinator.take(writer.unknown(found.files, task.advance), task.advance)
+            sizes = () if is_remote(target) else base_sizes(Store(folder, manifest))
+            files = (dataclasses.replace(file, stored_sizes=sizes) for file in found.files)
+            coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not is_remote(target):
                 summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
                 summary.doubts = doubts(Store(folder, writer.manifest))
@@ -203,7 +205,7 @@ class _Writer:
                 self._summary.known.append((file.name, same.file))
                 advance(file.size_bytes, file.name)
 
-    def refuse_what_came_too_late(self, files: Iterable[TraceFile]) -> None:
+    def refuse_what_came_too_late(self, files: Sequence[TraceFile]) -> None:
         """Raise TracekitError for a new file that changes what another in the store means."""
         for file in files:
             match = file.match
@@ -219,15 +221,15 @@ class _Writer:
                 raise TracekitError(
                     f"{file.name} lists the cluster again, and the store holds {before[0].file}:"
                     " what has left since is only seen by reading both together",
-                    hint="put both into one folder and ingest it into a new store",
+                    hint="both are here: ingest all of it into a new store"
+                    if any(before[0].file == one.name for one in files)
+                    else "put both into one folder and ingest it into a new store",
                 )
 
     def _known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""
         alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
-        if not alike:
-            return None
-        digest = sha256(file.path)
+        digest = sha256(file.path) if alike else None
         return next((entry for entry in alike if entry.sha256 == digest), None)
 
 

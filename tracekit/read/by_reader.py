@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from functools import partial
 from io import BufferedReader
 from pathlib import Path
@@ -155,7 +156,7 @@ class ReaderFile:
             beside[word] = (*beside.get(word, ()), other)
         if file.kind not in {"tar", "tar.gz"}:
             one = opened(file.path, file.name, on_read)
-            yield self._match.file, _with(one, beside)
+            yield self._match.file, _with(one, beside, file)
             return
         with open_whole(file.path) as raw, damaged_as_error(file.path):
             for member in members(file.path, file.kind, HashingReader(raw)):
@@ -168,7 +169,7 @@ class ReaderFile:
                 )
                 if found is not None:
                     one = opened(path, f"{file.name}/{member.name}", on_read)
-                    yield found.file, _with(one, beside)
+                    yield found.file, _with(one, beside, file)
                 path.unlink()
 
     def _rows(self, read: Batch | Broken) -> CodedRows:
@@ -197,8 +198,9 @@ class ReaderFile:
         return CodedRows({**coded.columns, LINE: lines[at.astype(np.int64)]}, rejects)
 
 
-def _with(one: Opened, beside: dict[str, tuple[Opened, ...]]) -> Opened:
-    return Opened(path=one.path, name=one.name, stream=one.stream, beside=beside)
+def _with(one: Opened, beside: dict[str, tuple[Opened, ...]], file: TraceFile) -> Opened:
+    sizes = {node: {"cpu": cpu, "memory": memory} for node, cpu, memory in file.stored_sizes}
+    return replace(one, beside=beside, stored_sizes=sizes)
 
 
 def _parsed(rows: pl.DataFrame, table: Table) -> Parsed:

@@ -40,7 +40,8 @@ class TraceFile:
     """A file that holds a trace table: where it is, how it is packed, what its header says.
 
     ``beside`` are the files of the same source that lie with it, for those that are read by code:
-    the kind of each in one word, its path, its name.
+    the kind of each in one word, its path, its name. ``stored_sizes`` are the nodes that the store
+    held before, each with its cores and bytes.
     """
 
     path: Path
@@ -48,6 +49,7 @@ class TraceFile:
     kind: FileKind
     match: Match
     beside: tuple[tuple[str, Path, str], ...] = ()
+    stored_sizes: tuple[tuple[str, float, float], ...] = ()
 
     @property
     def size_bytes(self) -> int:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs.shown import decimals as allowed
 from tracekit.replay.runs.standings import Difference, Standing
 from tracekit.report.words import MINUS, NBSP, number
 from tracekit.units import duration
@@ -19,12 +20,10 @@ _LEAST = 0.01
 
 
 def decimals(reach: float | None, plain: int = _PLAIN, most: int = _MOST) -> int:
-    """So many decimals as show half an interval with one digit, two where the first is a 1."""
+    """So many decimals as half an interval allows, as the terminal has them, up to ``most``."""
     if not reach or not math.isfinite(reach):
         return plain
-    first = math.floor(math.log10(reach))
-    digits = -int(first) + int(reach < 2 * 10.0**first)
-    return min(max(digits, 0), most)
+    return min(allowed(reach), most)
 
 
 def scale(measure: Measure) -> float:

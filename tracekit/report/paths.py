@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.replay.workload.loaders import spelled
 from tracekit.report.studies import BESIDE
 
 
@@ -16,14 +18,19 @@ class Paths:
 
     Parameters
     ----------
-    store, run : str
-        The store and the run folder of the report.
+    source : str
+        What the report is made of.
+    store : str
+        Its store.
+    replayed : str
+        What its run replayed, as every command takes it: the store, or ``--workload`` and another.
     studies : str
         The folder whose studies the next report shows, not quoted.
     """
 
+    source: str = "SOURCE"
     store: str = "STORE"
-    run: str = "RUN"
+    replayed: str = "STORE"
     studies: str = "studies"
 
     def study(self, name: str) -> str:
@@ -35,11 +42,12 @@ class Paths:
         return shlex.quote(str(Path(self.studies).parent / name))
 
 
-def paths(source: Path, store: Path | None, run: Path | None) -> Paths:
+def paths(source: Path, store: Path | None, run: Path | None, *, loader: str = "") -> Paths:
     """The paths of a report of ``source``, as one types them in the working folder.
 
     They are relative where ``source`` was given so or lies below that folder: then nothing of the
-    machine is told, and the report is the same wherever the folder lies.
+    machine is told, and the report is the same wherever the folder lies. ``loader`` is the workload
+    that the run's manifest names, if it replayed no store.
     """
     here = Path.cwd()
     relative = not source.is_absolute() or source.is_relative_to(here)
@@ -49,8 +57,21 @@ def paths(source: Path, store: Path | None, run: Path | None) -> Paths:
             return str(path)
         return os.path.relpath(path) if relative else os.path.normpath(path.absolute())
 
+    named = shlex.quote(told(store)) if store else "STORE"
+    workload = _workload(loader, run, told) if run and loader else ""
     return Paths(
-        store=shlex.quote(told(store)) if store else "STORE",
-        run=shlex.quote(told(run)) if run else "RUN",
+        source=shlex.quote(told(source)),
+        store=named,
+        replayed=f"--workload {shlex.quote(workload)}" if workload else named,
         studies=told((run or source).absolute().parent / BESIDE),
     )
+
+
+def _workload(loader: str, run: Path, told: Callable[[Path], str]) -> str:
+    """A workload as ``--workload`` takes it; a bare path where the loader is found by it."""
+    name, given, path = spelled(loader)
+    if not path:
+        return loader
+    shown = told(run / path)
+    settings = ",".join(f"{key}={value}" for key, value in given.items())
+    return f"{name}{f'[{settings}]' if settings else ''}:{shown}"

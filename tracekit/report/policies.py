@@ -7,6 +7,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
+from tracekit.report.data import Data
 from tracekit.report.palette import POLICY_SLOTS, color
 
 #: Rows of a run that are no policy under test.
@@ -48,3 +49,8 @@ def style(policy: str, policies: list[str]) -> dict[str, Any]:
         "symbol": _SYMBOLS[at],
         "width": 2,
     }
+
+
+def replayed(data: Data) -> list[str]:
+    """The policies that a run replayed, production among them."""
+    return [one["policy"] for one in (data.run or {}).get("policies", [])]

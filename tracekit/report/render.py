@@ -25,7 +25,7 @@ from tracekit.query.database import Database
 from tracekit.report import palette
 from tracekit.report.blocks import block
 from tracekit.report.contents import contents
-from tracekit.report.data import Data, load, open_source
+from tracekit.report.data import Data, load, open_source, read_run
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.pages import GROUPS, all_pages
@@ -34,6 +34,7 @@ from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
 from tracekit.shown import Shown
 from tracekit.store.folder import open_store
+from tracekit.study import STUDY_FOLDER
 
 #: What a module hands out, at its end.
 _EXPORTS = re.compile(r"export\{([^}]*)\};")
@@ -86,7 +87,7 @@ def render(
     with contextlib.ExitStack() as stack:
         database = stack.enter_context(Database(store)) if store else None
         sizing = find_sizing(Path(source), folder)
-        named = paths(Path(source), folder, run)
+        named = paths(Path(source), folder or _store_beside(Path(source)), run, loader=_loader(run))
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
         html = render_data(data, progress=progress)
         said = key_findings(data)
@@ -95,6 +96,22 @@ def render(
     _write(Path(out), text)
     findings = (plain(answer.sentence), *(sentence(item) for item in said.values()))
     return ReportSummary(path=Path(out), size_bytes=len(text), findings=findings)
+
+
+def _loader(run: Path | None) -> str:
+    """What a run replayed instead of a store; empty where it replayed a store."""
+    return "" if run is None else str(read_run(run)["workload"].get("loader", ""))
+
+
+def _store_beside(source: Path) -> Path | None:
+    """The store of a study that lies where ``tracekit run`` and its advice put studies."""
+    if not STUDY_FOLDER.holds(source):
+        return None
+    folder = source.resolve().parent.parent / "store"
+    with contextlib.suppress(TracekitError):
+        open_store(folder)
+        return folder
+    return None
 
 
 def sentence(said: Said) -> str:

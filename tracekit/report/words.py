@@ -7,6 +7,8 @@ from collections.abc import Sequence
 
 NBSP = "\u00a0"
 MINUS = "\u2212"
+#: So many names are told, others counted.
+_NAMED = 3
 
 
 def percent(fraction: float, digits: int | None = None) -> str:
@@ -55,3 +57,16 @@ def spaced(text: str) -> str:
 def short_id(text: str) -> str:
     """An id's beginning: enough to find it, short enough to read."""
     return text if len(text) <= 14 else f"{text[:10]}\u2026"
+
+
+def small(title: str) -> str:
+    """A title inside a sentence: CPU stays CPU."""
+    plain = title.split(maxsplit=1)[0][1:].islower()
+    return f"{title[:1].lower()}{title[1:]}" if plain else title
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of some names; the others are counted."""
+    if len(names) <= _NAMED:
+        return listed(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"

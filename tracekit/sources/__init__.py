@@ -35,7 +35,6 @@ from tracekit.sources._release import (
     TableFormat,
     Unpivot,
 )
-from tracekit.tables import all_tables
 
 __all__ = [
     "Archives",
@@ -53,7 +52,6 @@ __all__ = [
     "TableFormat",
     "Unpivot",
     "all_sources",
-    "check_formats",
     "get_source",
     "recognise",
     "recognise_by_reader",
@@ -106,24 +104,3 @@ def get_source(name: str) -> Source:
             hint=f"did you mean '{close}'?" if close else "list them: tracekit list sources",
         )
     return all_sources()[name]
-
-
-def check_formats() -> list[str]:
-    """What is inconsistent between the releases and the base tables; empty when all is well."""
-    problems = []
-    for source in all_sources().values():
-        for fmt in source.formats:
-            table = all_tables().get(fmt.table)
-            if table is None:
-                problems.append(f"{source.name}: unknown table {fmt.table}")
-            elif _filled(fmt) != sorted(column.name for column in table.columns):
-                problems.append(
-                    f"{source.name}: columns of {fmt.file_stem} differ from {fmt.table}"
-                )
-    return problems
-
-
-def _filled(fmt: TableFormat) -> list[str]:
-    """The columns of the base table that a format gives values to."""
-    spread = [fmt.unpivot.name_column, fmt.unpivot.value_column] if fmt.unpivot is not None else []
-    return sorted([*fmt.columns, *spread])

@@ -66,12 +66,17 @@ class Opened:
         Opens it unpacked (gzip) from its beginning; may be called again.
     beside : mapping of str to tuple of Opened
         The files of the same source that are ingested with it, by ``ClusterFile.word``.
+    stored_sizes : mapping of str to mapping of str to float
+        The cores and bytes of each node that the store held before: cpu, memory.
     """
 
     path: Path
     name: str
     stream: Callable[[], BufferedIOBase]
     beside: Mapping[str, tuple[Opened, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    stored_sizes: Mapping[str, Mapping[str, float]] = field(
+        default_factory=lambda: MappingProxyType({})
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,7 +59,9 @@ def missing(*columns: str, expected: str = "a value") -> list[Rule]:
 def _broken(row: dict[str, object], rule: Rule, table: str) -> Broken:
     value = row[rule.column]
     shown = "empty" if value is None else f"'{str(value)[:60]}'"
-    text = ",".join("" if one is None else str(one) for name, one in row.items() if name != "line")
+    # a name that ends so was added by a reader: the row stands in the file without it
+    own = [one for name, one in row.items() if name != "line" and not name.endswith("\0")]
+    text = ",".join("" if one is None else str(one) for one in own)
     return Broken(
         table=table,
         line=int(str(row["line"])),

@@ -46,6 +46,23 @@ def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame
     return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
 
 
+def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
+    """Each node that is stored with its cores and bytes; 0 where they are not stated in these."""
+    if not any(entry.rows for entry in store.manifest.parts("node_resource")):
+        return ()
+    _, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))
+    whole = capacity.filter(pl.col("cell").is_null())
+
+    def stated(resource: str, unit: str) -> pl.Expr:
+        ours = (pl.col("resource") == resource) & (pl.col("unit") == unit)
+        return pl.col("amount").filter(ours).max().fill_null(0.0).alias(resource)
+
+    sizes = whole.group_by("node", maintain_order=True).agg(
+        stated("cpu", "cores"), stated("memory", "bytes")
+    )
+    return tuple(sizes.rows())
+
+
 def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
     """Nodes that nothing can be placed on: ``node``, ``resource`` that they have none of.
 
@@ -82,9 +99,22 @@ def _found(store: Store) -> Iterator[str]:
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
             f" {bare['resource'].mode().sort()[0]} that can be used"
         )
+    yield from _gone_later(store, nodes)
     yield from _left_out(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
+    """Nodes that are there at the start and gone at the end: a replay has them all the time."""
+    last = read(store, "node").sort(_MS).unique("node", keep="last", maintain_order=True)
+    gone = last.filter(pl.col("state") == "gone").join(nodes, on="node", how="semi").sort("node")
+    if gone.height:
+        stay = "them" if gone.height > 1 else "it"
+        yield (
+            f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
+            f" a replay keeps {stay} to its end"
+        )
 
 
 def _left_out(store: Store) -> Iterator[str]:

@@ -103,7 +103,8 @@ def replay_by(
         )
     if alone:
         run = dataclasses.replace(run, alone=ALIKE)
-    write_run(run, Path(out), store=None if store is None else place(store))
+    named = None if workload is None else str(workload)
+    write_run(run, Path(out), store=None if store is None else place(store), loader=named)
     kept.forget()
     return run
 

@@ -11,13 +11,15 @@ from tracekit.arrays import FloatArray
 
 #: The probability of seeing such ranks by chance below which one is called better.
 LEVEL = 0.05
+#: What is said of two that the runs do not tell apart.
+EVEN = "even"
 
 
 def against(own: FloatArray, rivals: Mapping[str, FloatArray]) -> dict[str, tuple[float, str]]:
     """For each rival the probability and what the test says of ``own``.
 
     The rank-sum test of Mann and Whitney on final costs, two-sided, over all rivals by Holm's
-    step-down rule; 'better', 'worse' or 'even'.
+    step-down rule; 'better', 'worse', or 'even' where the runs do not tell.
 
     Parameters
     ----------
@@ -60,6 +62,6 @@ def _rank_sum(own: FloatArray, other: FloatArray) -> float:
 
 def _said(own: FloatArray, other: FloatArray, probability: float) -> str:
     if probability >= LEVEL:
-        return "even"
+        return EVEN
     lower = (own[:, None] < other).sum() > (own[:, None] > other).sum()
     return "better" if lower else "worse"

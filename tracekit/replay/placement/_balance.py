@@ -28,6 +28,10 @@ def deviation(fractions: FloatArray) -> FloatArray:
     The two forms are equal in exact arithmetic; upstream takes the short one, and its last bit
     decides where truncation falls.
     """
+    if len(fractions) == 2:
+        apart = np.abs(fractions[0] - fractions[1])
+        if not np.isnan(apart).any():
+            return np.asarray(apart / 2)
     counted = ~np.isnan(fractions)
     number = counted.sum(axis=0)
     values = np.where(counted, fractions, 0.0)

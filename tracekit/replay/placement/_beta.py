@@ -37,10 +37,11 @@ def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
 
 def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:
     """P(X <= at), the regularised incomplete beta function; 0 where it is not defined."""
-    a, b, x = np.broadcast_arrays(*(np.asarray(one, np.float64) for one in (alpha, beta, at)))
+    a, b, x = (np.asarray(one, np.float64) for one in (alpha, beta, at))
     defined = (a > 0) & (b > 0) & np.isfinite(a) & np.isfinite(b) & (x >= 0) & (x <= 1)
-    inside = [np.where(defined, one, 0.5) for one in (a, b, x)]
-    return np.where(defined, np.nan_to_num(special.betainc(*inside)), 0.0)
+    inside = (a, b, x) if defined.all() else (np.where(defined, one, 0.5) for one in (a, b, x))
+    found = special.betainc(*inside)
+    return np.where(defined & ~np.isnan(found), found, 0.0)
 
 
 def density(alpha: float, beta: float, at: float) -> float:

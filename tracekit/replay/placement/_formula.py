@@ -24,6 +24,11 @@ def quotient(top: Any, bottom: Any) -> Any:
     return top // least if whole else np.floor(top / least)
 
 
+def either(condition: Any, first: Any, second: Any) -> Any:
+    """``first`` where the condition holds, else ``second``."""
+    return np.where(condition, first, second)
+
+
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
     """The sum itself."""
     return total
@@ -33,8 +38,8 @@ def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001
 class Formula:
     """Higher is better; ``part`` and ``total`` are plain functions of a module.
 
-    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient`` and other
-    such functions, so that they take arrays and, compiled, numbers.
+    They hold arithmetic, comparisons, numpy's functions of single numbers, ``quotient``, ``either``
+    and other such functions, so that they take arrays and, compiled, numbers.
 
     Parameters
     ----------
@@ -71,10 +76,15 @@ class Formula:
         self, snapshot: Snapshot, container: Container, nodes: IntArray
     ) -> IntArray | FloatArray:
         """The score of each node, shape (candidates,)."""
-        total = weights = np.zeros(len(nodes), dtype=np.int64)
+        total: Any = np.zeros(len(nodes), dtype=np.int64)
+        weights = total
         for share, part in self._parts(snapshot, container, nodes):
-            total = total + np.where(share.counted, part * share.weight, 0)
-            weights = weights + np.where(share.counted, share.weight, 0)
+            weight: Any = share.weight
+            weighted = part * weight
+            if not share.counted.all():
+                weighted = np.where(share.counted, weighted, 0)
+                weight = np.where(share.counted, weight, 0)
+            total, weights = total + weighted, weights + weight
         return np.asarray(self.total(total, weights))
 
     def explain(

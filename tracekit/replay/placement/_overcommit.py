@@ -81,8 +81,9 @@ def load_risk(
 
 def total_risk(limit: FloatArray, load: FloatArray, limit_weight: float) -> FloatArray:
     """The weighted sum; where load was not measured it counts as no risk."""
-    weighted = limit_weight * limit + (1 - limit_weight) * np.nan_to_num(load)
-    return np.clip(weighted, 0.0, 1.0)
+    measured = np.where(np.isnan(load), 0.0, load)
+    weighted = limit_weight * limit + (1 - limit_weight) * measured
+    return np.asarray(np.minimum(np.maximum(weighted, 0.0), 1.0))
 
 
 def _given_limits(

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.view.pod import Pod, PodContainer
 from tracekit.replay.view.recorded import Recorded
@@ -42,9 +43,7 @@ class Predictor:
 
     def amounts(self, request: IntArray, limit: IntArray) -> IntArray:
         """Expected use of pods of one container each; an amount of 0 was not stated."""
-        scaled = half_away(request * self.multiplier)
-        asked = np.where(request > 0, scaled, self.default_milli)
-        return np.asarray(np.where(limit > 0, limit, asked))
+        return np.asarray(expected_milli(request, limit, self.default_milli, self.multiplier))
 
     def missing(self, placed: Placed, nodes: int, window_end_s: int) -> IntArray:
         """Expected use of what was placed lately, shape (nodes,)."""
@@ -75,6 +74,12 @@ class Predictor:
         if CPU in container.requests:
             return int(half_away(container.requests[CPU] * self.multiplier))
         return self.default_milli
+
+
+def expected_milli(request: Any, limit: Any, default: Any, multiplier: Any) -> Any:
+    """The limit, else the request times the factor, else the default; 0 was not stated."""
+    asked = either(request > 0, half_away(request * multiplier), default)
+    return either(limit > 0, limit, asked)
 
 
 def surviving(ages_s: Sequence[float | None]) -> list[int]:

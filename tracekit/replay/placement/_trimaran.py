@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.placement._formula import either
 from tracekit.replay.view.pod import Amounts, Pod, PodContainer, add, maximum
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, amounts
@@ -78,9 +79,14 @@ def mu_sigma(
     """
     some = capacity > 0
     safe = np.where(some, capacity, 1.0)
-    mu = np.clip((used + request) / safe, 0.0, 1.0)
-    sigma = np.clip(deviation / safe, 0.0, 1.0)
+    mu, sigma = portion(used + request, safe), portion(deviation, safe)
     return np.where(some, mu, 0.0), np.where(some, sigma, 0.0)
+
+
+def portion(amount: Any, capacity: Any) -> Any:
+    """An amount as a fraction of a capacity above 0, in 0..1."""
+    share = amount / capacity
+    return either(share > 1.0, 1.0, either(share < 0.0, 0.0, share))
 
 
 def metric_provider(arguments: Mapping[str, Any]) -> str:

@@ -108,9 +108,10 @@ class BalancedAllocation(PlacementPolicy):
     ) -> dict[str, FloatArray]:
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
-            own = share.incoming if before else 0
-            fraction = (share.requested - own) / np.maximum(share.allocatable, 1)
-            fractions[share.name] = np.where(share.counted, np.minimum(fraction, 1.0), np.nan)
+            asked = share.requested - share.incoming if before else share.requested
+            fraction = np.minimum(asked / np.maximum(share.allocatable, 1), 1.0)
+            every = share.counted.all()
+            fractions[share.name] = fraction if every else np.where(share.counted, fraction, np.nan)
         return fractions
 
 

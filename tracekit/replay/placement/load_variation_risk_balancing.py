@@ -12,6 +12,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Scores
+from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._trimaran import metric_provider, mu_sigma, pod_claims
@@ -88,16 +89,26 @@ def risk_score(
     prose: bool = False,
 ) -> FloatArray:
     """Score of one resource, 0..100; amounts in one unit, shape (candidates,), NaN stays NaN."""
-    mu, sigma = mu_sigma(
-        capacity,
-        max(request, 0.0),
-        np.clip(used, 0.0, np.maximum(capacity, 0.0)),
-        np.clip(deviation, 0.0, np.maximum(capacity, 0.0)),
-    )
+    most = np.maximum(capacity, 0.0)
+    mu, _ = mu_sigma(capacity, max(request, 0.0), np.clip(used, 0.0, most), deviation)
+    sigma = spread(capacity, deviation, margin=margin, sensitivity=sensitivity)
+    measured = ~(np.isnan(used) | np.isnan(deviation))
+    score = np.where(capacity > 0, balanced(mu, sigma, prose), 0.0)
+    return np.where(measured, score, np.nan)
+
+
+def spread(
+    capacity: FloatArray, deviation: FloatArray, *, margin: float, sensitivity: float
+) -> FloatArray:
+    """The deviation as it counts in the risk, 0..1, shape (candidates,); NaN stays NaN."""
+    cut = np.clip(deviation, 0.0, np.maximum(capacity, 0.0))
+    _, sigma = mu_sigma(capacity, 0.0, cut, cut)
     if sensitivity >= 0:
         sigma = np.power(sigma, 1 / sensitivity if sensitivity else math.inf)
-    sigma = np.clip(margin * sigma, 0.0, 1.0)
-    risk = np.minimum(mu + sigma, 1.0) if prose else (mu + sigma) / 2
-    measured = ~(np.isnan(used) | np.isnan(deviation))
-    score = np.where(capacity > 0, (1 - risk) * 100, 0.0)
-    return np.where(measured, score, np.nan)
+    return np.clip(margin * sigma, 0.0, 1.0)
+
+
+def balanced(mu: Any, sigma: Any, prose: Any) -> Any:
+    """The score by mean and spread, 0..100, for arrays and, compiled, for numbers."""
+    both = mu + sigma
+    return (1 - either(prose, either(both > 1.0, 1.0, both), both / 2)) * 100

@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
+from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.placement._metrics import Reading, last_level
@@ -94,7 +95,11 @@ class TargetLoadPacking(LoadAware):
 
 def packing_score(predicted: FloatArray, target: float) -> IntArray:
     """Score by predicted percent and target percent, shape (candidates,); NaN scores 0."""
-    above = target * (100 - predicted) / (100 - target if target != 100 else 1.0)
+    return half_away(np.nan_to_num(packing(predicted, target)))
+
+
+def packing(predicted: Any, target: Any) -> Any:
+    """The score before rounding, for arrays and, compiled, for numbers."""
+    above = target * (100 - predicted) / either(target != 100, 100 - target, 1.0)
     below = (100 - target) * predicted / target + target
-    kept = np.where(predicted > target, np.where(predicted > 100, 0.0, above), below)
-    return half_away(np.nan_to_num(kept))
+    return either(predicted > target, either(predicted > 100, 0.0, above), below)

@@ -28,7 +28,7 @@ def rule(found: Results) -> str:
     """Which policies may be chosen, a sentence."""
     usual = _usual(found, OVERLOAD)
     full = (
-        ", and the 99th of 100 nodes needs no more than it has or than in production"
+        ", and the 99th percentile of use stays within capacity, or below production's"
         if usual is not None
         else ""
     )

@@ -17,8 +17,20 @@ MOST = 3
 MOST_BY_EACH = 5
 #: Those that follow may change what decides: then the best by that follow too, and no more.
 ROUNDS = 2
+#: Ratios from here on are told without decimals.
+_WHOLE = 10
 #: Containers times nodes up to which they do: beyond, the slowest policies take minutes an order.
 LARGEST = 200_000_000
+
+
+def how_large(containers: int, nodes: int) -> str:
+    """How much larger a replay is than those that are done several times unasked; a clause."""
+    times = containers * nodes / LARGEST
+    shown = f"{times:,.0f}" if times >= _WHOLE else f"{times:.1f}"
+    return (
+        f"one replay of {containers:,} containers on {nodes:,} nodes is {shown} times as large as"
+        " the largest that is repeated without being asked for"
+    )
 
 
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:

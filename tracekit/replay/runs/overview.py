@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.may_answer import CONDITIONS
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.separation import separates
@@ -26,8 +28,8 @@ class Overview:
     heads : tuple of str
         Of the columns, the policies' first; the unit in brackets.
     rows : tuple of tuples
-        Production first, then the best by the first column first; the lower bound last. Policies
-        that place alike are one row.
+        Production first, then the best by the measure that decides first; the lower bound last.
+        Policies that place alike are one row.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
     """
@@ -41,10 +43,14 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     """A run on one screen; ``columns`` is how many measures it has at most."""
     found = results(run)
     stands = {one.name: standings(found, one.name) for one in _short(found)}
-    told = sorted(stands.values(), key=lambda one: _weight(found, one))
+    decides = _decides(found, stands)
+    told = sorted(
+        stands.values(), key=lambda one: (one is not decides, _bars(one), *_weight(found, one))
+    )
     chosen = {one.measure for one in told[:columns]}
-    # in the order of the registry, as all tables are
+    # what decides, then the others in the order of the registry, as all tables are
     picked = [one for one in stands.values() if one.measure in chosen]
+    picked.sort(key=lambda one: one is not decides)
     measures = [found.measures[one.measure] for one in picked]
     rows = [
         (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
@@ -55,8 +61,26 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     return Overview(
         heads=("policy", *(_head(one) for one in measures)),
         rows=tuple(rows),
-        note=tuple(_note(found, measures, list(stands.values()))),
+        note=(
+            *([f"by {_title(found, decides)}, which decides"] if decides else []),
+            *_note(found, measures, list(stands.values())),
+        ),
     )
+
+
+def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
+    """The measure that the answer of the run goes by; None where nothing can be told."""
+    return stands.get(decision(found).criterion or "") if found.policies else None
+
+
+def _bars(stand: Standings) -> bool:
+    """False, so that it comes first, for what bars a policy from being chosen and differs."""
+    return stand.measure not in CONDITIONS or _same(stand)
+
+
+def _title(found: Results, stand: Standings) -> str:
+    title = found.measures[stand.measure].title
+    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
 
 
 def _short(found: Results) -> list[Measure]:

@@ -15,6 +15,7 @@ from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import Run
+from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.pinned import pinned_over_capacity
 from tracekit.replay.workload.resources import lacking
 from tracekit.replay.workload.workload import Workload
@@ -97,11 +98,14 @@ def _repeats(run: Run, policy: str) -> int:
     return 1 if run.repeats is None else max(run.repeats.filter(policy=policy).height, 1)
 
 
-def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
+def write_run(
+    run: Run, folder: Path, *, store: Path | None = None, loader: str | None = None
+) -> None:
     """Write the run folder; an existing one is replaced but for what others put there.
 
-    ``store`` is the store the trace came from; the manifest names it relative to the run, so that
-    a report finds it and both can be moved together.
+    ``store`` is the store the trace came from, ``loader`` another workload as ``--workload`` spells
+    it. The manifest names it relative to the run, so that a report finds it and both can be moved
+    together.
 
     Raises
     ------
@@ -111,4 +115,6 @@ def write_run(run: Run, folder: Path, *, store: Path | None = None) -> None:
     document = manifest_of(run)
     if store is not None:
         document["workload"]["store"] = named_from(folder, store)
+    if loader is not None:
+        document["workload"]["loader"] = respelled(loader, lambda path: named_from(folder, path))
     RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})

@@ -8,6 +8,8 @@ from collections.abc import Sequence
 from tracekit.replay.measures import Measure
 
 PERCENT = 100
+#: An interval of so many units of its first digit, or less, shows two digits.
+_TWO = 2.95
 #: More names than this are counted.
 _NAMED = 4
 
@@ -25,8 +27,8 @@ def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = Fa
     tail = " %" if unit and measure.share else ""
     if not math.isfinite(wide) or wide < 1e-9 * max(abs(value), 1e-9):
         return f"{_plain(value, share=measure.share)}{tail}"
-    decimals = _decimals(wide)
-    return f"{value:,.{decimals}f} ±{wide:,.{decimals}f}{tail}"
+    places = decimals(wide)
+    return f"{value:,.{places}f} ±{wide:,.{places}f}{tail}"
 
 
 def few(names: Sequence[str]) -> str:
@@ -41,7 +43,8 @@ def _plain(value: float, *, share: bool) -> str:
     return f"{value:,.0f}" if whole or abs(value) >= 9_999.5 else f"{value:,.4g}"
 
 
-def _decimals(reach: float) -> int:
+def decimals(reach: float) -> int:
     """Decimals that leave an interval one digit, or two where the first is a 1 or a 2."""
     places = math.floor(math.log10(reach))
-    return max(0, -places + int(reach / 10**places < 3))
+    # what two digits would show as 3.0 is a 3
+    return max(0, -places + int(reach / 10**places < _TWO))

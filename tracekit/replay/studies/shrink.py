@@ -21,7 +21,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
-from tracekit.replay.runs.followed import LARGEST
+from tracekit.replay.runs.followed import LARGEST, how_large
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
@@ -45,7 +45,6 @@ POLICIES = ("least_allocated", "most_allocated", "cwt")
 
 #: Why one order of arrival was all there is.
 ALIKE = "every time of arrival is recorded, so that there is one order"
-LARGE = f"a replay of so many nodes and containers takes long (--repeat {FEWEST} asks for more)"
 
 
 @dataclass(frozen=True)
@@ -269,7 +268,10 @@ def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
     if not facts["varying"]:
         return 1, ALIKE
     large = facts["containers"] * facts["nodes"] > LARGEST
-    return (1, LARGE) if large else (FEWEST, "")
+    if not large:
+        return FEWEST, ""
+    why = how_large(facts["containers"], facts["nodes"])
+    return 1, f"{why} (--repeat {FEWEST} asks for more)"
 
 
 def _given(source: WorkloadSource, called: str | None) -> dict[str, Any]:

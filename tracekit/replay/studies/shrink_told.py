@@ -94,10 +94,10 @@ def short(study: Study) -> str:
     row, about = found.best, found.about
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     known = [
-        f"{span(row['nodes_low'], row['nodes_high'])} in one order of arrival alone"
+        f"one order of arrival alone needs {span(row['nodes_low'], row['nodes_high'])}"
         if about["repeats"] > 1
         else "in one order of arrival",
-        *([] if row["bound"] is None else [f"at least {row['bound']:,} under any policy"]),
+        *([] if row["bound"] is None else [f"any policy needs at least {row['bound']:,}"]),
     ]
     beside = f" ({'; '.join(known)})"
     if row["nodes"] == row["of"]:
@@ -135,8 +135,8 @@ def bound(found: Told) -> str:
     if row["bound"] == row["nodes"]:
         return f"No placement gets by with fewer than {row['bound']:,} nodes (proven)."
     return (
-        f"No placement gets by with fewer than {row['bound']:,} nodes (proven); between that and"
-        f" {row['nodes']:,} another policy may do with fewer."
+        f"No placement gets by with fewer than {row['bound']:,} nodes (proven). Whether another"
+        f" policy gets by with fewer than {row['nodes']:,} is open."
     )
 
 
@@ -247,8 +247,9 @@ def sure(found: Told) -> str:
         return f"{known} {_uncovered(about)}"
     alone = span(row["nodes_low"], row["nodes_high"])
     return (
-        f"{row['nodes']:,} nodes hold in each of {orders} orders of arrival, of which one alone"
-        f" needs {alone}; a further order would need more with a chance of at most 1 in {orders}."
+        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; one of these"
+        f" alone needs {alone}. The chance that a further order needs more is at most 1 in"
+        f" {orders}."
         f" {_beyond_chance(found)}{_uncovered(about)}"
     )
 

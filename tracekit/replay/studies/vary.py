@@ -191,6 +191,7 @@ def vary_assumptions(
         about={
             "measure": measure,
             "policies": names,
+            "changes": list(changes),
             "seed": seed,
             "store": str(store),
             "repeats": max(row.orders for row in base.rows),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import polars as pl
 
@@ -75,7 +76,9 @@ def following(study: Study) -> list[tuple[str, str]]:
     asked = " ".join(map(shlex.quote, words))
     if not about["best"] or not _changes(study, OTHER, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
-        command = f"tracekit vary {asked} --measure {about['measure']} --repeat {more}"
+        command = (
+            f"tracekit vary {asked}{_tried(about)} --measure {about['measure']} --repeat {more}"
+        )
         return [("Let the policies meet more orders of arrival:", command)]
     turned = _changes(study, OTHER)
     if not turned:
@@ -89,6 +92,11 @@ def following(study: Study) -> list[tuple[str, str]]:
             f"tracekit replay {asked} --assume {shlex.quote(first)} --out RUN",
         )
     ]
+
+
+def _tried(about: Mapping[str, Any]) -> str:
+    """The changes that were asked for, as options; none where the usual ones were tried."""
+    return "".join(f" --change {shlex.quote(change)}" for change in about.get("changes", ()))
 
 
 def _changes(study: Study, *stands: str) -> list[dict[str, str]]:

@@ -28,6 +28,8 @@ def best(scores: IntArray | FloatArray, tie: Tie, rng: np.random.Generator) -> i
     if tie == "first":
         return int(np.argmax(compared))
     equals = np.flatnonzero(compared == compared.max())
+    if len(equals) == 1:
+        return int(equals[0])  # nothing is drawn
     draws = rng.integers(np.arange(2, len(equals) + 1))
     replaced = np.flatnonzero(draws == 0)
     return int(equals[replaced[-1] + 1 if len(replaced) else 0])

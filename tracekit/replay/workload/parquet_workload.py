@@ -12,7 +12,9 @@ background.parquet  optional: node VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, me
 calls.parquet       optional: upstream VARCHAR, downstream VARCHAR (services), calls DOUBLE
 
 Between two samples, and before the first and after the last, the nearest earlier (else later)
-sample holds. A container without any row uses nothing, and is counted.
+sample holds, and each step of a life that is so filled is counted. A container without any row uses
+what it requests all the time, as in a store with sizes, and is counted. Samples from before a
+container's arrival or from its departure on are not used, and are counted.
 """
 
 from __future__ import annotations
@@ -25,8 +27,10 @@ import polars as pl
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
+from tracekit.replay.workload.missing_use import fill, samples_outside
 from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
+from tracekit.replay.workload.rests_on import use_rests_on
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
 from tracekit.replay.workload.workload import Workload, nonzero
 
@@ -91,9 +95,9 @@ def _assemble(
     used = _matrix(usage, "container", containers["container"], step_ms, times)
     arrival = containers["arrival_ms"].to_numpy()
     departure = containers["departure_ms"].fill_null(end).to_numpy()
-    silent = np.isnan(used[0]).all(axis=0)
-    used[:, :, silent] = 0.0
-    used[:, (times[:, None] < arrival) | (times[:, None] >= departure)] = np.nan
+    alive = (times[:, None] >= arrival) & (times[:, None] < departure)
+    filled = fill(used, request[:, : len(BASE)], alive)
+    outside = samples_outside(usage, containers, step_ms, int(times[0]))
     position = {node: at for at, node in enumerate(nodes["node"])}
     return Workload(
         name=folder.resolve().name,
@@ -128,7 +132,8 @@ def _assemble(
         ),
         price_per_hour=_prices(nodes),
         calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
-        facts={"containers_without_usage": int(silent.sum())},
+        quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
+        facts={**filled.facts(), "usage_samples_outside_lives": outside},
     )
 
 
@@ -177,7 +182,6 @@ def _matrix(
     inside = (step >= 0) & (step < len(times))
     for resource, name in enumerate(BASE):
         matrix[resource, step[inside], at[inside]] = rows[name].to_numpy()[inside]
-    hold(matrix)
     return matrix
 
 
@@ -187,4 +191,6 @@ def _background(folder: Path, nodes: pl.Series, step_ms: int, times: IntArray) -
         return np.zeros((len(BASE), len(times), len(nodes)), dtype=np.float32)
     rows = read(path, _BACKGROUND)
     check_known(rows["node"], set(nodes), "node", path.name)
-    return np.nan_to_num(_matrix(rows, "node", nodes, step_ms, times))
+    matrix = _matrix(rows, "node", nodes, step_ms, times)
+    hold(matrix)
+    return np.nan_to_num(matrix)

@@ -2,20 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import polars as pl
 
+from tracekit.replay.measures import find_measure
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed
+from tracekit.report.words import count, listed, small
 
-_STUDY = "comparison"
+STUDY = "comparison"
+SAME = "same"
+#: So many names are told, the others are counted.
+_SHOWN = 6
+
+
+def answer(data: Data) -> Answer:
+    """What was asked, what changed and what is the same, and what must not have happened."""
+    failed = data.result(f"{STUDY}/thresholds").filter("failed")
+    warnings = [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
+    return Answer(
+        asked="What changed from one run to the other, beyond chance?",
+        sentence=lead(data),
+        warnings=warnings,
+        told=[text for text in (same(data), *sentences(data)) if text],
+    )
 
 
 def lead(data: Data) -> str:
     """What was compared, and how much of it changed."""
-    about = data.studies[_STUDY].about
-    changes = data.result(f"{_STUDY}/changes")
+    about = data.studies[STUDY].about
+    changes = data.result(f"{STUDY}/changes")
     verdicts = changes["verdict"].to_list()
+    of = f"{count(changes['measure'].n_unique(), 'measure')} of"
+    policies = count(len(about["policies"]), "policy")
+    if not differs(data):
+        return (
+            f"Nothing changed from run {about['base']} to run {about['new']}: {of} {policies}"
+            " came out the same."
+        )
     told = [
         f"{verdicts.count(word)} {said}"
         for word, said in (
@@ -23,45 +49,77 @@ def lead(data: Data) -> str:
             ("worse", "worse"),
             ("changed", "changed, which is neither"),
             ("within chance", "within chance"),
-            ("same", "the same"),
         )
         if word in verdicts
     ]
     return (
-        f"From run {about['base']} to run {about['new']}:"
-        f" of {count(changes.height, 'measure')} of {count(len(about['policies']), 'policy')}"
-        f" {listed(told)}."
+        f"From run {about['base']} to run {about['new']},"
+        f" {count(changes.height - verdicts.count(SAME), 'value')} of {changes.height:,} changed"
+        f" ({of} {policies}): {listed(told)}."
     )
+
+
+def differs(data: Data) -> bool:
+    """Whether any measure of any policy changed."""
+    return bool((data.result(f"{STUDY}/changes")["verdict"] != SAME).any())
+
+
+def same(data: Data) -> str:
+    """What is the same in both runs: policies by all measures, measures under all policies."""
+    changes = data.result(f"{STUDY}/changes")
+    if not differs(data):
+        return ""
+    by_policy, by_measure = (_alike(changes, by) for by in ("policy", "measure"))
+    titles = [small(one.title) for name in by_measure if (one := find_measure(name)) is not None]
+    said = [
+        f"{some(by_policy)}, by every measure" if by_policy else "",
+        f"{some(titles)}, under every policy" if titles else "",
+    ]
+    told = "; ".join(text for text in said if text)
+    return f"The same in both runs: {told}." if told else ""
+
+
+def _alike(changes: pl.DataFrame, by: str) -> list[str]:
+    """Policies, or measures, of which every row is the same in both runs."""
+    alike = changes.group_by(by, maintain_order=True).agg((pl.col("verdict") == SAME).all())
+    return alike.filter("verdict")[by].to_list()
+
+
+def some(names: Sequence[str]) -> str:
+    """The names, the first of them where they are many."""
+    if len(names) <= _SHOWN:
+        return listed(names)
+    return f"{', '.join(names[:_SHOWN])} and {len(names) - _SHOWN} more"
 
 
 def sentences(data: Data) -> list[str]:
     """What differs between the runs beyond their measures, and how sure the changes are."""
-    about = data.studies[_STUDY].about
+    about = data.studies[STUDY].about
     said = [f"The runs differ in {text}." for text in about["differs"]]
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             said.append(f"Only in {about[what]}: {listed(names)}.")
-    if data.result(f"{_STUDY}/changes")["change_low"].null_count():
+    if differs(data) and data.result(f"{STUDY}/changes")["change_low"].null_count():
         said.append(
-            "Changes without an interval may be chance; with several orders of arrival"
-            " (replay with repeat) each has one."
+            "A change without an interval may be chance. It has one where both runs were replayed"
+            " with six orders of arrival or more (--repeat 6)."
         )
     return said
 
 
 def thresholds(data: Data) -> Table:
     """Every threshold with its outcome."""
-    frame = data.result(f"{_STUDY}/thresholds")
+    frame = data.result(f"{STUDY}/thresholds")
     outcome = (
         pl.when(pl.col("failed"))
-        .then(pl.lit("it holds: failed"))
-        .otherwise(pl.lit("it does not hold: fine"))
+        .then(pl.lit("failed: it happened"))
+        .otherwise(pl.lit("fine: it did not happen"))
     )
     shown = frame.with_columns(outcome.alias("outcome")).drop("failed")
-    return table(shown, "What must not hold, and whether it does")
+    return table(shown, "What must not happen, and whether it did")
 
 
 def changes(data: Data) -> Table:
     """Every change."""
-    frame = data.result(f"{_STUDY}/changes").drop("paired", strict=False)
+    frame = data.result(f"{STUDY}/changes").drop("paired", strict=False)
     return table(frame, "Measures of both runs, the change and its 95 % interval")

@@ -44,7 +44,7 @@ def answer(data: Data) -> Answer:
         before="production" if study.about["observed"] else "all nodes",
         after=str(found.best["policy"]),
         change="What it would change",
-        interval="over orders" if study.about["repeats"] > 1 else "",
+        interval="",
         sure=" ".join([shrink_told.sure(found), *_without(study)]),
         rests=quantities.rests(
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
@@ -76,14 +76,13 @@ def _changes(found: shrink_told.Told) -> list[Change]:
     """Production, or all nodes, beside the nodes that are left."""
     observed, best = found.about["observed"], found.best
     before = observed["measures"] if observed else _on_all(found)
-    few, many = best["of"] - best["nodes"], best["of"] - best["nodes_low"]
+    few = best["of"] - best["nodes"]
     nodes = Change(
         title="Nodes",
         meaning="how many nodes there are to keep",
         before=f"{best['of']:,}",
         after=f"{best['nodes']:,}",
-        difference=f"{MINUS}{few:,}"
-        + ("" if few == many else f" ({MINUS}{many:,} to {MINUS}{few:,})"),
+        difference=f"{MINUS}{few:,}" if few else "none",
         way="better" if few else "",
     )
     names = list(dict.fromkeys([*TOLD, *found.about["measures"]]))

@@ -7,6 +7,7 @@ from shlex import quote
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.after_run import unasked
+from tracekit.report.contents import commands
 from tracekit.report.data import Data
 from tracekit.report.words import spaced
 
@@ -33,7 +34,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     """The next question about nodes, and its command."""
     if not policy:
         return []
-    asked = f"tracekit shrink {data.paths.store} --policy {quote(policy)}"
+    asked = f"{commands.asked(data, 'shrink')} --policy {quote(policy)}"
     if STUDY not in data.studies:
         once = " --repeat 1" if told.chosen and _unasked(data, told) else ""
         to = data.paths.study("fewest")

@@ -43,7 +43,7 @@ def document(data: Data) -> Markup:
             "first": _first(data, names),
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
-            "values": {name: _values(rows[name], measures) for name in names},
+            "values": {name: _means(data, name, rows[name], measures) for name in names},
             "differences": _differences(data, names),
             "courses": _courses(),
             "times_h": _times(data),
@@ -94,6 +94,15 @@ def _measure(measure: Measure) -> dict[str, Any]:
 
 def _values(row: dict[str, Any], measures: list[Measure]) -> list[Any]:
     return numbers([row.get(one.name) for one in measures])
+
+
+def _means(data: Data, name: str, row: dict[str, Any], measures: list[Measure]) -> list[Any]:
+    """Means over the orders that a policy met, as the other pages have them."""
+    found = [data.standings(one.name).row(name) for one in measures]
+    return numbers(
+        row.get(one.name) if standing is None else standing.mean
+        for one, standing in zip(measures, found, strict=True)
+    )
 
 
 def _differences(data: Data, names: list[str]) -> list[list[Any]]:

@@ -13,15 +13,14 @@ from tracekit.replay.measures import Measure, measures_in, part_column
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
-from tracekit.replay.workload.assumptions import Assumptions
-from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, size_text, table
+from tracekit.report.contents.commands import assumptions_of
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.words import NBSP, count, listed, percent
+from tracekit.report.words import NBSP, count, listed, percent, small
 from tracekit.units import MS_PER_MINUTE, duration
 
 _BEST, _WITHIN = "best", "within chance"
@@ -46,7 +45,8 @@ def comparison(data: Data) -> Table:
         Column(name="policy", label="Policy", kind="text"),
         *(_column(one, standing[one.name], ranked) for one in measures),
     ]
-    groups = [row.names for row in order]
+    barred = {name for one in data.decision.left_out for name in one.names} if data.decision else ()
+    groups = sorted((row.names for row in order), key=lambda names: names[0] in barred)
     groups += [names for names in found.groups if names not in groups]
     rows = [
         [_names(names), *(_standing(one, standing[one.name], names[0]) for one in measures)]
@@ -56,7 +56,8 @@ def comparison(data: Data) -> Table:
     bound = data.replay("summary").filter(policy=BOUND)
     apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
     return Table(
-        caption=f"Ways to place, best {ranked.title} first; \u00b1 is half of the 95 % interval",
+        caption=f"Ways to place, best {ranked.title} first of those that may be chosen; \u00b1 is"
+        " half of the 95 % interval",
         columns=columns,
         rows=rows,
         apart=apart,
@@ -119,17 +120,13 @@ def _plain(rows: pl.DataFrame, measures: Sequence[Measure]) -> list[Cell]:
 def directions(data: Data) -> str:
     """Which end of the measures is better, and what the table begins with."""
     measures = present(data.replay("summary"))
-    high = [_small(one.title) for one in measures if one.better == "high"]
+    high = [small(one.title) for one in measures if one.better == "high"]
     but = f", but for {listed(high)}" if high else ""
     return (
         f"Lower is better{but}; of what is used or allocated neither end is. The table begins with"
         " the measures that decide; Columns has all. Policies that placed every container alike in"
         " every order are one row."
     )
-
-
-def _small(title: str) -> str:
-    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def standing_sentence(data: Data) -> str:
@@ -175,8 +172,10 @@ def rests_sentence(data: Data) -> str:
     """What is assumed, in one sentence."""
     load = (data.run or {}).get("workload", {})
     assumed = [name for name, how in load.get("quantities", {}).items() if how == "assumed"]
+    if not load.get("assumptions"):
+        return "This run rests on what was recorded."
     if not assumed:
-        return "What the trace does not say is assumed; another value may change the result."
+        return "How the run was set up is assumed; another value may change the result."
     return (
         f"The trace does not say {listed(assumed, 'or')}: that is assumed, and another value may"
         " change the result."
@@ -225,7 +224,7 @@ _STARTS = {
 def assumptions(data: Data) -> Table:
     """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
     load = (data.run or {}).get("workload", {})
-    kind = _kind(load)
+    kind = assumptions_of(load)
     known = {field.name: field for field in dataclasses.fields(kind)}
     meanings = about(kind)
     rows = [
@@ -239,12 +238,6 @@ def assumptions(data: Data) -> Table:
     ]
     schema = dict.fromkeys(("assumption", "value", "meaning", "comes_from"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), "Every assumption of this run")
-
-
-def _kind(load: Mapping[str, Any]) -> type[Assumptions | SizedAssumptions]:
-    """Which assumptions a workload was made with: those of a store with sizes, or without."""
-    sized = "full_cpu_cores" in load.get("assumptions", {})
-    return SizedAssumptions if sized else Assumptions
 
 
 #: What is assumed of each quantity, by how the names of the assumptions begin.
@@ -285,8 +278,9 @@ def assumed_text(name: str, value: object) -> str:
         return duration(value)
     if name.endswith(("_fraction", "_share")):
         return percent(value)
-    unit = next((u for u in ("cores", "steps") if name.endswith(f"_{u}")), "")
-    return f"{value:,g}{NBSP}{unit}".strip()
+    unit = next((u for u in ("cores", "steps", "kbit") if name.endswith(f"_{u}")), "")
+    shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
+    return f"{shown}{NBSP}{unit}".strip()
 
 
 def counts(data: Data) -> list[str]:
@@ -320,35 +314,6 @@ def policy_table(data: Data) -> Table:
     ]
     schema = dict.fromkeys(("policy", "parameters", "source"), pl.String)
     return table(pl.DataFrame(rows, schema=schema), "Policies with every parameter")
-
-
-def command(data: Data) -> str:
-    """The command line that gives the run again."""
-    if data.run is None:
-        return ""
-    load = data.run["workload"]
-    known = {field.name: field.default for field in dataclasses.fields(_kind(load))}
-    settings = [
-        f"--assume {name}={value}"
-        for name, value in load.get("assumptions", {}).items()
-        if name in known and known[name] != value
-    ]
-    names = [p["policy"] for p in data.run["policies"] if p["policy"] != OBSERVED]
-    policies = [f"--policy '{name}'" if "[" in name else f"--policy {name}" for name in names]
-    seed = f"--seed {data.run['seed']}"
-    orders = _orders(data.run)
-    ends = (f"tracekit replay {data.paths.store}", f"--out {data.paths.beside('again')}")
-    return " ".join([ends[0], *policies, *settings, *orders, seed, ends[1]])
-
-
-def _orders(run: Mapping[str, Any]) -> list[str]:
-    """How many orders of arrival, and of which policies if not of all."""
-    if run.get("repeats", 1) == 1:
-        return []
-    several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
-    named = [f"--repeat-policy '{p['policy']}'" for p in several if p["policy"] != OBSERVED]
-    every = len(several) == len(run["policies"])
-    return [f"--repeat {run['repeats']}", *([] if every else named)]
 
 
 def _averages(load: dict[str, Any]) -> str:

@@ -6,6 +6,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.optimize.ranking import EVEN
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed, percent
@@ -103,13 +104,27 @@ def _origin(data: Data) -> list[str]:
         rows = summary.filter((pl.col("variant") == variant) & pl.col("tbesk_is").is_not_null())
         if rows.is_empty():
             continue
-        tally = rows["tbesk_is"].to_list()
-        counted = [f"{word} in {tally.count(word)}" for word in ("better", "worse", "even")]
-        said.append(
-            f"On the {variant} test functions TBESK is {listed(counted)} of {rows.height}"
-            " comparisons with a rival."
-        )
+        said.append(_tally(variant, rows["tbesk_is"].to_list()))
     return said
+
+
+def _tally(variant: str, verdicts: list[str]) -> str:
+    """How often TBESK is better or worse than a rival, and how often the runs do not tell."""
+    counted = [
+        f"{word} in {verdicts.count(word)}" for word in ("better", "worse") if word in verdicts
+    ]
+    compared = count(len(verdicts), "comparison")
+    if not counted:
+        return (
+            f"On the {variant} test functions the runs do not tell TBESK from a rival in any of"
+            f" {compared}."
+        )
+    silent = verdicts.count(EVEN)
+    rest = f"; in {silent} the runs do not tell them apart" if silent else ""
+    return (
+        f"On the {variant} test functions TBESK is {listed(counted)} of {compared} with a"
+        f" rival{rest}."
+    )
 
 
 def claims(data: Data) -> Table:
@@ -138,7 +153,8 @@ def functions(data: Data) -> Table:
     """Every search on every function."""
     frame = data.result(f"{_FUNCTIONS}/summary")
     shown = frame.with_columns(
-        pl.col("best", "mean", "worst").map_elements(lambda cost: f"{cost:.3g}", pl.String)
+        pl.col("best", "mean", "worst").map_elements(lambda cost: f"{cost:.3g}", pl.String),
+        pl.col("tbesk_is").replace({EVEN: "not told apart"}),
     )
     return table(
         shown.select(

@@ -87,7 +87,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     return (
         f"The {count(frame.height, 'busiest edge')} of {frame['edges'][0]:,} carry"
         f" {percent(calls / max(every, 1))} of all calls; the slowest of them takes"
-        f" {slow['response_time_p95_ms'] or 0:,.0f} ms at p95."
+        f" {slow['response_time_p95_ms'] or 0:,.0f} ms or more in one call of 20."
     )
 
 

@@ -42,10 +42,9 @@ def _prepare(data: Data) -> pl.DataFrame:
         (pl.col("change_low") / base).alias("low_fraction"),
         (pl.col("change_high") / base).alias("high_fraction"),
     )
-    moved = relative.filter(pl.col("verdict") != "same")
-    kept = moved if moved.height else relative.head(1)
     return (
-        kept.sort(pl.col("change_fraction").abs(), "policy", "measure")
+        relative.filter(pl.col("verdict") != "same")
+        .sort(pl.col("change_fraction").abs(), "policy", "measure")
         .tail(_MOST)
         .select(list(_SCHEMA))
     )
@@ -53,7 +52,7 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank(140 + 34 * max(frame.height, 4))
-    for verdict, name in {**_COLORS, "same": "other"}.items():
+    for verdict, name in _COLORS.items():
         part = frame.filter(pl.col("verdict") == verdict)
         if part.is_empty():
             continue
@@ -109,6 +108,6 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame.drop("measures"),
-    absent="No runs were compared: tracekit compare BASE NEW --out DIR.",
+    absent="No measure changed that was above zero before, so there is nothing to draw.",
     note=lambda frame: f"The {_MOST} largest changes are drawn." if frame.height == _MOST else "",
 )

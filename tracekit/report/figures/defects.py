@@ -21,6 +21,7 @@ _SCHEMA = pl.Schema(
         "rows": pl.Int64,
         "share": pl.Float64,
         "kinds": pl.Int64,
+        "bars": pl.Int64,
         "all_rows": pl.Int64,
     }
 )
@@ -33,7 +34,8 @@ def _prepare(data: Data) -> pl.DataFrame:
     kinds = ledger.group_by("table", "defect").agg(pl.col("rows").sum(), pl.col("share").sum())
     counted = kinds.with_columns(
         pl.col("defect").str.replace_all("_", " "),
-        pl.len().cast(pl.Int64).alias("kinds"),
+        pl.col("defect").n_unique().cast(pl.Int64).alias("kinds"),
+        pl.len().cast(pl.Int64).alias("bars"),
         pl.col("rows").sum().alias("all_rows"),
     )
     ordered = counted.sort(["share", "table", "defect"], descending=[True, False, False])
@@ -78,14 +80,15 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.row(0, named=True)
     return (
-        f"{count(row['kinds'], 'kind')} of defect touch {count(row['all_rows'], 'row')}; the widest"
-        f" is {row['defect']}, {percent(row['share'])} of the rows of {row['table']}."
+        f"Defects of {count(row['kinds'], 'kind')} were met in the tables,"
+        f" {count(row['all_rows'], 'row')} in all; the widest is {row['defect']},"
+        f" {percent(row['share'])} of the rows of {row['table']}."
     )
 
 
 def _note(frame: pl.DataFrame) -> str:
-    kinds = int(frame["kinds"][0]) if frame.height else 0
-    return f"The {_MOST} widest are drawn." if kinds > frame.height else ""
+    bars = int(frame["bars"][0]) if frame.height else 0
+    return f"The {_MOST} widest of {bars:,} are drawn." if bars > frame.height else ""
 
 
 FIGURE = Figure(

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.studies.shrink_told import span
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -41,20 +44,11 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         width=0.5,
         showlegend=False,
         marker={"color": best},
-        error_x={
-            "type": "data",
-            "symmetric": False,
-            "array": (frame["nodes_high"] - frame["nodes"]).to_list(),
-            "arrayminus": (frame["nodes"] - frame["nodes_low"]).to_list(),
-            "color": color("ink"),
-            "thickness": 1.4,
-            "width": 4,
-        },
         hovertemplate="%{x:,} nodes<extra></extra>",
     )
     names = [
         {
-            "text": f"{row['policy']}: {row['nodes']:,}",
+            "text": _name(row),
             "x": 0,
             "xref": "paper",
             "xanchor": "left",
@@ -84,6 +78,13 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
+def _name(row: dict[str, Any]) -> str:
+    """A policy with its count; where single orders get by with fewer, how many they need."""
+    low, high = row["nodes_low"], row["nodes_high"]
+    alone = "" if low == high == row["nodes"] else f" (one order alone: {span(low, high)})"
+    return f"{row['policy']}: {row['nodes']:,}{alone}"
+
+
 def _mark(figure: go.Figure, nodes: int, name: str) -> None:
     figure.add_vline(x=nodes, line={"color": color(name), "width": 2, "dash": "dash"})
 
@@ -101,8 +102,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
-    how_to_read="A bar is the number of nodes that are enough; the thin line spans what one"
-    " order of arrival alone needs. The dashed line on the right is all nodes, the one on the"
+    how_to_read="A bar is the number of nodes that are enough in every order of arrival; a single"
+    " order may need fewer. The dashed line on the right is all nodes, the one on the"
     " left, where there is one, a proven lower bound: no policy gets below it.",
     reads=(f"{_STUDY}/policies",),
     prepare=_prepare,

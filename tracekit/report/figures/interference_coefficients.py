@@ -101,8 +101,8 @@ def _told(part: pl.DataFrame, label: str) -> str:
         return f"{label[:1].upper()}{label[1:]}: no effect beyond chance for any of {of}"
     middle = number(float(beyond["value"].median()), 2)  # type: ignore[arg-type]
     return (
-        f"{label[:1].upper()}{label[1:]}: neighbours cost {beyond.height:,} of {of} CPU beyond"
-        f" chance, {middle} CPU per CPU beside them at the median"
+        f"{label[:1].upper()}{label[1:]}: {beyond.height:,} of {of} lose CPU to neighbours beyond"
+        f" chance, {middle} for each CPU that these use (median)"
     )
 
 

@@ -13,7 +13,7 @@ from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.runs.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.palette import POLICY_SLOTS, color
+from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.words import number, percent
 
@@ -51,6 +51,7 @@ def _prepare(data: Data) -> pl.DataFrame:
         },
         schema=_SCHEMA,
     )
+    frame = frame.sort("mean", maintain_order=True)
     return frame.with_columns(pl.col("low", "high").fill_nan(None))
 
 
@@ -72,7 +73,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             orientation="h",
             showlegend=False,
             name=row["policy"],
-            marker={"color": color(f"policy-{at % POLICY_SLOTS + 1}")},
+            marker={"color": color(_color(row, best=at == 0))},
             error_x={
                 "type": "data",
                 "symmetric": False,
@@ -88,6 +89,15 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         yaxis=axis("", autorange="reversed"),
     )
     return figure
+
+
+def _color(row: Mapping[str, Any], *, best: bool) -> str:
+    """Blue for the best, green within chance of it, black as recorded, grey for the rest."""
+    if best:
+        return "policy-1"
+    if row["policy"] == "recorded":
+        return "observed"
+    return "other" if row["orders"] < 2 or row["apart_from_best"] else "policy-3"
 
 
 #: What the best way to bind is measured by, where it is there; else the worst way.
@@ -136,7 +146,8 @@ def _sure(row: Mapping[str, Any]) -> str:
 FIGURE = Figure(
     title="CPU lost to neighbours, by who chooses vCPUs",
     question="How much interference can placement avoid?",
-    how_to_read="A shorter bar is better: it adds up, over all containers, the CPU that they use"
+    how_to_read="The best is on top, in blue; green is within chance of it, black is what was"
+    " recorded. A shorter bar is better: it adds up, over all containers, the CPU that they use"
     " more because of who shares their cores and sockets, averaged over time. Whiskers are"
     " 95 % intervals that hold for all bars together, where several orders of arrival were"
     " replayed; less is said only of what differs beyond chance.",

@@ -100,10 +100,10 @@ def _takeaway(frame: pl.DataFrame) -> str:
     before, after = names[0], names[-1]
     shared = _shared(frame, before)
     verb = "is" if shared == 1 else "are"
-    said = f"Under {before} {count(shared, 'core')} of this socket {verb} shared"
+    said = f"{count(shared, 'core')} of this socket {verb} shared by several containers"
     if before == after:
-        return f"{said} by several containers."
-    return f"{said} by several containers, under {after} {_shared(frame, after)}."
+        return f"{said} under {before}."
+    return f"{said} under {before}, and {_shared(frame, after) or 'none'} under {after}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -142,13 +142,11 @@ def _even(rows: list[dict[str, Any]], words: str) -> str:
     """What is said where neither end tells the two apart: how many nodes lie elsewhere."""
     one, other = (label(row["policy"]) for row in rows[:2])
     medians = [percent(row["median"]) for row in rows[:2]]
-    ends = (
-        f"equally many nodes are above {percent(HOT)} ({rows[0]['hot']:,}) and below"
-        f" {percent(IDLE)} ({rows[0]['idle']:,})"
-    )
     return (
-        f"{words}: {other} does not even out the ends against {one}: {ends}; the median node uses"
-        f" {medians[0]} under {one} and {medians[1]} under {other}."
+        f"Under {one} and {other} alike {count(rows[0]['hot'], 'node')} of"
+        f" {rows[0]['of_nodes']:,} use more than {percent(HOT)} of their {words} on average, and"
+        f" {rows[0]['idle']:,} less than {percent(IDLE)}. The median node uses {medians[0]} under"
+        f" {one} and {medians[1]} under {other}."
     )
 
 

@@ -33,10 +33,9 @@ FIGURE = Figure(
     question="How close does the hottest node come to its limit?",
     how_to_read="Lower is better. Above 100 % the containers on a node want more CPU than it has,"
     " and all of them slow down. Use is what containers, daemons and background take of all that a"
-    " node has, in the first order of arrival; the tables tell the mean of the highest over all"
-    " orders, and the page of what the trace holds tells what production reached at any time, while"
-    " the replay still filled its nodes, too. The dashed grey line is the least that any placement"
-    " could do."
+    " node has, in the first order of arrival; tables have the mean over all orders. What is"
+    " reached while nodes are still being filled does not count. The dashed grey line is the least"
+    " that any placement could do."
     " Drawn are production, the policy that the first page names, and the one that goes highest;"
     " the page on two policies draws any.",
     reads=("replay/steps",),

@@ -193,14 +193,12 @@ def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     if fewer.is_empty():
         return f"{said}; no other way to place uses fewer nodes."
     best = fewer.sort("overload_share", "nodes").row(0, named=True)
-    return (
-        f"{said}; with fewer nodes the least overload is that of {best['policy']}: {_at(best, of)}."
-    )
+    return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
 
 
 def _at(row: dict[str, Any], of: int) -> str:
     return (
-        f"{round(row['nodes']):,} of {count(of, 'node')} on average, with"
+        f"{round(row['nodes']):,} of {count(of, 'node')},"
         f" {percent(row['overload_share'])} of node-steps overloaded"
     )
 

@@ -24,9 +24,9 @@ _SCHEMA = {
     "nodes": pl.Int64,
 }
 _SAID = {
-    "A": "in {zone} CPU and memory move against each other",
-    "B": "in {zone} CPU says little about memory",
-    "C": "in {zone} CPU and memory rise and fall together",
+    "A": "CPU and memory move against each other ({zone})",
+    "B": "CPU says little about memory ({zone})",
+    "C": "CPU and memory rise and fall together ({zone})",
 }
 
 
@@ -82,11 +82,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.sort(["zone_nodes", "zone"], descending=[True, False]).row(0, named=True)
     said = _SAID[row["zone"]].format(zone=f"zone {row['zone']}")
     share = percent(row["zone_nodes"] / row["nodes"])
-    return (
-        f"Most nodes, {share} of {count(row['nodes'], 'node')}, lie in one zone: {said}."
-        if (2 * row["zone_nodes"] > row["nodes"])
-        else f"No zone holds most nodes; the largest, {share} of {row['nodes']:,}: {said}."
-    )
+    most = "" if 2 * row["zone_nodes"] > row["nodes"] else ", the largest part"
+    return f"On {share} of {count(row['nodes'], 'node')}{most}, {said}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

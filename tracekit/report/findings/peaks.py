@@ -5,11 +5,9 @@ from __future__ import annotations
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.figures.node_distribution import HOT
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import count, percent
-
-#: Beyond this a node has no room for a burst.
-HOT = 0.9
 
 
 def _find(data: Data) -> Said | None:

@@ -14,6 +14,8 @@ from tracekit.sources._refused import Rule
 #: No monitoring samples so often; so many samples tell.
 _LEAST_STEP_MS = 1_000
 _GAPS = 3
+#: What samples are given of their container, while they are looked at; no column of a file.
+LIVES = ("arrival\0", "departure\0")
 
 
 def known_ids(opened: Opened, words: Sequence[str], column: str) -> pl.Series | None:
@@ -46,6 +48,52 @@ def ended_early(frame: pl.DataFrame) -> list[Rule]:
         pl.col(name).cast(pl.Float64, strict=False) for name in ("arrival_ms", "departure_ms")
     )
     return [Rule(column="departure_ms", broken=departure <= arrival, expected="after arrival_ms")]
+
+
+def with_lives(opened: Opened, frame: pl.DataFrame) -> tuple[pl.DataFrame, list[Rule]]:
+    """Samples beside the lives of their containers, and the rule that they lie within these.
+
+    The columns that are added are ``LIVES``: NULL where no file beside lists the container.
+    """
+    lives = _lives(opened)
+    if lives is None or not {"container", "time_ms"} <= set(frame.columns):
+        return frame.with_columns(pl.lit(None, pl.Float64).alias(one) for one in LIVES), []
+    arrival, departure = LIVES
+    known = frame.with_columns(pl.col("container").cast(pl.String)).join(
+        lives, on="container", how="left", maintain_order="left"
+    )
+    time = pl.col("time_ms").cast(pl.Float64, strict=False)
+    return known, [
+        Rule(column="time_ms", broken=time < pl.col(arrival), expected="no time before arrival_ms"),
+        Rule(
+            column="time_ms", broken=time > pl.col(departure), expected="no time after departure_ms"
+        ),
+    ]
+
+
+def _lives(opened: Opened) -> pl.DataFrame | None:
+    """When each container of the files beside first arrived and last departed."""
+    parts = []
+    for file in opened.beside.get("containers", ()):
+        for frame, _ in named_frames(file, "container", needed=("container", "arrival_ms")):
+            there = frame.columns
+            ends = pl.col("departure_ms") if "departure_ms" in there else pl.lit(None)
+            parts.append(
+                frame.select(
+                    pl.col("container").cast(pl.String),
+                    pl.col("arrival_ms").cast(pl.Float64, strict=False).alias(LIVES[0]),
+                    ends.cast(pl.Float64, strict=False).alias(LIVES[1]),
+                )
+            )
+    if not parts:
+        return None
+    arrival, departure = LIVES
+    # one that is listed several times lives as long as the longest of its lives
+    return (
+        pl.concat(parts)
+        .group_by("container")
+        .agg(pl.col(arrival).min(), pl.col(departure).fill_null(float("inf")).max())
+    )
 
 
 def sizes_of_nodes(opened: Opened) -> dict[str, dict[str, float]]:

@@ -12,11 +12,13 @@ from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._refused import refuse
 from tracekit.sources.own._folder_checks import (
+    LIVES,
     check_steps,
     ended_early,
     known_ids,
     sizes_of_nodes,
     unknown,
+    with_lives,
 )
 from tracekit.sources.own._impossible_use import possible
 from tracekit.tables import all_tables
@@ -98,7 +100,8 @@ def read_usage(opened: Opened) -> Read:
     TracekitError
         For use that no node could give, and for times in seconds.
     """
-    yield from possible(_usage(opened), opened.name, sizes_of_nodes(opened))
+    nodes = {**opened.stored_sizes, **sizes_of_nodes(opened)}
+    yield from possible(_usage(opened), opened.name, nodes)
 
 
 def _usage(opened: Opened) -> Read:
@@ -106,8 +109,11 @@ def _usage(opened: Opened) -> Read:
     for frame, broken in named_frames(opened, "container_amount", needed=USAGE):
         yield from broken
         check_steps(opened.name, frame, "container")
-        kept, wrong = refuse(frame, unknown(frame, "container", containers), "container_amount")
+        living, within = with_lives(opened, frame)
+        rules = [*unknown(frame, "container", containers), *within]
+        kept, wrong = refuse(living, rules, "container_amount")
         yield from wrong
+        kept = kept.drop(LIVES)
         measures, _ = _further(kept, {"container", "time_ms"})
         yield Batch(table="container_amount", rows=_long(kept, ("container", *_KEYS), measures))
 

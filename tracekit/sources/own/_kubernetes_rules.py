@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-_HOSTNAME = "kubernetes.io/hostname"
-_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
+from tracekit.node_labels import HOSTNAME, ZONES
+
 _RACK = "/rack"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 _BUDGET = "PodDisruptionBudget"
@@ -18,7 +18,7 @@ _AMONG = ("podAntiAffinity", "podAffinity")
 
 def zone(labels: Mapping[str, str]) -> str | None:
     """The zone that a node's labels state."""
-    return next((labels[key] for key in _ZONES if key in labels), None)
+    return next((labels[key] for key in ZONES if key in labels), None)
 
 
 def rack(labels: Mapping[str, str]) -> str | None:
@@ -36,7 +36,7 @@ def selector(spec: Mapping[str, Any]) -> str | None:
     terms = [
         [
             *(_requirement(one, one.get("key")) for one in term.get("matchExpressions") or ()),
-            *(_requirement(one, _HOSTNAME) for one in term.get("matchFields") or ()),
+            *(_requirement(one, HOSTNAME) for one in term.get("matchFields") or ()),
         ]
         for term in affinity.get("nodeSelectorTerms") or ()
     ]

@@ -68,7 +68,8 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
         )
     yield from _astray(opened, known)
     yield from batches(_described(opened, known))
-    yield from possible(sums.rows(), opened.name, _sizes_of_nodes(known))
+    nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
+    yield from possible(sums.rows(), opened.name, nodes)
 
 
 def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:

@@ -36,6 +36,8 @@ _RULES = (
         expected="no time before its arrival",
     ),
 )
+#: Larger files of instances are not read a second time only to see whose instances they lack.
+_MOST_INSTANCE_BYTES = 1 << 30
 #: For each column: the resource, its unit, and the factor that leads to it.
 Amounts = Mapping[str, tuple[str, str, float]]
 
@@ -92,6 +94,7 @@ def read_instances(opened: Opened, form: BatchForm) -> Read:
 def read_tasks(opened: Opened, form: BatchForm) -> Read:
     """Containers from tasks; nothing where the instances are read beside, which say more."""
     if opened.beside.get("instances"):
+        yield from _beside_instances(opened, form)
         return
     for raw, broken in frames(opened, form.tasks):
         yield from broken
@@ -103,6 +106,34 @@ def read_tasks(opened: Opened, form: BatchForm) -> Read:
             )
             yield _containers(each)
             yield _asked(each, form)
+
+
+def _beside_instances(opened: Opened, form: BatchForm) -> Read:
+    """What of the tasks reaches no instance: broken lines, and in one row how many have none."""
+    instances = opened.beside["instances"]
+    small = sum(one.path.stat().st_size for one in instances) <= _MOST_INSTANCE_BYTES
+    named = [
+        raw.select("job", "task").unique()
+        for one in (instances if small else ())
+        for raw, _ in frames(one, form.instances)
+    ]
+    known = pl.concat(named).unique() if named else None
+    alone: list[tuple[int, str, str]] = []
+    for raw, broken in frames(opened, form.tasks):
+        yield from broken
+        if known is not None:
+            rest = raw.join(known, on=["job", "task"], how="anti", maintain_order="left")
+            alone += rest.select("line", "job", "task").rows()
+    if alone:
+        line, job, task = alone[0]
+        yield Broken(
+            table="container",
+            line=line,
+            column="task",
+            reason=f"is one of {len(alone):,} tasks without an instance in the files beside,"
+            " expected one: nothing is stored of them, this is the first",
+            text=f"{job},{task}",
+        )
 
 
 def _named(raw: pl.DataFrame, form: BatchForm) -> pl.DataFrame:

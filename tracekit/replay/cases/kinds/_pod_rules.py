@@ -12,13 +12,11 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.rebalance._descheduler import CRITICAL
 from tracekit.replay.rebalance._eviction import Acceptance
 from tracekit.replay.workload.resources import PODS
 
 Document = Mapping[str, Any]
-
-#: Priority from which a pod is critical to the system.
-CRITICAL_PRIORITY = 2_000_000_000
 
 _HARD_EFFECTS = ("NoSchedule", "NoExecute")
 
@@ -37,7 +35,7 @@ def protection(pod: Document, excluded_namespaces: Sequence[str] = ()) -> str:
         "no owner": not pod.get("owner_kind"),
         "of a DaemonSet": pod.get("owner_kind") == "DaemonSet",
         "local storage": pod.get("local_storage"),
-        "critical priority": priority is not None and priority >= CRITICAL_PRIORITY,
+        "critical priority": priority is not None and priority >= CRITICAL,
     }
     return next((reason for reason, holds in reasons.items() if holds), "")
 

@@ -8,13 +8,10 @@ A kernel gives the same bits as the policy's own ``score`` on every node with ro
 
 from __future__ import annotations
 
-import functools
-import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from tracekit import registry
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import BOUND, PLACED, SCORE, Pointer
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -86,12 +83,6 @@ class KernelSource:
     """
 
     make: Callable[[Any, Sequence[str], IntArray], Kernel | None]
-
-
-@functools.cache
-def all_kernels() -> dict[str, KernelSource]:
-    """Every kernel source, by the name of its policy."""
-    return registry.instances(sys.modules[__name__], KernelSource)
 
 
 def score_pointer(function: Callable[..., None]) -> Pointer:

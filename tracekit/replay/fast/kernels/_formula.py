@@ -12,11 +12,12 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer, with_functions
+from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.placement._formula import Formula, quotient
+from tracekit.replay.placement._formula import Formula
 
 #: Integers below this, and their sums, are exact in doubles.
 _EXACT = 2**53
@@ -115,16 +116,9 @@ def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArra
 @functools.cache
 def _made(part: Any, total: Any, constants: bool, kernel: Any, signature: Any) -> Pointer:
     """One of the two kernels with a formula's functions inside."""
-    instead: Any = {quotient: _quotient}
-    alone: Any = _without_constants
-    given = part if constants else with_functions(alone, {"_part": part}, instead)
-    return Pointer(with_functions(kernel, {"_part": given, "_total": total}, instead), signature)
+    given = part if constants else inside(_without_constants, _part=part)
+    return Pointer(inside(kernel, _part=given, _total=total), signature)
 
 
 def _without_constants(size: int, wanted: int, constants: FloatArray) -> Any:
     return _part(size, wanted)
-
-
-def _quotient(top: float, bottom: float) -> Any:
-    """As ``quotient``, exact in doubles for what ``_exact`` lets through."""
-    return np.floor(top / max(bottom, 1))

@@ -5,17 +5,21 @@
 from __future__ import annotations
 
 import functools
-import math
 from collections.abc import Sequence
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
-from tracekit.replay.placement._trimaran import mu_sigma
-from tracekit.replay.placement.load_variation_risk_balancing import LoadVariationRiskBalancing
+from tracekit.replay.placement._trimaran import portion
+from tracekit.replay.placement.load_variation_risk_balancing import (
+    LoadVariationRiskBalancing,
+    balanced,
+    spread,
+)
 from tracekit.replay.view.snapshot import Snapshot
 
 #: How many terms are views: mean and deviation of cpu together, and of memory.
@@ -42,9 +46,8 @@ def _score(
             row = _VIEWS + 2 * column
             used, sigma = terms[row, at], terms[row + 1, at]
             if not (np.isnan(used) or np.isnan(sigma)):
-                mu = min(max((used + ask[1, column]) / state[0, column, at], 0.0), 1.0)
-                risk = min(mu + sigma, 1.0) if prose else (mu + sigma) / 2
-                lowest = min(lowest, (1 - risk) * 100)
+                mu = portion(used + ask[1, column], state[0, column, at])
+                lowest = min(lowest, balanced(mu, sigma, prose))
         scores[at] = 0.0 if lowest == np.inf else half_away(lowest)
 
 
@@ -61,33 +64,32 @@ def _bound(
 
     The mean is cut at the capacity: both together are then the capacity at least.
     """
-    share = 100.0 if parameters[0] == 1.0 else 50.0
+    prose = parameters[0] == 1.0
     bounds[:count] = 100.0
     for column in range(2):
         view, largest, asked = ranges[0, column], boxes[3, column], ask[1, column]
         for at in range(count):
             load = min(max(view[at] + asked / max(largest[at], 1) - SLACK, 0.0), 1.0)
-            best = 100.0 - share * load if view[at] < BEYOND else 0.0
+            best = balanced(load, 0.0, prose) if view[at] < BEYOND else 0.0
             bounds[at] = min(bounds[at], best)
     for at in range(count):
         bounds[at] = np.floor(bounds[at] + 0.5)
 
 
-_SCORE, _BOUND = pointers(_score, _bound)
+_SCORE, _BOUND = pointers(inside(_score), inside(_bound))
 
 
 def _terms(policy: LoadVariationRiskBalancing, snapshot: Snapshot) -> FloatArray:
     every, rows = np.arange(len(snapshot.allocatable)), []
-    root = policy.safe_variance_sensitivity
     for column in range(2):
         capacity = snapshot.allocatable[:, column].astype(np.float64)
         load = policy.load(snapshot, every, column)
-        used, deviation = (
-            np.clip(one * capacity / 100, 0.0, capacity) for one in (load.average, load.deviation)
+        sigma = spread(
+            *(capacity, load.deviation * capacity / 100),
+            margin=policy.safe_variance_margin,
+            sensitivity=policy.safe_variance_sensitivity,
         )
-        _, sigma = mu_sigma(capacity, 0.0, used, deviation)
-        sigma = np.power(sigma, 1 / root if root else math.inf)
-        rows += [used, np.clip(policy.safe_variance_margin * sigma, 0.0, 1.0)]
+        rows += [np.clip(load.average * capacity / 100, 0.0, capacity), sigma]
     return np.stack([*_views(rows, snapshot.allocatable), *rows])
 
 

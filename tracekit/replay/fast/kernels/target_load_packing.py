@@ -6,11 +6,11 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.jit import compiled
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     Kernel,
@@ -19,21 +19,20 @@ from tracekit.replay.fast.kernels import (
     placed_pointer,
     score_pointer,
 )
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
-from tracekit.replay.placement.target_load_packing import TargetLoadPacking
+from tracekit.replay.placement._prediction import expected_milli
+from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: How many terms are views: the fraction of capacity in use before the container.
 _VIEWS = 1
 
 
-@compiled
-def _expected(ask: IntArray, parameters: FloatArray) -> float:
-    """CPU a container is expected to use: its limit, else its request times the factor."""
-    if ask[0, 0] > 0:
-        return float(ask[0, 0])
-    return half_away(ask[1, 0] * parameters[2]) if ask[1, 0] > 0 else parameters[1]
+def _expected(ask: IntArray, parameters: FloatArray) -> Any:
+    """CPU a container is expected to use."""
+    return expected_milli(ask[1, 0], ask[0, 0], parameters[1], parameters[2])
 
 
 def _score(
@@ -50,17 +49,7 @@ def _score(
     used, missing, capacity = terms[_VIEWS], terms[_VIEWS + 1], terms[_VIEWS + 2]
     for at in range(count):
         percent = 100 * (used[at] + pod + missing[at]) / capacity[at]
-        scores[at] = half_away(_packing(percent, target))
-
-
-@compiled
-def _packing(percent: float, target: float) -> float:
-    """The score before rounding, by percent in use and the target."""
-    if not percent > target:
-        return (100 - target) * percent / target + target
-    if percent > 100:
-        return 0.0
-    return target * (100 - percent) / (100.0 - target if target != 100.0 else 1.0)
+        scores[at] = half_away(packing(percent, target))
 
 
 def _bound(
@@ -81,9 +70,9 @@ def _bound(
     for at in range(count):
         low = 100 * (ranges[0, 0, at] + pod / max(boxes[3, 0, at], 1)) - most
         high = 100 * (ranges[1, 0, at] + pod / max(boxes[2, 0, at], 1)) + most
-        best = _packing(low, target)
+        best = packing(low, target)
         if low <= target:
-            best = max(best, _packing(min(high, target), target))
+            best = max(best, packing(min(high, target), target))
         bounds[at] = np.floor(best + 0.5 + most) if ranges[0, 0, at] < BEYOND else 0.0
 
 
@@ -95,7 +84,8 @@ def _placed(
         terms[0, node] = (terms[_VIEWS, node] + terms[_VIEWS + 1, node]) / terms[_VIEWS + 2, node]
 
 
-_SCORE, _BOUND, _PLACED = score_pointer(_score), bound_pointer(_bound), placed_pointer(_placed)
+_SCORE, _BOUND = score_pointer(inside(_score)), bound_pointer(inside(_bound))
+_PLACED = placed_pointer(inside(_placed))
 
 
 def _terms(policy: TargetLoadPacking, snapshot: Snapshot) -> FloatArray:

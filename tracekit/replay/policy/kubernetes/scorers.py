@@ -12,16 +12,16 @@ from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.given import Given, milli
+from tracekit.node_labels import HOSTNAME, ZONES
 from tracekit.replay.placement import PlacementPolicy, all_policies
 
 Pairs = tuple[tuple[str, int], ...]
 
 #: Labels of nodes that domains go by.
 _TOPOLOGY = {
-    "kubernetes.io/hostname": "node",
-    "topology.kubernetes.io/zone": "zone",
+    HOSTNAME: "node",
+    **dict.fromkeys(ZONES, "zone"),
     "topology.kubernetes.io/rack": "rack",
-    "failure-domain.beta.kubernetes.io/zone": "zone",
 }
 
 

@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.node_labels import HOSTNAME, ZONES
 from tracekit.replay.workload.constraints.affinity import PodAffinity
 from tracekit.replay.workload.constraints.among import Port, Rule, Whom, ports_of
 from tracekit.replay.workload.constraints.anti_affinity import PodAntiAffinity
@@ -26,8 +27,6 @@ from tracekit.replay.workload.constraints.stated import (
 
 T = TypeVar("T")
 
-_HOSTNAME = "kubernetes.io/hostname"
-_ZONES = ("topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone")
 #: Which of all nodes a container's selector selects, and whose taints it bears: by container.
 Suits = Callable[[int], BoolArray]
 
@@ -211,9 +210,9 @@ def domain_of(labels: Labels, key: str) -> IntArray:
     Where no node has Kubernetes' labels of host and zone, names and the column zone stand for them.
     """
     if not labels.stated(key):
-        if key == _HOSTNAME:
+        if key == HOSTNAME:
             return labels.domain("node")
-        if key in _ZONES:
+        if key in ZONES:
             return labels.domain("zone")
     return labels.domain(key)
 

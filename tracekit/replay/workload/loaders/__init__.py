@@ -11,7 +11,7 @@ import dataclasses
 import functools
 import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar
@@ -100,11 +100,25 @@ def values(loader: WorkloadLoader) -> dict[str, object]:
 
 def resolved(text: str) -> str:
     """The same workload, spelled so that it is found from any folder; raises as loading it does."""
+    return respelled(text, lambda path: str(path.resolve()))
+
+
+def respelled(text: str, spell: Callable[[Path], str]) -> str:
+    """The same workload with its path as ``spell`` writes it; raises as loading it does."""
     kind, given, path = _resolved(text)
     if not kind.files:
         return text
     settings = ",".join(f"{name}={value}" for name, value in given.items())
-    return f"{kind.name()}[{settings}]:{path.resolve()}"
+    return f"{kind.name()}{f'[{settings}]' if settings else ''}:{spell(path)}"
+
+
+def spelled(text: str) -> tuple[str, dict[str, str], str]:
+    """A loader's name, its settings and its path, of a workload as ``respelled`` writes it."""
+    found = _SPELLED.fullmatch(text)
+    if found is None:
+        return "", {}, text
+    _, given = parameters.split(found["name"] + (found["given"] or ""))
+    return found["name"], dict(given), found["path"] or ""
 
 
 def _resolved(text: str) -> tuple[type[WorkloadLoader], dict[str, str], Path]:

@@ -15,6 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.workload.budgets import budgets_of
 from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.build import not_held
+from tracekit.replay.workload.constraints.nowhere import nowhere, told_of
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.rests_on import (
@@ -92,6 +93,14 @@ def workload_from_sizes(
     pinned = _pinned(life, daemon, where, assumptions)
     gang, gang_minimum = gangs_of(rows)
     budgets = budgets_of(rows["rules"])
+    rules = held_rules(
+        found, found.nodes, rows, assumptions, request=request, capacity=amounts.capacity
+    )
+    shut_out = [
+        (at, why)
+        for at, why in nowhere(rules, request, amounts.capacity)
+        if pinned is None or pinned[at] < 0
+    ]
     return Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -118,9 +127,7 @@ def workload_from_sizes(
         priority=priority_of(rows["priority"]),
         evicts_nobody=evicts_nobody_of(rows["rules"]),
         budgets=budgets,
-        constraints=held_rules(
-            found, found.nodes, rows, assumptions, request=request, capacity=amounts.capacity
-        ),
+        constraints=rules,
         price_per_hour=prices_of(found.nodes),
         domains=domains_of_nodes(found.nodes),
         gang=gang,
@@ -133,7 +140,12 @@ def workload_from_sizes(
             **({"arrivals": ASSUMED} if life.told else {}),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=(*doubts(store), *life.told, *(() if budgets is None else budgets.told())),
+        told=(
+            *doubts(store),
+            *life.told,
+            *told_of(shut_out, rows["container"].to_list()),
+            *(() if budgets is None else budgets.told()),
+        ),
         facts={
             **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
             "containers_departed_before": life.over,
