@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tracekit.binding.model import model_of_fit
 from tracekit.cli import run
 from tracekit.opened import NoFileError, open_file
+from tracekit.replay.placement._neighbours import of_fit
 
 _REPLAY = ("replay", "--workload", "paper000", "--out", "out", "--policy")
 #: A command line, and what of its folder is a pipe.
@@ -64,6 +66,15 @@ def test_a_pipe_is_named(
     said = capsys.readouterr().err
     assert f"{pipe}" in said
     assert "is a pipe, " in said
+
+
+def test_a_pipe_in_the_folder_of_a_fit_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "manifest.json")
+    with pytest.raises(NoFileError, match=r"a pipe, not a file: .*manifest\.json"):
+        model_of_fit(tmp_path, ["s"])
+    os.mkfifo(tmp_path / "coefficients.parquet")
+    with pytest.raises(NoFileError, match=r"a pipe, not a file: .*coefficients\.parquet"):
+        of_fit(tmp_path)
 
 
 def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FIT_FOLDER
+from tracekit.opened import NoFileError
 from tracekit.vcpu.pressure import Aggregation
 
 
@@ -53,6 +54,8 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
         manifest = FIT_FOLDER.read(folder)
         known = read_frame(folder / "coefficients.parquet")
         pooled = read_frame(folder / "pooled.parquet").row(0, named=True)
+    except NoFileError:
+        raise
     except (OSError, ValueError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"{folder} holds no fit", hint=f"make one: tracekit fit STORE --out {folder.name}"

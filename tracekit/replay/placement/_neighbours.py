@@ -12,6 +12,7 @@ import polars as pl
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
+from tracekit.opened import NoFileError
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.pressure import Aggregation
@@ -57,6 +58,8 @@ def of_fit(folder: Path) -> Profile:
     try:
         table = read_frame(folder / "coefficients.parquet")
         pooled = read_frame(folder / "pooled.parquet")["k2"][0]
+    except NoFileError:
+        raise
     except (OSError, pl.exceptions.PolarsError):
         raise TracekitError(
             f"policy interference: {folder} holds no fit",
