@@ -1,6 +1,7 @@
 """The whole loop: every call of every command fails once with each error, and is killed once.
 
-Program: ``python tests/faults/every_call.py [SHARE]``, or ``make fuzz``.
+Program: ``python tests/faults/every_call.py [SHARE [NAME ...]]``, or ``make fuzz``. Without names
+every command is tried.
 """
 
 from __future__ import annotations
@@ -11,18 +12,23 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from failing_loop import ERRORS, FURTHER, SCENARIOS, Loop, Loss, Scenario
+from failing_loop import ERRORS, FURTHER, SCENARIOS, Loop, Loss, Scenario, fetching
+from fetch_support import NODE, archive_bytes, serving
 from forks import Forks
 
 #: An open for reading fails alike wherever it is: of these, one in so many is tried.
 _READS = 0.05
+#: What the fetched archive unpacks to: several chunks of a download.
+_ARCHIVE_BYTES = 700_000
 
 
-def main(share: float = 1.0) -> int:
+def main(share: float = 1.0, names: frozenset[str] = frozenset()) -> int:
     """Try every point; print a line a command and one for each loss; 1 when there is any."""
     folder = Path(tempfile.mkdtemp(prefix="tracekit-calls-"))
-    with ThreadPoolExecutor(2) as pool:
-        every = (*SCENARIOS, *FURTHER)
+    archives = {NODE: archive_bytes(_ARCHIVE_BYTES)}
+    with serving(archives) as mirror, ThreadPoolExecutor(2) as pool:
+        known = (*SCENARIOS, *FURTHER, fetching(mirror.base_url))
+        every = [scenario for scenario in known if not names or scenario.name in names]
         done = list(pool.map(lambda scenario: _through(scenario, folder, share), every))
     losses = [loss for _, found in done for loss in found]
     points = sum(tried for tried, _ in done)
@@ -48,4 +54,5 @@ def _through(scenario: Scenario, folder: Path, share: float) -> tuple[int, list[
 
 
 if __name__ == "__main__":
-    sys.exit(main(*(float(argument) for argument in sys.argv[1:2])))
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    sys.exit(main(share, frozenset(sys.argv[2:])))

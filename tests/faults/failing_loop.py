@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forks import Done, Fault, Forks
+from sizing_support import written_set
 from store_support import tree
 from tests_support import TraceFolder
 
@@ -61,17 +62,10 @@ _VARY = (
     *("--repeat", "2", "--jobs", "1", "--out", "varied"),
 )
 _SHRINK = (
-    "shrink",
-    "store",
-    "--policy",
-    "first_fit",
-    "--repeat",
-    "1",
-    "--jobs",
-    "1",
-    "--out",
-    "fewer",
+    *("shrink", "store", "--policy", "first_fit"),
+    *("--repeat", "1", "--jobs", "1", "--out", "fewer"),
 )
+_SIZE = ("size", "set", "--policy", "percentile_request", "--out", "sized")
 
 #: What the small form tries too.
 SCENARIOS = (
@@ -104,6 +98,7 @@ FURTHER = (
     Scenario(name="bind", command=_BIND, before=(_INGEST, _FIT), whole=("bound",)),
     Scenario(name="vary", command=_VARY, before=(_INGEST,), whole=("varied",)),
     Scenario(name="shrink", command=_SHRINK, before=(_INGEST,), whole=("fewer",)),
+    Scenario(name="size-over", command=_SIZE, before=(_SIZE,), whole=("sized",)),
     Scenario(
         name="run-side-by-side",
         command=(*_RUN, "--jobs", "2"),
@@ -111,6 +106,13 @@ FURTHER = (
         whole=("all/replay", "all/analysis"),
     ),
 )
+
+
+def fetching(base_url: str) -> Scenario:
+    """Fetch one archive from a mirror; under its own name it is whole or absent."""
+    command = ("fetch", "ctm21", "got", "--tables", "node", "--parts", "0")
+    archive = "got/node/Node_0.tar.gz"
+    return Scenario(name="fetch", command=(*command, "--base-url", base_url), whole=(archive,))
 
 
 @dataclass(frozen=True)
@@ -145,6 +147,8 @@ class Loop:
         self._work = folder / "work"
         self._start.mkdir(parents=True)
         TraceFolder.written(self._start / "traces")
+        (self._start / "set").mkdir()
+        written_set(self._start / "set", containers=20, periods=20)
         self._old = self._prepared()
         first, self.calls, self.reads = self._undisturbed()
         second, _, _ = self._undisturbed()

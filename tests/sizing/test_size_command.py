@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
-from sizing_support import random_set
+from sizing_support import written_set
 
 import tracekit
 from tracekit.cli import run
@@ -30,28 +30,7 @@ AGENT = "ddqn[steps=4,start_after=32,batch=8,buffer=128,validate_every=1,epoch_c
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A simulation set of 30 containers on ten chains, as files."""
-    out, made = tmp_path_factory.mktemp("set"), random_set(11, containers=30, periods=80)
-    ids = np.array(made.containers)
-    times, containers = np.meshgrid(made.times_ms, np.arange(30), indexing="ij")
-    pl.DataFrame(
-        {
-            "timestamp": times.ravel(),
-            "containerID": ids[containers.ravel()],
-            "cpuNeed": made.need[:, :, 0].T.ravel(),
-            "memNeed": made.need[:, :, 1].T.ravel(),
-        }
-    ).write_csv(out / STATES)
-    edge, period = np.nonzero(made.calls)
-    pl.DataFrame(
-        {
-            "timestamp": made.times_ms[period],
-            "UM": ids[made.edges[edge, 0]],
-            "DM": ids[made.edges[edge, 1]],
-            "calls": made.calls[edge, period].astype(np.int64),
-        }
-    ).write_csv(out / CALLS)
-    pl.DataFrame({"chain": made.chain, "containerID": ids}).write_csv(out / MEMBERS)
-    return out
+    return written_set(tmp_path_factory.mktemp("set"), containers=30, periods=80)
 
 
 def contents(folder: Path) -> dict[str, bytes]:

@@ -7,8 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 from numpy.typing import ArrayLike
 
+from tracekit.sizing.read import CALLS, MEMBERS, STATES
 from tracekit.sizing.simset import SimulationSet
 
 GOLDEN: dict[str, Any] = json.loads(
@@ -47,3 +49,29 @@ def random_set(seed: int, containers: int = 12, periods: int = 60) -> Simulation
     edges = [(at, at + 1) for at in range(containers - 1) if at % 3 != 2]
     calls = rng.poisson(2.0, (len(edges), periods))
     return set_of(need, chain=np.arange(containers) // 3, edges=edges, calls=calls)
+
+
+def written_set(folder: Path, *, containers: int, periods: int) -> Path:
+    """A simulation set on ten chains, as the files of ``tracekit callgraph --export``."""
+    made = random_set(11, containers=containers, periods=periods)
+    ids = np.array(made.containers)
+    times, numbers = np.meshgrid(made.times_ms, np.arange(containers), indexing="ij")
+    pl.DataFrame(
+        {
+            "timestamp": times.ravel(),
+            "containerID": ids[numbers.ravel()],
+            "cpuNeed": made.need[:, :, 0].T.ravel(),
+            "memNeed": made.need[:, :, 1].T.ravel(),
+        }
+    ).write_csv(folder / STATES)
+    edge, period = np.nonzero(made.calls)
+    pl.DataFrame(
+        {
+            "timestamp": made.times_ms[period],
+            "UM": ids[made.edges[edge, 0]],
+            "DM": ids[made.edges[edge, 1]],
+            "calls": made.calls[edge, period].astype(np.int64),
+        }
+    ).write_csv(folder / CALLS)
+    pl.DataFrame({"chain": made.chain, "containerID": ids}).write_csv(folder / MEMBERS)
+    return folder
