@@ -33,7 +33,7 @@ LEVELS = pl.DataFrame(
 
 def judged(cohorts: pl.DataFrame) -> pl.DataFrame:
     frames = {"usage/node_cohorts": cohorts, "usage/node_vs_container": LEVELS}
-    return published_claims(Inputs(database=cast(Any, None), frames=frames))
+    return published_claims(Inputs(database=cast("Any", None), frames=frames))
 
 
 def test_directions_and_numbers_are_judged() -> None:
