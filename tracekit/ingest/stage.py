@@ -13,7 +13,6 @@ import numpy as np
 import polars as pl
 
 from tracekit.crew.crew import OnProgress
-from tracekit.errors import TracekitError
 from tracekit.ingest.columns import Columns, ColumnsWriter
 from tracekit.ingest.names import Names
 from tracekit.ingest.rejects import RejectsWriter
@@ -21,15 +20,13 @@ from tracekit.ingest.sort import Written, write_sorted
 from tracekit.ingest.stage_by_reader import stage_by_reader
 from tracekit.ingest.staged import Staged, write_names
 from tracekit.read.discover import TraceFile
+from tracekit.read.fractions import check_above
 from tracekit.read.plan import key_kinds
 from tracekit.read.table_file import CodedFile, open_coded
 from tracekit.read.wide import table_of
 from tracekit.sources import ClusterMatch
 from tracekit.store.manifest import DERIVED
 from tracekit.tables import all_tables
-
-#: Use of more than this many percent is an amount of something.
-_MOST_PERCENT = 400.0
 
 
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
@@ -75,12 +72,8 @@ def check_fractions(name: str, staged: Staged) -> None:
             continue
         rows = Columns(staged.folder / "rows", all_tables()[staged.table], staged.rows)
         most = float(np.nanmax(rows.read(column.name, 0, staged.rows)))
-        likely = "percent" if most <= _MOST_PERCENT else "an amount, not a share"
-        raise TracekitError(
-            f"{name}: {column.name} is a fraction, 0..1, but {above:,} of {staged.rows:,} values"
-            f" are above {column.usual_maximum:g}, up to {most:g}",
-            hint=f"it looks like {likely}; nothing of the file was taken in",
-        )
+        usual = column.usual_maximum or 1.0
+        check_above(name, column.name, above=above, of=staged.rows, most=most, usual=usual)
 
 
 def _read(

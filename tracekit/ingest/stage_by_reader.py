@@ -44,7 +44,10 @@ class _Tables:
 
 
 def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
-    """Read a file by its source's code; one of no rows at all counts for its first table."""
+    """Read a file by its source's code; one of no rows at all counts for its first table.
+
+    Raises TracekitError when it is damaged, or gives shares that are none.
+    """
     reader, told = ReaderFile(file, folder), 0
 
     def count(size: int) -> None:
@@ -60,6 +63,7 @@ def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> t
             columns, rejects = tables.of(table)
             columns.append(rows.columns)
             rejects.append(rows.rejects)
+    reader.fractions.check(file.name)
     on_progress(file.size_bytes - told, tables.rows, tables.rejected)
     digest = _sha256(file.path)
     staged = []

@@ -18,6 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import open_whole
 from tracekit.read.coded import LINE, CodedRows, code
 from tracekit.read.discover import TraceFile, head_of, start_of
+from tracekit.read.fractions import Fractions
 from tracekit.read.gunzip import GunzipStream, Readable
 from tracekit.read.keys import PlainKeys
 from tracekit.read.members import (
@@ -130,6 +131,7 @@ class ReaderFile:
         self._aside = aside
         self.keys: dict[str, PlainKeys] = {}
         self.counts: dict[str, Counts] = {}
+        self.fractions = Fractions()
 
     def blocks(self, on_read: Callable[[int], None]) -> Iterator[tuple[str, CodedRows]]:
         """Rows and rejects of one table after another; raises TracekitError for a damaged file."""
@@ -183,6 +185,7 @@ class ReaderFile:
             empty = pl.DataFrame(schema={"line": pl.Int64})
             rows = self._checked(empty, table)
             return CodedRows(rows.columns, rejects)
+        self.fractions.note(table.name, read.rows)
         return self._checked(read.rows, table)
 
     def _checked(self, rows: pl.DataFrame, table: Table) -> CodedRows:
