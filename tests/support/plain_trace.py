@@ -74,8 +74,8 @@ def _coded(
     )
     if not containers.height:
         raise TracekitError(
-            "no container usage to replay: container_usage holds no complete row",
-            hint="ingest the container usage table, or give --workload DIR",
+            "no container to replay: none is listed, and container_usage holds no complete row",
+            hint="ingest the file that lists containers, or that of their use",
         )
     return TraceTables(
         nodes=nodes.sort("node", "time_ms", maintain_order=True),

@@ -164,7 +164,7 @@ def test_incomplete_rows_are_left_out_and_counted() -> None:
 
 
 def test_nothing_to_replay() -> None:
-    with pytest.raises(TracekitError, match="no container usage to replay"):
+    with pytest.raises(TracekitError, match="no container to replay"):
         made([(0, "n1", 0.5, 0.5)], [])
 
 

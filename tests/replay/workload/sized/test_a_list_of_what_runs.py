@@ -11,6 +11,7 @@ from kubernetes_support import CREATED_MS, Object, container, listed, node, owne
 from tracekit.ingest import ingest
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.sized.tables import is_sized
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
@@ -117,3 +118,14 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
     assert "default/lost (selector" in told
     assert "default/free" not in told
     assert "default/let-in" not in told
+
+
+def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_path: Path) -> None:
+    """They went the way of traces that record no sizes, and were told that use is missing."""
+    objects = [node("n1"), node("n2")]
+    objects += [pod(f"p{at}", containers=[{"name": "main"}], nodeName="n1") for at in range(4)]
+    load = _load(tmp_path, objects)
+    assert is_sized(open_store(tmp_path / "store"))
+    assert load.capacity[:, :2].tolist() == [[8000, 32 << 30]] * 2
+    assert load.request[:, :2].tolist() == [[0, 0]] * 4
+    assert load.facts["containers_without_request"] == 4

@@ -45,8 +45,12 @@ class Sizes:
 
 
 def is_sized(store: Store) -> bool:
-    """Whether a store records what containers ask for."""
-    return bool(_rows(store, "container") and _rows(store, "container_resource"))
+    """Whether a store lists containers, and records what they ask for or what nodes have.
+
+    Where nodes are recorded, containers that ask for nothing are containers without a request.
+    """
+    sizes = _rows(store, "container_resource") or _rows(store, "node_resource")
+    return bool(sizes and _rows(store, "container"))
 
 
 def records_nodes(store: Store) -> bool:

@@ -74,8 +74,8 @@ def trace_of(store: Store, assumptions: Assumptions) -> Trace:
     found, measured = survey(container_table(store)), survey(node_table(store))
     if not found.rows:
         raise TracekitError(
-            "no container usage to replay: container_usage holds no complete row",
-            hint="ingest the container usage table, or give --workload DIR",
+            "no container to replay: none is listed, and container_usage holds no complete row",
+            hint="ingest the file that lists containers, or that of their use",
         )
     axis = axis_of(
         [found.times, measured.times],
