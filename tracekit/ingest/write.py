@@ -292,6 +292,12 @@ def _failure(summary: IngestSummary) -> TracekitError:
         kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
         return TracekitError(f"{first.what}{kept}", hint=first.hint)
     names = ", ".join(name for name, _ in summary.failed[:5])
+    if {error.what for _, error in summary.failed} == {first.what}:
+        # files that are read together fail together, for what is wrong in one of them
+        return TracekitError(
+            f"{first.what}; {names} are read together, and none of them was taken in",
+            hint=first.hint,
+        )
     return TracekitError(
         f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
         hint=first.hint,

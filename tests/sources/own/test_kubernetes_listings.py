@@ -113,3 +113,14 @@ def test_a_list_that_comes_later_is_refused_and_both_together_are_not(tmp_path: 
     sql = "SELECT container, departure_ms IS NULL FROM container ORDER BY ALL"
     assert stored(folder, tmp_path, sql) == [("default/new", True), ("default/old", False)]
     assert ingest(folder, tmp_path / "store").ingested == []
+
+
+def test_a_list_that_is_cut_off_is_blamed_alone(tmp_path: Path) -> None:
+    (tmp_path / "lists").mkdir()
+    good = written(tmp_path / "lists" / "good.json", listed(node("n1"), pod("web", nodeName="n1")))
+    (tmp_path / "lists" / "bad.json").write_text(good.read_text()[:200])
+    with pytest.raises(TracekitError) as told:
+        ingest(tmp_path / "lists", tmp_path / "store")
+    assert told.value.what.startswith("bad.json: ")
+    assert "bad.json, good.json are read together, and none of them was taken in" in told.value.what
+    assert "could not be read" not in told.value.what
