@@ -23,7 +23,7 @@ from tracekit.study import Study, write_study
 #: How often a search replays the policy, about, where it meets one order of arrival.
 _REPLAYS = 15
 #: Containers times nodes up to which a policy that decides one by one is searched for in minutes,
-#: in one order of arrival: 75 s for 130,000 containers on 13,000 nodes.
+#: in one order of arrival: a minute for 130,000 containers on 13,000 nodes.
 LARGEST_ONCE = 2_000_000_000
 
 
