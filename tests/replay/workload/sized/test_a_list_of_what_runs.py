@@ -129,3 +129,19 @@ def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_
     assert load.capacity[:, :2].tolist() == [[8000, 32 << 30]] * 2
     assert load.request[:, :2].tolist() == [[0, 0]] * 4
     assert load.facts["containers_without_request"] == 4
+
+
+def test_one_on_a_node_that_nobody_lists_takes_no_room_that_is_taken(tmp_path: Path) -> None:
+    objects = [node("n1"), _pod("lost", 0, 2, nodeName="away"), _pod("big", 1, 7, nodeName="n1")]
+    load = _load(tmp_path, objects, "start=observed")
+    run = replay(load, [parse_policy("first_fit")], seed=0)
+    placed = run.placements.filter(policy="first_fit")
+    where = dict(placed.select("container", "node").iter_rows())
+    assert where["default/big"] == "n1"
+    assert where.get("default/lost") is None
+
+
+def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> None:
+    load = _load(tmp_path, GROWN, "arrivals=before")
+    assert load.quantities["arrivals"] == "assumed"
+    assert not load.told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -53,8 +54,10 @@ class Lives:
         When all that was there at the beginning has arrived.
     over : int
         Containers left out because they had departed before the beginning.
+    assumed : bool
+        Whether the arrivals are not those that were recorded.
     told : tuple of str
-        What was assumed of the arrivals, where they are not those that were recorded.
+        What was assumed of them unasked.
     """
 
     times_ms: IntArray
@@ -66,6 +69,7 @@ class Lives:
     exchangeable: BoolArray
     settled_ms: int
     over: int
+    assumed: bool = False
     told: tuple[str, ...] = ()
 
     def taken(self, some: IntArray) -> Lives:
@@ -79,8 +83,11 @@ def lives(
     measured: Measured | None,
     assumptions: SizedAssumptions,
     rng: np.random.Generator,
+    nodes: Sequence[str],
 ) -> Lives:
     """Lives of containers, which come in order of arrival, on the axis of the replay.
+
+    ``nodes`` are those that are replayed; with ``start=observed`` who ran on one is there first.
 
     The replay begins with the first sample of use, without use with the first arrival; it ends with
     the latest of arrivals, departures and use. What is a list of what runs begins with the last
@@ -100,7 +107,7 @@ def lives(
         leaves = np.full(len(arrival), np.nan)
     before = _all_before(containers, leaves, measured, assumptions)
     start = int(arrival.max() if before else arrival.min())
-    told = before and assumptions.arrivals == "auto" and start > arrival.min()
+    assumed = bool(before and start > arrival.min())
     if measured is not None:
         start = measured.first_ms
         arrival = np.minimum(arrival, start) if before else arrival
@@ -129,8 +136,8 @@ def lives(
         exchangeable[waiting] |= departure[waiting] > start + span
     if assumptions.start == "observed":
         # who is on a node stays there, whoever else waits and with whatever priority
-        waits = containers["node"].gather(rows).is_null().to_numpy()
-        arrival[there & waits] = start + 1
+        known = containers["node"].gather(rows).is_in(nodes).fill_null(value=False).to_numpy()
+        arrival[there & ~known] = start + 1
     departure = np.maximum(departure, arrival + 1)
     first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
     order = first[np.argsort(arrival[first], kind="stable")]
@@ -144,7 +151,8 @@ def lives(
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=containers.height - len(rows),
-        told=(_BEFORE,) if told else (),
+        assumed=assumed,
+        told=(_BEFORE,) if assumed and assumptions.arrivals == "auto" else (),
     )
 
 

@@ -67,7 +67,7 @@ def workload_from_sizes(
     found = sizes_of(store)
     nodes = _nodes(found, assumptions)
     span = measured(store, CONTAINERS) or measured(store, NODES)
-    life = lives(found.containers, span, assumptions, rng)
+    life = lives(found.containers, span, assumptions, rng, nodes)
     amounts = amounts_of(found, nodes, assumptions)
     life, too_large = _placeable(life, amounts)
     life = _without_daemons(life, found)
@@ -137,7 +137,7 @@ def workload_from_sizes(
             **({"node sizes": ASSUMED} if amounts.assumed else {}),
             **use_rests_on(unknown),
             **reserved_rests_on(reserved),
-            **({"arrivals": ASSUMED} if life.told else {}),
+            **({"arrivals": ASSUMED} if life.assumed else {}),
         },
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=(
