@@ -145,3 +145,19 @@ def test_arrivals_that_were_asked_for_as_before_are_assumed(tmp_path: Path) -> N
     load = _load(tmp_path, GROWN, "arrivals=before")
     assert load.quantities["arrivals"] == "assumed"
     assert not load.told
+
+
+def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
+    objects = [*GROWN, _pod("train", 6, 4)]
+    load = _load(tmp_path, objects)
+    assert "default/train" not in load.container_ids
+    assert load.containers == 8
+    assert any("default/train; it is left out" in one for one in load.told)
+    placed = _load(tmp_path / "placed", objects, "waiting=place")
+    assert "default/train" in placed.container_ids
+    assert not any("left out" in one for one in placed.told)
+
+
+def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:
+    load = _load(tmp_path, [node("n1"), _pod("a", 0, 1, nodeName="n1"), _pod("b", 1, 1)])
+    assert set(load.container_ids) == {"default/a", "default/b"}

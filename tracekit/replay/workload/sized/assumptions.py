@@ -54,6 +54,13 @@ class SizedAssumptions:
             " fewer than half depart."
         ),
     ] = "auto"
+    waiting: Annotated[
+        Literal["auto", "leave_out", "place"],
+        About(
+            "Who had no node in production to the end: leave_out: no policy is asked to place them;"
+            " auto: leave_out with start=empty, where kubectl listed them and most others run."
+        ),
+    ] = "auto"
     order: Annotated[
         Literal["auto", "seeded", "listed"],
         About(

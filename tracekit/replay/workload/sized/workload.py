@@ -45,6 +45,7 @@ from tracekit.replay.workload.sized.use import (
     measured,
     use_of,
 )
+from tracekit.replay.workload.sized.waiting import without_waiting
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
@@ -71,6 +72,7 @@ def workload_from_sizes(
     amounts = amounts_of(found, nodes, assumptions)
     life, too_large = _placeable(life, amounts)
     life = _without_daemons(life, found)
+    life, waiting = without_waiting(store, found, life, assumptions)
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     recorded = _shown(rows["node"], where)
@@ -143,6 +145,7 @@ def workload_from_sizes(
         told=(
             *doubts(store),
             *life.told,
+            *waiting,
             *told_of(shut_out, rows["container"].to_list()),
             *(() if budgets is None else budgets.told()),
         ),
