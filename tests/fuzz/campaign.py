@@ -1,6 +1,7 @@
 """Many damaged inputs through every door; what went wrong is kept with the input that did it.
 
-Program: ``python tests/fuzz/campaign.py [CASES] [SEED]``, or ``make fuzz``.
+Program: ``python tests/fuzz/campaign.py [CASES] [SEED]`` with ``tests/support``, ``tests/faults``
+and ``tests/fuzz`` on PYTHONPATH, or ``make fuzz``.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import shutil
 import sys
 import tempfile
+import textwrap
 import time
 from collections import Counter
 from collections.abc import Iterator
@@ -27,6 +29,8 @@ SECONDS = 40
 #: Address space of each command line: the GiB that ingest keeps to, 1.4 GiB that a process with
 #: everything imported has reserved before it begins, and the stacks and arenas of its threads.
 MEMORY_BYTES = 4 * 2**30
+#: After so many inputs of a door a line tells how far it is.
+_TOLD = 250
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,7 +45,8 @@ class Fault:
 
     def __str__(self) -> str:
         said = " ".join(map(repr, map(str, self.case.arguments)))
-        return f"{self.door} {self.number}: tracekit {said} ({self.case.expected}): {self.why}"
+        wanted = textwrap.shorten(str(self.case.expected), 200)
+        return f"{self.door} {self.number}: tracekit {said} ({wanted}): {self.why}"
 
 
 class Campaign:
@@ -143,9 +148,12 @@ def _through(name: str, door: Door, cases: int, folder: Path, seed: int) -> tupl
     own = folder / name
     with Forks(own / "said") as forks:
         campaign = Campaign(own, forks, seed, folder / "faults")
-        for fault in campaign.run(name, door, range(cases)):
-            print(f"  {fault}", flush=True)
-            found.append(fault)
+        for start in range(0, cases, _TOLD):
+            for fault in campaign.run(name, door, range(start, min(start + _TOLD, cases))):
+                print(f"  {fault}", flush=True)
+                found.append(fault)
+            past = time.monotonic() - started
+            print(f"  {name}: {campaign.inputs[name]:,} inputs in {past:.0f} s", flush=True)
     shutil.rmtree(own, ignore_errors=True)
     codes = {code: count for (_, code), count in sorted(campaign.codes.items(), key=str)}
     seconds = time.monotonic() - started

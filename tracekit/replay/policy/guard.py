@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import inspect
 import linecache
 import os
 import re
@@ -72,11 +73,21 @@ def _guarded(
         before = _arrays([*args, *kwargs.values()])
         with answers_for(file, name, kind.limit_s):
             found = method(self, *args, **kwargs)
-        _unchanged(file, name, before)
+        _unchanged(kind, name, before)
         check(name, found, args)
         return found
 
     return called
+
+
+def place_of(kind: type[PlacementPolicy], method: str = "") -> str:
+    """File and line of a method of a user's policy; the file alone where the line is not known."""
+    for name in (method, "score_formula"):  # a score by a formula is written there
+        found = inspect.unwrap(getattr(kind, name)) if name else None
+        code = getattr(found, "__code__", None)
+        if code is not None and code.co_filename == str(kind.file):
+            return f"{kind.file}:{code.co_firstlineno}"
+    return str(kind.file)
 
 
 @contextmanager
@@ -91,7 +102,7 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
         When the code raises, leaves, or takes longer than ``limit_s``.
     """
     try:
-        with _time_limit(limit_s), _exit_raises():
+        with _time_limit(limit_s), _process_is_ours():
             yield
     except TracekitError:
         raise
@@ -112,7 +123,7 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
 
 def _hint(error: BaseException) -> str:
     if not isinstance(error, Exception):
-        return "a policy answers or raises an Exception; it does not end the program"
+        return "a policy answers or raises an Exception; it does not end the program or copy it"
     if "read-only" in str(error):
         return "a snapshot is not to be changed: compute new arrays from it"
     return "snapshot arrays have shape (nodes, resources): index them with 'nodes' first"
@@ -145,17 +156,24 @@ def _raised_by(file: str, error: BaseException) -> bool:
 
 
 @contextmanager
-def _exit_raises() -> Iterator[None]:
-    """``os._exit`` would end the process without a word: within, it raises."""
+def _process_is_ours() -> Iterator[None]:
+    """Within, ``os._exit`` and ``os.fork`` raise.
+
+    The one would end the process without a word, the other would leave two that write one result.
+    """
 
     def leave(status: int) -> NoReturn:
         raise SystemExit(f"os._exit({status})")
 
-    real, os._exit = os._exit, leave
+    def split() -> NoReturn:
+        raise SystemExit("os.fork()")
+
+    real = os._exit, os.fork
+    os._exit, os.fork = leave, split
     try:
         yield
     finally:
-        os._exit = real
+        os._exit, os.fork = real
 
 
 @contextmanager
@@ -193,13 +211,16 @@ def _arrays(given: list[Any]) -> list[tuple[Any, str, NDArray[Any], NDArray[Any]
 
 
 def _unchanged(
-    file: str, what: str, before: list[tuple[Any, str, NDArray[Any], NDArray[Any]]]
+    kind: type[PlacementPolicy],
+    method: str,
+    before: list[tuple[Any, str, NDArray[Any], NDArray[Any]]],
 ) -> None:
     for owner, name, array, copy in before:
         kept = owner is None or getattr(owner, name) is array
         if not kept or array.shape != copy.shape or array.tobytes() != copy.tobytes():
             whose = "" if owner is None else f"{type(owner).__name__.lower()}."
             raise OwnPolicyError(
-                f"{file}: {what} changed {whose}{name}, which it was handed to look at",
+                f"{place_of(kind, method)}: {method} changed {whose}{name},"
+                " which it was handed to look at",
                 hint="what a policy is handed is not to be changed: compute new arrays from it",
             )

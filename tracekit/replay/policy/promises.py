@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
@@ -16,7 +16,7 @@ from tracekit import parameters
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError
-from tracekit.replay.policy.guard import OwnPolicyError
+from tracekit.replay.policy.guard import OwnPolicyError, place_of
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
@@ -26,15 +26,17 @@ from tracekit.replay.workload.resources import full_name
 CASES = 20
 _RESOURCES = ("cpu_milli", "memory_bytes")
 _MOST_NODES = 6
+#: What a policy of its own may read; ``near_weight`` reads the calls beside any policy.
+_READ = tuple(word for word in get_args(Reads) if word != "calls")
 #: By how much two ways to the same float may differ.
 _ROUNDING = 1e-12
 
 
 class PromiseError(TracekitError):
-    """A policy does not do what every policy does."""
+    """A policy does not do what every policy does; ``method`` is the one that was looked at."""
 
-    def __init__(self, kind: type[PlacementPolicy], what: str, hint: str) -> None:
-        where = f"{kind.file}: " if kind.file else ""
+    def __init__(self, kind: type[PlacementPolicy], what: str, hint: str, method: str = "") -> None:
+        where = f"{place_of(kind, method)}: " if kind.file else ""
         super().__init__(f"{where}policy {kind.name()}: {what}", hint=hint)
 
 
@@ -73,17 +75,8 @@ def documented(kind: type[PlacementPolicy]) -> None:
     ):
         if not getattr(kind, name, None):
             raise PromiseError(kind, f"class attribute '{name}' is missing", f"write {example}")
-    unknown = set(kind.reads) - {
-        "requests",
-        "limits",
-        "usage",
-        "placed",
-        "recorded",
-        "cells",
-        "peers",
-    }
-    if unknown:
-        known = "requests, limits, usage, placed, recorded, cells, peers"
+    if unknown := set(kind.reads) - set(_READ):
+        known = ", ".join(_READ)
         raise PromiseError(kind, f"reads {sorted(unknown)} is not known", f"known: {known}")
     if not dataclasses.is_dataclass(kind) or "__dataclass_fields__" not in vars(kind):
         raise PromiseError(
@@ -142,7 +135,10 @@ def check_result(
         isinstance(found, np.ndarray) and found.dtype == bool and found.shape == given[2].shape
     ):
         raise PromiseError(
-            kind, f"admits gave {_told_of(found)}, expected one bool per node", "compare arrays"
+            kind,
+            f"admits gave {_told_of(found)}, expected one bool per node",
+            "compare arrays",
+            method,
         )
 
 
@@ -155,18 +151,21 @@ def check_scores(
             kind,
             f"{method} gave {_told_of(scores)} for {nodes} nodes, expected shape ({nodes},)",
             "return one number per node of 'nodes', in that order",
+            method,
         )
     if scores.dtype not in (np.int64, np.float64):
         hint = "end with .astype(np.float64)"
-        raise PromiseError(kind, f"{method} gave {scores.dtype}, expected int64 or float64", hint)
+        what = f"{method} gave {scores.dtype}, expected int64 or float64"
+        raise PromiseError(kind, what, hint, method)
     odd = np.flatnonzero(~np.isfinite(scores))
     if odd.size:
         node = int(odd[0])
         found = "NaN" if np.isnan(scores[node]) else str(scores[node])
         raise PromiseError(
             kind,
-            f"{method} gave {found} for node {node} of {nodes}",
+            f"{method} gave {found} for node {node} of {nodes}, expected a finite number",
             "usage is NaN where nothing was measured, a capacity may be 0: say what then counts",
+            method,
         )
 
 
@@ -185,6 +184,7 @@ def scores_nodes_alone(policy: PlacementPolicy, case: Case, rng: np.random.Gener
             f"node {some[at]} scored {among[at]} among all {len(case.nodes)} nodes,"
             f" {alone[at]} among nodes {some.tolist()}",
             "what needs all candidates belongs in normalize(), or say joint: ClassVar[bool] = True",
+            "score",
         )
 
 
@@ -207,6 +207,7 @@ def bounds_its_formula(policy: PlacementPolicy, case: Case) -> None:
             f"its formula says better='{formula.better}', yet one node scored {found},"
             f" and one as large and {formula.better}, as the best of them {most}",
             "leave 'better' out where the score does not rise so with both",
+            "score_formula",
         )
 
 
@@ -218,6 +219,7 @@ def repeats_itself(policy: PlacementPolicy, case: Case) -> None:
             type(policy),
             f"asked twice, it scored {first.tolist()} and then {second.tolist()}",
             "keep no state and draw no numbers; tie=reservoir chooses among equals at random",
+            "score",
         )
 
 
@@ -230,6 +232,7 @@ def explains_every_node(policy: PlacementPolicy, case: Case) -> None:
                 type(policy),
                 f"part '{name}' of explain has shape {np.shape(part)}, expected {case.nodes.shape}",
                 "give each part one value per node of 'nodes'",
+                "explain",
             )
 
 
