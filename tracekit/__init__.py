@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tracekit.verbs.compare import compare as compare
     from tracekit.verbs.connect import connect as connect
     from tracekit.verbs.explain import explain as explain
+    from tracekit.verbs.export_chains import export_chains as export_chains
     from tracekit.verbs.fetch import fetch as fetch
     from tracekit.verbs.fetch_kubernetes import fetch_kubernetes as fetch_kubernetes
     from tracekit.verbs.fetch_prometheus import fetch_prometheus as fetch_prometheus

@@ -24,7 +24,8 @@ from vcpu_support import plain_best
 
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.fit.run import Options, fit_rows
+from tracekit.fit.options import Options
+from tracekit.fit.run import fit_rows
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import linux_numbering

@@ -14,7 +14,8 @@ from vcpu_support import GOLDEN, topologies
 
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.vcpu_state import VcpuState
-from tracekit.vcpu.pressure import Aggregation, Bound, pressure
+from tracekit.vcpu.declared import Aggregation
+from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 

@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 from plain_callgraph import Call, Rebuilt, rebuild_plainly
 from store_support import tiny_store
 
+from tracekit.callgraph.declared import MODES, Mode
 from tracekit.callgraph.frames import calls_frame, ledger_frame
-from tracekit.callgraph.graph import MODES, Mode, rebuild
+from tracekit.callgraph.graph import rebuild
 from tracekit.callgraph.parts import open_parts, read
 from tracekit.ingest import ingest
 from tracekit.store import open_store

@@ -8,8 +8,9 @@ import polars as pl
 import pytest
 from callgraph_support import Record, rows_of
 
+from tracekit.callgraph.declared import MODES, Mode
 from tracekit.callgraph.frames import calls_frame, ledger_frame, traces_frame
-from tracekit.callgraph.graph import MODES, Mode, rebuild
+from tracekit.callgraph.graph import rebuild
 
 A, B, C, D, PROXY, CACHE = range(6)
 

@@ -91,7 +91,7 @@ def test_mistakes_are_one_line_with_a_hint(
     nodes_only = str(tmp_path / "nodes")
     ingest(traces.path / "Node_0.csv", nodes_only)
     for arguments, what in (
-        ([store, "--mode", "clever"], "no mode 'clever'"),
+        ([store, "--mode", "clever"], "must be one of naive, repair, got 'clever'"),
         ([nodes_only], "has no calls"),
         ([nodes_only, "--export", str(tmp_path / "e")], "has no calls"),
         ([str(tmp_path / "nowhere")], "no such store"),

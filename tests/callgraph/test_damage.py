@@ -9,8 +9,9 @@ import pytest
 from callgraph_support import Record, rows_of
 from damaged_calls import DAMAGES, TrueCall, by_majority, made_up
 
+from tracekit.callgraph.declared import Mode
 from tracekit.callgraph.frames import calls_frame, traces_frame
-from tracekit.callgraph.graph import Graph, Mode, rebuild
+from tracekit.callgraph.graph import Graph, rebuild
 
 Found = dict[int, set[TrueCall]]
 TRACES = made_up(np.random.Generator(np.random.PCG64(20)), 1500)

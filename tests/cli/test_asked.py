@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import inspect
 from pathlib import Path
 from typing import Any
@@ -11,15 +10,14 @@ import pytest
 import typer.main
 
 from tracekit import cli, registry, verbs
-from tracekit.callgraph.export import CHAINS
 from tracekit.cli import _asked, build_app, module_name, run
-from tracekit.fit.run import Options
-from tracekit.replay.optimize.function_study import FunctionStudy
-from tracekit.replay.studies.placement_study import PlacementStudy
-from tracekit.replay.studies.solver_study import SolverStudy
 
+#: An option of another command asks for them.
+BY_OPTION = {"explain", "export_chains"}
 VERBS = [
-    name for name in registry.module_names(verbs) if _asked._declared(name) and name != "explain"
+    name
+    for name in registry.module_names(verbs)
+    if _asked._declared(name) and name not in BY_OPTION
 ]
 #: Deliberately another default on the command line: a library must not start processes unasked.
 OTHER = {("synth", "jobs")}
@@ -51,28 +49,6 @@ def test_whatever_a_verb_offers_with_a_help_is_asked_for(name: str) -> None:
     assert left <= {"progress", "further"}
     for key, (_, _, option) in declared.items():
         assert option.doc.endswith((".", "...")) or ":" in option.doc, key
-
-
-#: Values that a verb takes apart, so that its file need not load what they are for.
-TAKEN_APART: list[tuple[str, type[Any]]] = [
-    ("fit", Options),
-    ("optimize_bench", FunctionStudy),
-    ("placement_bench", PlacementStudy),
-    ("placement_bench", SolverStudy),
-]
-
-
-@pytest.mark.parametrize(("name", "kind"), TAKEN_APART)
-def test_a_verb_has_the_defaults_of_the_value_it_makes(name: str, kind: type[Any]) -> None:
-    asked = {key: one.default for key, (one, _, _) in _asked._declared(name).items()}
-    known = {one.name: one.default for one in dataclasses.fields(kind) if one.name != "compare"}
-    shared = asked.keys() & known.keys()
-    assert len(shared) >= 3
-    assert {key: asked[key] for key in shared} == {key: known[key] for key in shared}
-
-
-def test_a_sizing_study_takes_as_many_chains_as_are_exported() -> None:
-    assert _asked._declared("size")["chains"][0].default == CHAINS
 
 
 #: A command line, and what its verb is called with.

@@ -11,7 +11,7 @@ from reading_support import read
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
-from tracekit.fetch.kubernetes import fetch_kubernetes
+from tracekit.verbs.fetch_kubernetes import fetch_kubernetes
 
 METRICS = {
     "kind": "NodeMetricsList",

@@ -23,13 +23,14 @@ import tracekit
 from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.fetch import prometheus_query as fetching
-from tracekit.fetch.prometheus import PrometheusSummary, fetch_prometheus
+from tracekit.fetch.prometheus import PrometheusSummary
 from tracekit.fetch.retry import Retries
 from tracekit.fetch.server import Server
 from tracekit.fetch.spans import span_s, spelled_span, time_s
 from tracekit.query import Database
 from tracekit.sources.own._prometheus_metrics import QUERIES
 from tracekit.store import open_store
+from tracekit.verbs.fetch_prometheus import fetch_prometheus
 
 PODS, SAMPLES = 100, 40
 END_S = START_S + (SAMPLES - 1) * STEP_S

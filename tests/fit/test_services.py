@@ -8,7 +8,8 @@ from scipy import stats
 
 from tracekit.errors import TracekitError
 from tracekit.fit.how import How
-from tracekit.fit.run import Options, fit_rows
+from tracekit.fit.options import Options
+from tracekit.fit.run import fit_rows
 from tracekit.fit.services import SCHEMA, fit_services, predictions
 from tracekit.fit.table import make_table
 

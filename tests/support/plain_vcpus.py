@@ -12,7 +12,7 @@ import numpy as np
 
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.vcpu_state import STEP
-from tracekit.vcpu.pressure import Aggregation
+from tracekit.vcpu.declared import Aggregation
 from tracekit.vcpu.topology import Topology
 
 #: Scores that agree to so many decimals are equal.

@@ -8,10 +8,12 @@ from collections.abc import Mapping
 
 import polars as pl
 
-from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
+from tracekit.replay.optimize.declared import FunctionStudy
+from tracekit.replay.optimize.function_study import study_functions
 from tracekit.replay.runs.run_compare import CHANGES_SCHEMA
-from tracekit.replay.studies.placement_study import PlacementStudy, study_placement
-from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
+from tracekit.replay.studies.declared import PlacementStudy, SolverStudy
+from tracekit.replay.studies.placement_study import study_placement
+from tracekit.replay.studies.solver_study import study_solvers
 from tracekit.study import Study
 
 

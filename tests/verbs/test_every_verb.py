@@ -15,8 +15,9 @@ import tracekit
 from tracekit import cli, registry, verbs
 
 VERBS = registry.module_names(verbs)
-#: Where the names differ: ``list`` is Python's own word, and ``explain`` is ``score --container``.
-SUBCOMMANDS = {"listing": "list", "explain": "score"}
+#: Where the names differ: ``list`` is Python's own word, ``explain`` is ``score --container``, and
+#: ``export_chains`` is ``callgraph --export``.
+SUBCOMMANDS = {"listing": "list", "explain": "score", "export_chains": "callgraph"}
 
 
 @pytest.mark.parametrize("name", VERBS)

@@ -10,11 +10,14 @@ from tracekit.errors import TracekitError
 from tracekit.fit.topology_file import read_topologies
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
+from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 
 
-def room_of(workload: Workload, *, sockets: int = 2, threads_per_core: int = 2) -> Room:
+def room_of(
+    workload: Workload, *, sockets: int = SOCKETS, threads_per_core: int = THREADS_PER_CORE
+) -> Room:
     """The hosts of a workload, built by Linux's usual rule from their CPU capacity.
 
     vCPUs that do not divide evenly into sockets and cores are left out.

@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FIT_FOLDER
 from tracekit.opened import NoFileError
-from tracekit.vcpu.pressure import Aggregation
+from tracekit.vcpu.declared import AGGREGATION, Aggregation
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,7 +37,7 @@ class InterferenceModel:
     cpu: FloatArray
     k1: FloatArray
     k2: FloatArray
-    agg: Aggregation = "mean"
+    agg: Aggregation = AGGREGATION
     mode: str = "given"
     unknown: int = 0
 
@@ -70,7 +70,7 @@ def model_of_frames(
     pooled: dict[str, object],
     services: Sequence[str],
     *,
-    agg: Aggregation = "mean",
+    agg: Aggregation = AGGREGATION,
     mode: str = "bound",
 ) -> InterferenceModel:
     """The model of a fit's frames: ``service, cpu_mean, k1, k2``, and the pooled row."""

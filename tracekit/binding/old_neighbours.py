@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.binding.declared import RecordedUse
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.recorded import Bindings, on_one_socket, recorded_chooser
 from tracekit.fit.how import How
@@ -23,9 +24,6 @@ from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.room import Room
-
-#: Whether recorded use holds what recorded neighbours cost: as the data show, or as said.
-RecordedUse = Literal["auto", "with_neighbours", "without_neighbours"]
 
 #: Times at which use and cost are compared.
 _LOOKED_AT = 48

@@ -11,17 +11,12 @@ import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser, Following, parse_chooser
+from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.binding.drawn import drawn_socket
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.old_neighbours import (
-    Held,
-    OldNeighbours,
-    RecordedUse,
-    held_by_use,
-    positions,
-)
+from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use, positions
 from tracekit.binding.recorded import RECORDED, Bindings, Recorded, recorded_chooser
 from tracekit.binding.tables import (
     containers_of,
@@ -101,7 +96,7 @@ def replay_vcpus(
     respond: bool = True,
     truth: InterferenceModel | None = None,
     recorded: Bindings | None = None,
-    recorded_use: RecordedUse = "auto",
+    recorded_use: RecordedUse = RECORDED_USE,
     progress: Progress = SILENT,
 ) -> VcpuRun:
     """Replay a workload under several ways to bind.

@@ -14,6 +14,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.callgraph.chains import Chain, ChainCounter, choose, signature, signatures
+from tracekit.callgraph.declared import CHAINS
 from tracekit.callgraph.edge_rates import rated_calls
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
@@ -26,7 +27,6 @@ from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.store.folder import Store
 
-CHAINS = 330
 PERIOD_MS = 30_000
 #: Usage 1.0 of a container's own size is taken to be this many cores, or GB.
 NEED_AT_FULL_USE = 4.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import polars as pl
@@ -12,13 +11,11 @@ from tracekit.arrays import BoolArray, Int32Array, IntArray
 from tracekit.callgraph import mend
 from tracekit.callgraph.arrays import SEVERAL, agreed
 from tracekit.callgraph.calls import Calls, as_documented, as_named, inserted, together
+from tracekit.callgraph.declared import MODE, Mode
 from tracekit.callgraph.ledger import Defect, Ledger
 from tracekit.callgraph.places import Places, locate
 from tracekit.callgraph.records import Records, arrange, as_recorded
 from tracekit.callgraph.tree import Tree, by_name, by_path
-
-Mode = Literal["naive", "repair"]
-MODES: tuple[Mode, ...] = ("naive", "repair")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,7 +35,7 @@ class Graph:
         return self.places.trace[self.calls.place]
 
 
-def rebuild(rows: pl.DataFrame, *, mode: Mode = "repair", move: bool = True) -> Graph:
+def rebuild(rows: pl.DataFrame, *, mode: Mode = MODE, move: bool = True) -> Graph:
     """Rebuild the call graphs of whole traces.
 
     Parameters

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.callgraph import frames
-from tracekit.callgraph.graph import Mode, rebuild
+from tracekit.callgraph.declared import Mode
+from tracekit.callgraph.graph import rebuild
 from tracekit.callgraph.parts import Part, read
 from tracekit.crew.crew import OnProgress
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit._version import VERSION
-from tracekit.callgraph.graph import MODES, Mode
+from tracekit.callgraph.declared import MODE, MODES, Mode
 from tracekit.callgraph.ledger import UNITS
 from tracekit.callgraph.names import Names
 from tracekit.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
@@ -68,7 +68,7 @@ def callgraph(
     store: Store,
     out: Path | None = None,
     *,
-    mode: str = "repair",
+    mode: str = MODE,
     move: bool = True,
     rows_at_once: int = ROWS_AT_ONCE,
     jobs: int | None = None,

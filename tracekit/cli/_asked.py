@@ -7,6 +7,7 @@ its own, which are about printing and exit codes.
 
 from __future__ import annotations
 
+import dataclasses
 import importlib
 import inspect
 import types
@@ -21,6 +22,7 @@ from tracekit import registry, verbs
 from tracekit.cli._completion import completer
 from tracekit.cli._progress import progress
 from tracekit.errors import TracekitError
+from tracekit.parameters import About
 from tracekit.shape import LARGEST
 from tracekit.verbs._options import Argument, Option
 
@@ -79,7 +81,7 @@ def subcommand(command: Callable[..., None], verb: str) -> Callable[..., None]:
     called.__signature__ = inspect.Signature(  # type: ignore[attr-defined]
         [
             *(_parameter(name, *one) for name, one in declared.items()),
-            *(one.replace(kind=one.KEYWORD_ONLY) for one in kept),
+            *(_own(one) for one in kept),
         ]
     )
     called.__annotations__ = {}
@@ -113,10 +115,31 @@ def _declared(verb: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
     found = {}
     for name, one in inspect.signature(function).parameters.items():
         kind, *about = typing.get_args(hints[name]) or [hints[name]]
-        options = [note for note in about if isinstance(note, Option)]
-        if options:
-            found[name] = one, kind, options[-1]
+        abouts = [note for note in about if isinstance(note, About)]
+        if abouts:
+            found[name] = one, kind, _option_of(abouts)
     return found
+
+
+def _option_of(abouts: Sequence[About]) -> Option:
+    """How a parameter is typed, with the help and the range that it is declared with."""
+    declared, last = abouts[0], abouts[-1]
+    option = last if isinstance(last, Option) else Option()
+    said = {
+        one.name: getattr(declared, one.name)
+        for one in dataclasses.fields(About)
+        if getattr(option, one.name) == one.default or not getattr(option, one.name)
+    }
+    return dataclasses.replace(option, **said)
+
+
+def _own(one: inspect.Parameter) -> inspect.Parameter:
+    """A parameter of printing; one that a package declares is typed as a verb's is."""
+    kind, *about = typing.get_args(one.annotation) or [one.annotation]
+    abouts = [note for note in about if isinstance(note, About)]
+    if abouts:
+        return _parameter(one.name, one, kind, _option_of(abouts))
+    return one.replace(kind=one.KEYWORD_ONLY)
 
 
 def _check_size(name: str, option: Option, typed: Any) -> None:

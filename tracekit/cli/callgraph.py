@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from tracekit.callgraph.declared import CHAINS, Chains
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
@@ -28,7 +29,7 @@ def command(
     export: Annotated[
         Path | None, typer.Option(help="Write the sizing study's simulation set there instead.")
     ] = None,
-    chains: Annotated[int, typer.Option(help="Call chains to export.", min=1)] = 330,
+    chains: Chains = CHAINS,
     json: JsonOption = False,
 ) -> None:
     """Rebuild the call graph of every trace, from rpc ids and twice-recorded calls.
@@ -123,11 +124,10 @@ def _show_counts(store: Path, result: CallGraphs) -> None:
 def _export(store: Path, out: Path, chains: int, *, as_json: bool) -> None:
     import dataclasses
 
-    from tracekit.callgraph.export import export
-    from tracekit.store import open_store
+    import tracekit
 
     with progress("callgraph") as shown:
-        done = export(open_store(store), out, chains=chains, progress=shown)
+        done = tracekit.export_chains(store, out, chains=chains, progress=shown)
     if as_json:
         print_json({"schema": "tracekit/callgraph-export/1", **dataclasses.asdict(done)})
         return

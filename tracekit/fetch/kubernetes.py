@@ -55,8 +55,8 @@ def fetch_kubernetes(
     out: str | Path,
     *,
     context: str | None = None,
-    kubectl: str = "kubectl",
-    timeout_s: float = 600.0,
+    kubectl: str,
+    timeout_s: float,
     progress: Progress = SILENT,
 ) -> FetchedObjects:
     """Write what kubectl says of nodes and pods, into files that ``ingest`` takes.

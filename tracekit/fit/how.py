@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Annotated, Literal
 
 from tracekit.errors import TracekitError
+from tracekit.parameters import About
 
-Loss = Literal["squared", "huber"]
+Loss = Annotated[Literal["squared", "huber"], About("huber: outliers pull less.")]
+Ridge = Annotated[float, About("Penalty on coefficients, in rows.", minimum=0)]
+Nonneg = Annotated[bool, About("No negative coefficient.")]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,8 +26,8 @@ class How:
     """
 
     loss: Loss = "squared"
-    ridge: float = 0.0
-    nonneg: bool = False
+    ridge: Ridge = 0.0
+    nonneg: Nonneg = False
     level: float = 0.95
 
     def __post_init__(self) -> None:

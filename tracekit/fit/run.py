@@ -12,9 +12,9 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
-from tracekit.fit.how import How, Loss
 from tracekit.fit.last_bindings import BINDINGS, last_bindings
 from tracekit.fit.models import all_models
+from tracekit.fit.options import Options
 from tracekit.fit.recorded_sizes import recorded_sizes
 from tracekit.fit.rows import bound_rows, proxy_rows, with_load
 from tracekit.fit.services import Fitted, fit_services, predictions
@@ -28,46 +28,10 @@ from tracekit.query.engine import open_database
 from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
-from tracekit.units import MS_PER_HOUR
-from tracekit.vcpu.pressure import Aggregation
+from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 
 Mode = Literal["bound", "proxy"]
 NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
-
-
-@dataclass(frozen=True, kw_only=True)
-class Options:
-    """What of a fit can be chosen.
-
-    Parameters
-    ----------
-    agg : {'mean', 'occupancy', 'sum'}
-        How neighbours are put together: see ``tracekit.vcpu.pressure``.
-    load : bool
-        Whether an instance's call rate is a regressor too.
-    resolved : bool
-        One row per instance and time (a window of ``window_ms`` where a store is read), with errors
-        clustered by instance; else one row per instance.
-    compare : tuple of str
-        Names of models to compare by cross-validation.
-    shrink : bool
-        Whether a service's own k2 is drawn towards the pooled one: see ``tracekit.fit.shrink``.
-    """
-
-    agg: Aggregation = "mean"
-    nonneg: bool = False
-    loss: Loss = "squared"
-    ridge: float = 0.0
-    load: bool = False
-    resolved: bool = False
-    window_ms: int = MS_PER_HOUR
-    level: float = 0.95
-    compare: tuple[str, ...] = ()
-    shrink: bool = True
-
-    def how(self) -> How:
-        """The options that the line is found by."""
-        return How(loss=self.loss, ridge=self.ridge, nonneg=self.nonneg, level=self.level)
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -103,8 +67,8 @@ def fit_store(
     *,
     binding: Path | None = None,
     topology: Path | None = None,
-    sockets: int = 2,
-    threads_per_core: int = 2,
+    sockets: int = SOCKETS,
+    threads_per_core: int = THREADS_PER_CORE,
     options: Options | None = None,
     seed: int = 0,
     engine: str | None = None,

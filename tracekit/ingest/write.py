@@ -15,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from tracekit.crew.crew import Alone, Crew, Workers
+from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.places import is_remote, place, telling
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
@@ -33,7 +34,6 @@ from tracekit.store.folder import Store
 from tracekit.store.manifest import Manifest, SourceEntry, is_store
 from tracekit.units import percent
 
-DEFAULT_MEMORY_BYTES = 2**30
 #: Less than this is done before a second process has started.
 _PARALLEL_FROM_BYTES = 64 << 20
 #: What this process, and each one that reads and sorts, takes besides the rows it sorts; and what
@@ -70,7 +70,7 @@ def ingest(
     *,
     release: str = "auto",
     jobs: int | None = None,
-    memory_limit_bytes: int = DEFAULT_MEMORY_BYTES,
+    memory_limit_bytes: int = MEMORY_LIMIT_BYTES,
     max_rejects_fraction: float | None = None,
     crew: Crew | None = None,
     progress: Progress = SILENT,

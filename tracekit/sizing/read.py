@@ -11,7 +11,8 @@ from scipy.sparse import csr_matrix
 from scipy.sparse.csgraph import connected_components
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.callgraph.export import CHAINS, simulation_frames
+from tracekit.callgraph.declared import CHAINS
+from tracekit.callgraph.export import simulation_frames
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.simset import SimulationSet

@@ -8,16 +8,13 @@ section 9.4: the mean of the neighbours' service profiles weighted by their vCPU
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.vcpu.declared import AGGREGATION, Aggregation
 from tracekit.vcpu.room import Room
 from tracekit.vcpu.sums import sums
-
-#: How the profiles of neighbours are put together.
-Aggregation = Literal["mean", "occupancy", "sum"]
 
 #: Sums of profiles smaller than this are nothing but rounding.
 _NOTHING = 1e-12
@@ -42,7 +39,7 @@ class Bound:
 
 
 def pressure(
-    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = "mean"
+    room: Room, bound: Bound, cpu: FloatArray, agg: Aggregation = AGGREGATION
 ) -> tuple[FloatArray, FloatArray]:
     """``cpu_sc`` and ``cpu_ss`` of every instance.
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
+from tracekit.vcpu.declared import THREADS_PER_CORE
 
 #: What a map says of a vCPU that is not there.
 ABSENT = -1
@@ -61,7 +62,7 @@ class Topology:
         return np.asarray(mates[(mates != vcpu) & (self.socket[mates] >= 0)])
 
 
-def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = 2) -> Topology:
+def linux_numbering(vcpus: int, sockets: int, threads_per_core: int = THREADS_PER_CORE) -> Topology:
     """The topology by the usual rule.
 
     Parameters

@@ -1,8 +1,10 @@
 """What the command line asks for: a verb's parameters say it in their annotations.
 
 ``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
-from this; see ``tracekit.cli._asked``. Nothing heavy is imported here or by a verb's file, so that
-``--help`` answers at once: a verb imports what it needs once it is called.
+from this; see ``tracekit.cli._asked``. What a package below takes as well is declared there, in its
+``declared.py``, with ``About``: the verb takes type, help, range and default from it, and adds
+with ``Option`` how it is typed, if that is not by its name. Nothing heavy is imported here or by a
+verb's file, so that ``--help`` answers at once: a verb imports what it needs once it is called.
 """
 
 from __future__ import annotations
@@ -11,11 +13,12 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import START
 
 
 @dataclass(frozen=True)
@@ -24,6 +27,8 @@ class Option(About):
 
     Parameters
     ----------
+    doc : str
+        Its help; that of the ``About`` it is declared with when empty.
     names : str
         Its flags, with blanks between; ``--`` and the parameter's name when empty.
     metavar : str, optional
@@ -46,6 +51,7 @@ class Option(About):
         What ``tracekit.toml`` calls it where several commands take it from there: ``policies``.
     """
 
+    doc: str = ""
     names: str = ""
     metavar: str | None = None
     read: Callable[[Any], Any] | None = None
@@ -92,7 +98,7 @@ def key_values(pairs: Sequence[str]) -> Mapping[str, str]:
 
 def starting(assume: Sequence[str], start: str) -> Sequence[str]:
     """The assumptions, with how the replay starts where that is not the default."""
-    return assume if start == "empty" else [*assume, f"start={start}"]
+    return assume if start == START else [*assume, f"start={start}"]
 
 
 def names_in(text: str) -> list[str]:
@@ -120,8 +126,14 @@ Assumed = Annotated[
     Sequence[str],
     Option("Set an assumption; may be repeated.", metavar="NAME=VALUE", setting="assume"),
 ]
-Start = Annotated[
-    Literal["empty", "observed"],
-    Option("empty: place everything anew; observed: what ran at the beginning stays."),
+MemoryLimit = Annotated[
+    int,
+    Option(
+        "Memory for everything together; rows are sorted in it.",
+        names="--memory-limit",
+        takes=str,
+        read=size_bytes,
+        default="1GiB",
+    ),
 ]
 SideBySide = Annotated[int, Option("Processes side by side.", minimum=1)]

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
+from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.progress import SILENT, Progress
+from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
 from tracekit.verbs._options import Assumed, Frames, Option, ReplayedStore, Seed
 
 if TYPE_CHECKING:
@@ -41,18 +43,12 @@ def bind(
     topology: Annotated[
         Path | str | None, Option("How nodes are built; as for tracekit fit.")
     ] = None,
-    sockets: Annotated[int, Option("Sockets of a host.", minimum=1)] = 2,
-    threads_per_core: Annotated[int, Option("vCPUs of a core.", minimum=1, names="--threads")] = 2,
+    sockets: Sockets = SOCKETS,
+    threads_per_core: Annotated[ThreadsPerCore, Option(names="--threads")] = THREADS_PER_CORE,
     respond: Annotated[
         bool, Option("Use does not rise with interference.", names="--fixed-use", off=True)
     ] = True,
-    recorded_use: Annotated[
-        Literal["auto", "with_neighbours", "without_neighbours"],
-        Option(
-            "Whether recorded use holds what recorded neighbours cost, which is then taken off"
-            " first; auto: as the data show."
-        ),
-    ] = "auto",
+    recorded_use: RecordedUse = RECORDED_USE,
     repeats: Annotated[int, Option("Orders of arrival.", minimum=1, names="--repeat")] = 1,
     seed: Seed = 0,
     progress: Progress = SILENT,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tracekit.callgraph.declared import MODE, Mode
 from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import Engine, Option, Store
 
@@ -16,7 +17,7 @@ def callgraph(
     store: Store,
     out: Annotated[str | Path | None, Option("Write calls, traces, ledger there.")] = None,
     *,
-    mode: Annotated[str, Option("naive takes rpc ids by their word, repair mends.")] = "repair",
+    mode: Mode = MODE,
     move: Annotated[
         bool,
         Option("Leave out every call that contradicts its parent.", names="--no-move", off=True),

@@ -3,9 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any
 
+from tracekit.fit.how import Loss, Nonneg, Ridge
+from tracekit.fit.options import Load, Options, Resolved
 from tracekit.progress import SILENT, Progress
+from tracekit.vcpu.declared import (
+    SOCKETS,
+    THREADS_PER_CORE,
+    Aggregation,
+    Sockets,
+    ThreadsPerCore,
+)
 from tracekit.verbs._options import Engine, Frames, Option, Seed, Store
 
 if TYPE_CHECKING:
@@ -24,16 +33,14 @@ def fit(
         str | Path | None,
         Option("Rows of node_ip, cpu_num_total, socket_num; or 'lscpu -p' output."),
     ] = None,
-    sockets: Annotated[int, Option("Sockets of a host, without --topology.", minimum=1)] = 2,
-    threads_per_core: Annotated[
-        int, Option("vCPUs of a core, without --topology.", minimum=1, names="--threads")
-    ] = 2,
-    agg: Annotated[Literal["mean", "occupancy", "sum"], Option("How neighbours add up.")] = "mean",
-    nonneg: Annotated[bool, Option("No negative coefficient.")] = False,
-    loss: Annotated[Literal["squared", "huber"], Option("huber: outliers pull less.")] = "squared",
-    ridge: Annotated[float, Option("Penalty on coefficients, in rows.", minimum=0)] = 0.0,
-    load: Annotated[bool, Option("Call rate as a further regressor.")] = False,
-    resolved: Annotated[bool, Option("A row per time instead of averages.")] = False,
+    sockets: Sockets = SOCKETS,
+    threads_per_core: Annotated[ThreadsPerCore, Option(names="--threads")] = THREADS_PER_CORE,
+    agg: Aggregation = Options.agg,
+    nonneg: Nonneg = Options.nonneg,
+    loss: Loss = Options.loss,
+    ridge: Ridge = Options.ridge,
+    load: Load = Options.load,
+    resolved: Resolved = Options.resolved,
     shrink: Annotated[
         bool,
         Option(
@@ -41,7 +48,7 @@ def fit(
             names="--own-k2",
             off=True,
         ),
-    ] = True,
+    ] = Options.shrink,
     compare: Annotated[
         str | None,
         Option("Models to compare; or a file PATH.py of your own.", metavar="all|NAME,..."),
@@ -58,10 +65,10 @@ def fit(
     compare : str, optional
         Names of models with commas between, or ``all``.
     **further
-        Other fields of ``tracekit.fit.run.Options``: ``window_ms``, ``level``.
+        Other fields of ``tracekit.fit.options.Options``: ``window_ms``, ``level``.
     """
     from tracekit.fit.folder import FIT_FOLDER, write_fit
-    from tracekit.fit.run import Options, fit_store, models_of
+    from tracekit.fit.run import fit_store, models_of
     from tracekit.store import open_store
 
     if out is not None:

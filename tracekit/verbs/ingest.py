@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Engine, Option, size_bytes
+from tracekit.verbs._options import Argument, Engine, MemoryLimit, Option
 
 if TYPE_CHECKING:
     from tracekit.ingest import IngestSummary
@@ -31,16 +32,7 @@ def ingest(
     jobs: Annotated[
         int | None, Option("Files to work at at once; one per core if not given.", minimum=1)
     ] = None,
-    memory_limit_bytes: Annotated[
-        int,
-        Option(
-            "Memory for everything together.",
-            names="--memory-limit",
-            takes=str,
-            read=size_bytes,
-            default="1GiB",
-        ),
-    ] = 2**30,
+    memory_limit_bytes: MemoryLimit = MEMORY_LIMIT_BYTES,
     max_rejects_fraction: Annotated[
         float | None,
         Option(

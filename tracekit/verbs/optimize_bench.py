@@ -6,6 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.optimize.declared import (
+    Dimensions,
+    FunctionStudy,
+    Iterations,
+    Population,
+    Runs,
+)
 from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
 
 if TYPE_CHECKING:
@@ -27,16 +34,16 @@ def optimize_bench(
             completes="functions",
         ),
     ] = (),
-    runs: Annotated[int, Option("Independent runs of each.", minimum=1)] = 10,
-    dimensions: Annotated[int, Option("Dimensions.", minimum=1)] = 30,
-    population: Annotated[int, Option("Candidates of each search.")] = 30,
-    iterations: Annotated[int, Option("Iterations of each run.", minimum=1)] = 200,
+    runs: Runs = FunctionStudy.runs,
+    dimensions: Dimensions = FunctionStudy.dimensions,
+    population: Population = FunctionStudy.population,
+    iterations: Iterations = FunctionStudy.iterations,
     jobs: SideBySide = 1,
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
     """Population searches on test functions; see ``tracekit.replay.optimize.function_study``."""
-    from tracekit.replay.optimize.function_study import FunctionStudy, study_functions
+    from tracekit.replay.optimize.function_study import study_functions
     from tracekit.verbs._study import made
 
     study = FunctionStudy(

@@ -4,9 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Annotated, Literal
+from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.studies.declared import (
+    Batches,
+    Containers,
+    PlacementStudy,
+    Room,
+    Sets,
+    SolverStudy,
+    TargetAllocFraction,
+)
 from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
 
 if TYPE_CHECKING:
@@ -21,18 +30,14 @@ def placement_bench(
         Sequence[str],
         Option("A policy; repeatable. Without it, all.", names="--policy", completes="policies"),
     ] = (),
-    sets: Annotated[int, Option("Data sets drawn.", minimum=1)] = 20,
-    containers: Annotated[int, Option("Containers of each.", minimum=1)] = 1800,
+    sets: Sets = PlacementStudy.sets,
+    containers: Containers = PlacementStudy.containers,
     target_alloc_fraction: Annotated[
-        float,
-        Option("Requests over capacity, expected.", minimum=0.01, maximum=1, names="--target"),
-    ] = 0.75,
-    batches: Annotated[int, Option("Batches solved to the optimum.", minimum=1)] = 12,
+        TargetAllocFraction, Option(names="--target")
+    ] = PlacementStudy.target_alloc_fraction,
+    batches: Batches = SolverStudy.batches,
     jobs: SideBySide = 1,
-    room: Annotated[
-        Literal["scored", "all"],
-        Option("Room must be found in what a policy scores by, or in all resources."),
-    ] = "scored",
+    room: Room = PlacementStudy.room,
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
@@ -43,8 +48,8 @@ def placement_bench(
     Study
         The frames of ``study_placement`` and, as ``quality``, that of ``study_solvers``.
     """
-    from tracekit.replay.studies.placement_study import PlacementStudy, study_placement
-    from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
+    from tracekit.replay.studies.placement_study import study_placement
+    from tracekit.replay.studies.solver_study import study_solvers
     from tracekit.verbs._study import made
 
     study = PlacementStudy(

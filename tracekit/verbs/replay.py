@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
     Engine,
     Option,
     ReplayedStore,
     RunFolder,
-    Start,
     starting,
 )
 
@@ -37,7 +37,7 @@ def replay(
     out: RunFolder,
     seed: Annotated[int, Option("Same seed, same bytes.", minimum=0)] = 0,
     assume: Assumed = (),
-    start: Start = "empty",
+    start: Start = START,
     workload: Annotated[
         Path | str | None,
         Option(

@@ -6,8 +6,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Assumed, Option, Seed, Start, size_bytes, starting
+from tracekit.replay.workload.declared import START, Start
+from tracekit.verbs._options import Argument, Assumed, MemoryLimit, Option, Seed, starting
 
 if TYPE_CHECKING:
     from tracekit.verbs._whole import RunSummary
@@ -45,19 +47,10 @@ def run(
         ),
     ] = None,
     assume: Assumed = (),
-    start: Start = "empty",
+    start: Start = START,
     seed: Seed = 0,
     jobs: Annotated[int | None, Option("Processes side by side; one per core.", minimum=1)] = None,
-    memory_limit_bytes: Annotated[
-        int,
-        Option(
-            "Memory for sorting rows.",
-            names="--memory-limit",
-            takes=str,
-            read=size_bytes,
-            default="1GiB",
-        ),
-    ] = 2**30,
+    memory_limit_bytes: MemoryLimit = MEMORY_LIMIT_BYTES,
     progress: Progress = SILENT,
 ) -> RunSummary:
     """Take a trace from its files to a report; run again to go on after an interruption.

@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
     Option,
     ReplayedStore,
     Seed,
     SideBySide,
-    Start,
     StudyFolder,
     starting,
 )
@@ -60,7 +60,7 @@ def shrink(
         Option("Another workload than a store.", metavar="NAME[:PATH]|PATH", takes=str),
     ] = None,
     assume: Assumed = (),
-    start: Start = "empty",
+    start: Start = START,
     out: StudyFolder = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
+from tracekit.callgraph.declared import CHAINS, Chains
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
 from tracekit.verbs._options import Argument, Option, RunFolder, Seed
@@ -35,7 +36,7 @@ def size(
     epochs: Annotated[int | None, Option("Epochs of training.", minimum=1, shown="1000")] = None,
     seeds: Annotated[int, Option("Splits and trainings; several give intervals.", minimum=1)] = 1,
     seed: Seed = 0,
-    chains: Annotated[int, Option("Call chains taken from a store.", minimum=2)] = 330,
+    chains: Annotated[Chains, Option(minimum=2)] = CHAINS,
     assume: Annotated[
         Sequence[str],
         Option("Set what the study leaves open; may be repeated.", metavar="NAME=VALUE"),

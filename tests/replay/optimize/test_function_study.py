@@ -7,8 +7,8 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
+from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.function_study import (
-    FunctionStudy,
     arrived,
     study_functions,
 )

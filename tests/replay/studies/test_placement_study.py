@@ -11,6 +11,7 @@ import pytest
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.studies.declared import PlacementStudy
 from tracekit.replay.studies.placement_claims import (
     END,
     WHOLE,
@@ -20,7 +21,6 @@ from tracekit.replay.studies.placement_claims import (
 )
 from tracekit.replay.studies.placement_frames import Placed, counts
 from tracekit.replay.studies.placement_study import (
-    PlacementStudy,
     imbalance_by_count,
     seen_by,
     study_placement,

@@ -13,7 +13,8 @@ from tracekit.replay.placement._batch import Batch
 from tracekit.replay.placement._searching import BatchFitness
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.studies.batch_solvers import best_possible, greedy, local_search
-from tracekit.replay.studies.solver_study import SolverStudy, study_solvers
+from tracekit.replay.studies.declared import SolverStudy
+from tracekit.replay.studies.solver_study import study_solvers
 from tracekit.replay.workload.loaders.paper000 import Paper000
 
 

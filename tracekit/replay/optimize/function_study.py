@@ -8,16 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit import parameters
 from tracekit.arrays import FloatArray
 from tracekit.crew.crew import Alone, Crew, OnProgress
-from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress, Task
+from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.functions import all_functions, get_function
 from tracekit.replay.optimize.ranking import against, mean_ranks
 from tracekit.replay.optimize.searches import all_searches, get_search
@@ -36,21 +35,6 @@ WARNING = (
     " position, and the swoop of bald eagle search, end up by themselves. The shifted and rotated"
     " copies tell what a search finds elsewhere."
 )
-
-
-@dataclass(frozen=True, kw_only=True)
-class FunctionStudy:
-    """What is run."""
-
-    dimensions: Annotated[int, About("Dimensions of the functions.", minimum=1)] = 30
-    runs: Annotated[int, About("Independent runs of each.", minimum=1)] = 10
-    population: Annotated[int, About("Candidates of each search.", minimum=2)] = 30
-    iterations: Annotated[int, About("Iterations of each run.", minimum=1)] = 200
-    tolerance: Annotated[float, About("A cost up to this has arrived.", minimum=0)] = 1e-8
-    seed: Annotated[int, About("Seed of all runs.", minimum=0)] = 0
-
-    def __post_init__(self) -> None:
-        parameters.check_ranges(self)
 
 
 @dataclass(frozen=True)

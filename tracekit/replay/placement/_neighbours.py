@@ -15,7 +15,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.opened import NoFileError
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
-from tracekit.vcpu.pressure import Aggregation
+from tracekit.vcpu.declared import Aggregation
 from tracekit.vcpu.sums import sums
 
 _NOTHING = 1e-12

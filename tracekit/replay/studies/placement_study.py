@@ -9,22 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Literal
 
 import numpy as np
 
-from tracekit import parameters
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError
 from tracekit.metrics.imbalance import imbalance
-from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.placement._fitness import FOUR
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.studies.declared import PlacementStudy
 from tracekit.replay.studies.placement_claims import claims_frame, statements_frame
 from tracekit.replay.studies.placement_frames import (
     Placed,
@@ -44,26 +42,6 @@ from tracekit.study import Study
 
 NAME = "search_placement"
 _RESOURCES = {column: name for name, column in FOUR.items()}
-
-
-@dataclass(frozen=True, kw_only=True)
-class PlacementStudy:
-    """What is replayed."""
-
-    sets: Annotated[int, About("Data sets drawn.", minimum=1)] = 20
-    containers: Annotated[int, About("Containers of each.", minimum=1)] = 1800
-    nodes: Annotated[int, About("Nodes of each.", minimum=1)] = 31
-    target_alloc_fraction: Annotated[
-        float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
-    ] = 0.75
-    room: Annotated[
-        Literal["scored", "all"],
-        About("Resources a container must find room in: those that a policy scores by, or all."),
-    ] = "scored"
-    seed: Annotated[int, About("Seed of all of it.", minimum=0)] = 0
-
-    def __post_init__(self) -> None:
-        parameters.check_ranges(self)
 
 
 @dataclass(frozen=True)

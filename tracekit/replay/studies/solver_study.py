@@ -9,14 +9,12 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit import parameters
 from tracekit.arrays import IntArray
-from tracekit.parameters import About
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.engine.state import ReplayState
@@ -26,6 +24,7 @@ from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness, SearchingPolicy
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.studies.batch_solvers import best_possible, greedy, local_search
+from tracekit.replay.studies.declared import SolverStudy
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.loaders.paper000 import Paper000
 from tracekit.seeds import stream
@@ -34,20 +33,6 @@ from tracekit.study import Study
 NAME = "search_solvers"
 _BUDGETS = (2, 5, 10, 20, 50, 100, 200)
 _ROUNDS = 1000
-
-
-@dataclass(frozen=True, kw_only=True)
-class SolverStudy:
-    """What is solved."""
-
-    batches: Annotated[int, About("Batches, spread over the fill of the cluster.", minimum=1)] = 12
-    batch_size: Annotated[int, About("Containers of each.", minimum=1, maximum=10)] = 8
-    containers: Annotated[int, About("Containers of the workload.", minimum=1)] = 1800
-    nodes: Annotated[int, About("Nodes of the workload.", minimum=1)] = 31
-    seed: Annotated[int, About("Seed of all of it.", minimum=0)] = 0
-
-    def __post_init__(self) -> None:
-        parameters.check_ranges(self)
 
 
 @dataclass(frozen=True)

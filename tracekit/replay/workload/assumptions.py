@@ -13,12 +13,14 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, LIMIT_FACTOR, START, Start
 from tracekit.replay.workload.request_choice import AUTO, Requests, shown
 from tracekit.replay.workload.reserved import OF_TRACE, Reserved
 from tracekit.sizes import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,
+    NODE_DISK_BYTES,
     NODE_MEMORY_BYTES,
 )
 from tracekit.units import BYTES_PER_GIB
@@ -57,7 +59,7 @@ class Assumptions:
             minimum=1,
         ),
     ] = CONTAINER_MEMORY_BYTES
-    limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = 1.5
+    limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = LIMIT_FACTOR
     background: Annotated[
         Literal["keep", "none"],
         About(
@@ -69,13 +71,7 @@ class Assumptions:
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity with background=none.", minimum=1e-6, maximum=1)
     ] = 0.75
-    start: Annotated[
-        Literal["empty", "observed"],
-        About(
-            "empty: everything is placed anew; observed: what ran at the beginning stays on its"
-            " node, a policy places what arrives and a rebalancer moves from there."
-        ),
-    ] = "empty"
+    start: Start = START
     arrival: Annotated[
         Literal["spread", "trace"],
         About(
@@ -85,7 +81,7 @@ class Assumptions:
     ] = "spread"
     arrival_span_ms: Annotated[
         int, About("Span of spread arrivals; at most half of the trace is used.", minimum=0)
-    ] = 7_200_000
+    ] = ARRIVAL_SPAN_MS
     network_and_disk: Annotated[
         Literal["none", "modelled"],
         About(
@@ -97,7 +93,7 @@ class Assumptions:
         int, About("Network of a node, kbit/s, where it is modelled.", minimum=1)
     ] = 10_000_000
     node_disk_bytes: Annotated[int, About("Disk of a node, where it is modelled.", minimum=1)] = (
-        3600 * BYTES_PER_GIB
+        NODE_DISK_BYTES
     )
     request_disk_bytes: Annotated[
         int, About("Disk request of a container, where it is modelled.", minimum=0)

@@ -10,11 +10,13 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
+from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
 _RESOURCES = ("cpu_milli", "memory_bytes", "net_kbit", "disk_bytes")
@@ -45,12 +47,16 @@ class Paper000(WorkloadLoader):
     )
 
     seed: Annotated[int, About("Which draw of nodes and containers.", minimum=0)] = 0
-    nodes: Annotated[int, About("Number of nodes.", minimum=1, maximum=1e6)] = 31
-    containers: Annotated[int, About("Number of containers.", minimum=1, maximum=1e7)] = 1800
+    nodes: Annotated[int, About("Number of nodes.", minimum=1, maximum=1e6)] = PAPER_NODES
+    containers: Annotated[int, About("Number of containers.", minimum=1, maximum=1e7)] = (
+        PAPER_CONTAINERS
+    )
     target_alloc_fraction: Annotated[
         float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
-    ] = 0.75
-    arrival_span_ms: Annotated[int, About("Span over which they arrive.", minimum=0)] = 7_200_000
+    ] = PAPER_ALLOC_FRACTION
+    arrival_span_ms: Annotated[int, About("Span over which they arrive.", minimum=0)] = (
+        ARRIVAL_SPAN_MS
+    )
     step_ms: Annotated[int, About("Time between two samples.", minimum=1)] = 30_000
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002

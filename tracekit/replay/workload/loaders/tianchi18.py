@@ -12,6 +12,7 @@ from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import Sharing, broken_rules
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import csv_files
 from tracekit.replay.workload.loaders._shape import spread_slots
@@ -45,7 +46,7 @@ class Tianchi18(WorkloadLoader):
     ] = "spread"
     arrival_span_ms: Annotated[
         int, About("Span of spread arrivals; at most half of the curves is used.", minimum=0)
-    ] = 7_200_000
+    ] = ARRIVAL_SPAN_MS
     step_ms: Annotated[
         int, About("Time between two points of a curve; the release does not say.", minimum=1)
     ] = 900_000

@@ -7,15 +7,16 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, LIMIT_FACTOR, START, Start
 from tracekit.replay.workload.request_choice import AUTO, Requests
 from tracekit.replay.workload.reserved import NONE, Reserved
 from tracekit.sizes import (
     CONTAINER_CPU_CORES,
     CONTAINER_MEMORY_BYTES,
     NODE_CPU_CORES,
+    NODE_DISK_BYTES,
     NODE_MEMORY_BYTES,
 )
-from tracekit.units import BYTES_PER_GIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,21 +32,15 @@ class SizedAssumptions:
     ] = CONTAINER_MEMORY_BYTES
     limit_factor: Annotated[
         float, About("Limit over request, where requests are not the recorded ones.", minimum=1)
-    ] = 1.5
-    start: Annotated[
-        Literal["empty", "observed"],
-        About(
-            "empty: everything is placed anew; observed: what ran at the beginning stays on its"
-            " node, a policy places what arrives and a rebalancer moves from there."
-        ),
-    ] = "empty"
+    ] = LIMIT_FACTOR
+    start: Start = START
     arrival_span_ms: Annotated[
         int,
         About(
             "Span over which arrives what was there at the beginning; at most half of the time.",
             minimum=0,
         ),
-    ] = 7_200_000
+    ] = ARRIVAL_SPAN_MS
     arrivals: Annotated[
         Literal["auto", "recorded", "before"],
         About(
@@ -104,7 +99,7 @@ class SizedAssumptions:
     ] = NODE_MEMORY_BYTES
     full_disk_bytes: Annotated[
         int, About("Disk of 1.0, where a source gives fractions.", minimum=1)
-    ] = 3600 * BYTES_PER_GIB
+    ] = NODE_DISK_BYTES
     nodes: Annotated[
         int, About("Nodes of one size, where a source records none.", minimum=0, maximum=1e6)
     ] = 0

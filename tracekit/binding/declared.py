@@ -1,0 +1,19 @@
+"""What a replay down to the vCPU takes: each with its type, meaning and default.
+
+Nothing heavy is imported here, since the verb reads it for the command line's help.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from tracekit.parameters import About
+
+RecordedUse = Annotated[
+    Literal["auto", "with_neighbours", "without_neighbours"],
+    About(
+        "Whether recorded use holds what recorded neighbours cost, which is then taken off first;"
+        " auto: as the data show."
+    ),
+]
+RECORDED_USE: RecordedUse = "auto"

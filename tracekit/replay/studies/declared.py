@@ -1,0 +1,57 @@
+"""What the studies of placement take: each parameter with its type, meaning, range and default.
+
+Nothing heavy is imported here, since verbs read it for the command line's help.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Annotated, Literal
+
+from tracekit import parameters
+from tracekit.parameters import About
+from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
+
+Sets = Annotated[int, About("Data sets drawn.", minimum=1)]
+Containers = Annotated[int, About("Containers of each.", minimum=1)]
+Nodes = Annotated[int, About("Nodes of each.", minimum=1)]
+TargetAllocFraction = Annotated[
+    float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
+]
+Room = Annotated[
+    Literal["scored", "all"],
+    About("Room must be found in what a policy scores by, or in all resources."),
+]
+Batches = Annotated[
+    int, About("Batches solved to the optimum, spread over the fill of the cluster.", minimum=1)
+]
+Seed = Annotated[int, About("Seed of all of it.", minimum=0)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class PlacementStudy:
+    """What is replayed."""
+
+    sets: Sets = 20
+    containers: Containers = PAPER_CONTAINERS
+    nodes: Nodes = PAPER_NODES
+    target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
+    room: Room = "scored"
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SolverStudy:
+    """What is solved: batches of a workload that is drawn as those of the placement study."""
+
+    batches: Batches = 12
+    batch_size: Annotated[int, About("Containers of each.", minimum=1, maximum=10)] = 8
+    containers: Containers = PAPER_CONTAINERS
+    nodes: Nodes = PAPER_NODES
+    seed: Seed = 0
+
+    def __post_init__(self) -> None:
+        parameters.check_ranges(self)

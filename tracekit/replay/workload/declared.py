@@ -1,0 +1,24 @@
+"""Assumptions that every kind of store has: each with its type, meaning and default.
+
+Nothing heavy is imported here, since verbs read it for the command line's help.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from tracekit.parameters import About
+
+Start = Annotated[
+    Literal["empty", "observed"],
+    About(
+        "empty: everything is placed anew; observed: what ran at the beginning stays on its node, a"
+        " policy places what arrives and a rebalancer moves from there."
+    ),
+]
+START: Start = "empty"
+
+#: Limit over request, where no limit is recorded.
+LIMIT_FACTOR = 1.5
+#: Span over which arrives what was there at the beginning.
+ARRIVAL_SPAN_MS = 7_200_000

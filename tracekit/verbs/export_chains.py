@@ -1,0 +1,22 @@
+"""Write the call chains of a store as the simulation set of the sizing study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tracekit.callgraph.declared import CHAINS, Chains
+from tracekit.progress import SILENT, Progress
+
+if TYPE_CHECKING:
+    from tracekit.callgraph.export import Exported
+
+
+def export_chains(
+    store: str | Path, out: str | Path, *, chains: Chains = CHAINS, progress: Progress = SILENT
+) -> Exported:
+    """Write chains with their calls and container states; see ``tracekit.callgraph.export``."""
+    from tracekit.callgraph.export import export
+    from tracekit.store import open_store
+
+    return export(open_store(store), Path(out), chains=chains, progress=progress)
