@@ -86,12 +86,11 @@ def test_a_failed_run_leaves_no_half_result(
 
 
 def test_mistakes_are_one_line_with_a_hint(
-    store: str, traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    traces: TraceFolder, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     nodes_only = str(tmp_path / "nodes")
     ingest(traces.path / "Node_0.csv", nodes_only)
     for arguments, what in (
-        ([store, "--mode", "clever"], "must be one of naive, repair, got 'clever'"),
         ([nodes_only], "has no calls"),
         ([nodes_only, "--export", str(tmp_path / "e")], "has no calls"),
         ([str(tmp_path / "nowhere")], "no such store"),
