@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import functools
 import hashlib
-import os
-import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import CodeType, FunctionType
@@ -19,6 +17,8 @@ import numba
 from numba import types
 from numba.core.errors import NumbaError
 from numba.core.types import WrapperAddressProtocol
+
+from tracekit.kept import kept_folder
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -84,19 +84,11 @@ def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
 
 @functools.cache
 def _folder() -> Path:
-    """Where compiled code of exactly these sources is kept; the user's cache if need be."""
+    """Where compiled code of exactly these sources is kept."""
     here = Path(__file__).parent
     sources = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
     digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    user = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tracekit"
-    for parent in (here / "__pycache__", user):
-        try:
-            parent.mkdir(parents=True, exist_ok=True)
-        except OSError:
-            continue
-        if os.access(parent, os.W_OK):
-            return parent / f"compiled-{digest}"
-    return Path(tempfile.gettempdir()) / f"tracekit-compiled-{digest}"
+    return kept_folder() / f"compiled-{digest}"
 
 
 class NotCompiledError(Exception):

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,9 +12,9 @@ from tests_support import NODE_HEADER, TraceFolder
 
 from tracekit.ingest import ingest
 from tracekit.ingest.made_up import is_made_up
+from tracekit.planted import SCHEMA
 from tracekit.store import open_store
 from tracekit.store.manifest import read_manifest
-from tracekit.synth.staging import SCHEMA
 
 
 def _truth(folder: Path, document: str) -> None:
@@ -48,3 +50,14 @@ def test_a_store_keeps_it_and_a_real_trace_is_none(tmp_path: Path) -> None:
     (traces.path / "truth" / "manifest.json").unlink()
     ingest(traces.path, tmp_path / "drawn")
     assert open_store(tmp_path / "drawn").manifest.made_up
+
+
+def test_looking_for_the_truth_loads_no_generator(tmp_path: Path) -> None:
+    _truth(tmp_path, json.dumps({"schema": SCHEMA}))
+    code = (
+        "import sys; from pathlib import Path; from tracekit.ingest.made_up import is_made_up;"
+        f"assert is_made_up(Path({str(tmp_path)!r}));"
+        "print([name for name in sys.modules if name.startswith('tracekit.synth')])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

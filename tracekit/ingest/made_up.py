@@ -7,8 +7,8 @@ from pathlib import Path
 
 from tracekit.files.places import is_remote
 from tracekit.opened import read_text
+from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 
-_ABOUT = ("truth", "manifest.json")
 #: A file of a made-up trace lies at most so many folders below the trace's own.
 _BELOW = 2
 
@@ -16,14 +16,12 @@ _BELOW = 2
 def is_made_up(source: Path) -> bool:
     """Whether a folder of a trace is made up; on this machine also a part of such a folder."""
     above = () if is_remote(source) else source.resolve().parents[:_BELOW]
-    return any(_is_truth(folder.joinpath(*_ABOUT)) for folder in (source, *above))
+    return any(_is_truth(folder.joinpath(TRUTH, MANIFEST)) for folder in (source, *above))
 
 
 def _is_truth(about: Path) -> bool:
     if not about.is_file():
         return False
-    from tracekit.synth.staging import SCHEMA  # noqa: PLC0415 - only where there is a truth
-
     try:
         document = json.loads(read_text(about))
     except (OSError, ValueError):

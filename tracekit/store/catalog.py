@@ -19,14 +19,15 @@ from tracekit.errors import TracekitError
 from tracekit.files.lock import held
 from tracekit.files.places import is_remote
 from tracekit.opened import read_bytes
+from tracekit.store.bound_views import copy_query_views
 from tracekit.store.folder import CATALOG, LOCK, Store
 from tracekit.store.quality import SOURCES, write_quality
-from tracekit.store.views import base_views, query_views, quoted, quoted_plain
+from tracekit.store.views import base_views, quoted, quoted_plain
 
 #: In a path to search DuckDB takes these for patterns or for the end; a '?' hides a database's log.
 _TAKEN_FOR_MORE = set("*?[,")
-#: The schema of the catalog whose views name their files from inside the store.
-HERE = "here"
+#: The schema of the catalog whose views name their files by full paths, and from inside the store.
+MAIN, HERE = "main", "here"
 #: The oldest storage format that DuckDB 1.x and 2.x both read.
 STORAGE_VERSION = "v1.0.0"
 
@@ -110,12 +111,13 @@ def _write_views(store: Store, target: Path, seen_as: Path) -> None:
         con.execute(f"SET file_search_path = '{quoted(seen_as)}'")
         # all at once: a transaction each would wait for the disk fifty times
         con.execute("BEGIN")
-        for schema, relative in (("main", False), (HERE, True)):
+        for schema, relative in ((MAIN, False), (HERE, True)):
             con.execute(f"CREATE SCHEMA IF NOT EXISTS {schema}")
             con.execute(f"USE made.{schema}")
-            for statement in [*base_views(store, relative=relative, ordered=False), *query_views()]:
+            for statement in base_views(store, relative=relative, ordered=False):
                 con.execute(statement)
         con.execute("COMMIT")
+        copy_query_views(con, "made", (MAIN, HERE))
         con.execute("USE memory")
         con.execute("DETACH made")
 

@@ -22,10 +22,13 @@ Scan = Callable[[list[Path]], str]
 _PATTERN = re.compile(r"[*?\[]")
 
 
-def query_views() -> Iterator[str]:
-    """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads."""
+def query_views(schema: str = "") -> Iterator[str]:
+    """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads.
+
+    ``schema`` stands before each view's name, with its dot.
+    """
     for query in in_reading_order(all_queries()):
-        yield f"CREATE VIEW {query.view_name} AS {query.select}"
+        yield f"CREATE VIEW {schema}{query.view_name} AS {query.select}"
 
 
 def base_views(

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.planted import TRUTH
 from tracekit.progress import SILENT, Progress
 from tracekit.progress import Task as Shown
 from tracekit.synth import layout
@@ -31,7 +32,7 @@ from tracekit.synth.seeds import Seeds
 from tracekit.synth.selection import Selection, select
 from tracekit.synth.size_files import FOLDER as SIZES
 from tracekit.synth.size_files import write_sizes
-from tracekit.synth.staging import TRUTH, staged
+from tracekit.synth.staging import staged
 from tracekit.synth.summary import SynthSummary, summarise, write_manifest
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (

@@ -10,11 +10,9 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
+from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 from tracekit.synth.archive import empty_folder
 
-SCHEMA = "tracekit/synth/1"
-TRUTH = "truth"
-MANIFEST = "manifest.json"
 _PARTIAL = ".synth-partial"
 
 

@@ -7,9 +7,9 @@ from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 from tracekit.shown import Shown
 from tracekit.synth.presets import Preset
-from tracekit.synth.staging import MANIFEST, SCHEMA, TRUTH
 from tracekit.synth.table_file import Receipt
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import polars as pl
 import pyarrow.parquet as pq
 
-from tracekit.synth.staging import TRUTH
+from tracekit.planted import TRUTH
 
 _PIECES = ".pieces"
 

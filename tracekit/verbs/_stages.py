@@ -11,6 +11,7 @@ from tracekit.crew.crew import OnProgress
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import write_fit
 from tracekit.fit.run import fit_store
+from tracekit.planted import TRUTH
 from tracekit.replay.runs.student import FEWEST
 from tracekit.store import open_store
 from tracekit.verbs.bind import bind
@@ -90,14 +91,14 @@ class BindStage:
             return
         count = read_frame(self.fit / "rows.parquet").height
         if count <= MOST_BOUND:
-            truth = self.traces / "truth" / "binding.parquet"
+            truth = self.traces / TRUTH / "binding.parquet"
             orders = FEWEST if count <= MOST_BOUND_AGAIN else 1
             bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=orders)
 
 
 def _seats(traces: Path) -> tuple[Path, Path] | None:
     """The files of a made-up trace that say who sits where."""
-    binding, topology = (traces / "truth" / f"{name}.csv" for name in ("monitoring", "topology"))
+    binding, topology = (traces / TRUTH / f"{name}.csv" for name in ("monitoring", "topology"))
     return (binding, topology) if binding.is_file() and topology.is_file() else None
 
 
