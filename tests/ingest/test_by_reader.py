@@ -140,6 +140,34 @@ def test_what_is_worked_out_follows_the_files(tmp_path: Path) -> None:
     assert store.manifest.quantities["use of containers"] == "recorded"
 
 
+def test_what_comes_out_the_same_again_stays(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    sql = "SELECT * FROM {} ORDER BY ALL"
+    worked_out = ("container_usage", "node_usage")
+    before = {table: rows(store, sql.format(table)) for table in worked_out}
+    again = tmp_path / "again"
+    again.mkdir()
+    head, *samples = CLUSTER["usage.csv"]
+    (again / "usage.csv").write_text("\n".join([head, *reversed(samples)]) + "\n")
+    assert [one.file for one in ingest(again, store.path).ingested] == ["usage.csv"]
+    after = open_store(store.path)
+    assert {table: rows(after, sql.format(table)) for table in worked_out} == before
+    assert all(before.values())
+
+
+def test_a_damaged_part_that_was_worked_out_is_mended(tmp_path: Path) -> None:
+    store = stored(tmp_path)
+    sql = "SELECT * FROM container_usage ORDER BY ALL"
+    before = rows(store, sql)
+    [target] = store.table_files("container_usage")
+    whole = target.read_bytes()
+    target.write_bytes(whole[:-20] + bytes([whole[-20] ^ 1]) + whole[-19:])
+    ingest(tmp_path / "cluster", store.path)
+    after = open_store(store.path)
+    assert rows(after, sql) == before
+    assert not list(damaged_parts(store.path, after.manifest.sources))
+
+
 def test_recorded_fractions_are_not_worked_out_again(tmp_path: Path) -> None:
     own = ["time_ms,service,container,node,cpu_fraction,memory_fraction", "0,web,b,n1,0.5,0.5"]
     store = stored(tmp_path, {"container_usage.csv": own})

@@ -216,8 +216,11 @@ def derive(
         failed=failed,
         check=lambda *_: None,
     )
-    # parts get numbers beyond all there are: those of before stay until the manifest lets them go
-    coordinator = Coordinator(folder, manifest, Alone(), memory_bytes, events)
+    # parts get numbers beyond all there are: those of before stay until the manifest lets them go.
+    # they are not known by their bytes: what comes out the same again must be written again
+    let_go = tuple(replace(e, content="") if e in before else e for e in manifest.sources)
+    numbered = replace(manifest, sources=let_go)
+    coordinator = Coordinator(folder, numbered, Alone(), memory_bytes, events)
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
     coordinator.take(named, lambda *_: None)
     if silent and not any(entry.rows for entry in plain.parts("node_amount")):
