@@ -6,33 +6,44 @@ arrays or numbers that broadcast; answers have their common shape.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy import special
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.placement._formula import either
 
 _SMALLEST = 5e-324
 
 
-def max_variance(mean: ArrayLike) -> FloatArray:
-    """The largest variance a variable in 0..1 of this mean can have; 0 outside (0, 1)."""
-    given = np.asarray(mean, dtype=np.float64)
-    return np.where((given > 0) & (given < 1), given * (1 - given), 0.0)
+def max_variance(mean: Any) -> Any:
+    """The largest variance a variable in 0..1 of this mean can have; 0 outside (0, 1).
+
+    For arrays and, compiled, for numbers, as ``shape``.
+    """
+    return either((mean > 0) & (mean < 1), mean * (1 - mean), 0.0)
+
+
+def shape(mean: Any, second: Any) -> tuple[Any, Any]:
+    """The alpha and beta with this first and second raw moment; NaN where there are none.
+
+    Infinite, with numpy's warning, where the variance is 0.
+    """
+    variance = second - mean * mean
+    most = mean * (1 - mean)
+    possible = (mean >= 0) & (mean <= 1) & (variance >= 0) & (variance < most)
+    least = either(possible, most / either(possible, variance, 1.0), 1.0) - 1
+    factor = either(least > _SMALLEST, least, _SMALLEST)
+    return either(possible, mean * factor, np.nan), either(possible, (1 - mean) * factor, np.nan)
 
 
 def fit(mean: ArrayLike, second: ArrayLike) -> tuple[FloatArray, FloatArray]:
-    """The alpha and beta with this first and second raw moment; NaN where there are none."""
+    """``shape`` of what broadcasts, without a warning."""
     first, other = np.broadcast_arrays(np.asarray(mean, np.float64), np.asarray(second, np.float64))
-    variance = other - first * first
-    most = first * (1 - first)
-    possible = (first >= 0) & (first <= 1) & (variance >= 0) & (variance < most)
     with np.errstate(divide="ignore", over="ignore"):
-        factor = np.maximum(
-            np.where(possible, most / np.where(possible, variance, 1), 1) - 1, _SMALLEST
-        )
-        alpha, beta = first * factor, (1 - first) * factor
-    return np.where(possible, alpha, np.nan), np.where(possible, beta, np.nan)
+        return shape(first, other)
 
 
 def cumulative(alpha: ArrayLike, beta: ArrayLike, at: ArrayLike) -> FloatArray:

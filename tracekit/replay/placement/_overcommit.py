@@ -7,12 +7,15 @@ is float64 of shape (candidates,), amounts of one resource in one unit.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.placement import _beta
-from tracekit.replay.placement._trimaran import Claims
+from tracekit.replay.placement._beta import max_variance
+from tracekit.replay.placement._formula import either
+from tracekit.replay.placement._trimaran import Claims, portion
 
 #: How much of the largest possible variance is believed.
 MAX_VARIANCE_ALLOWANCE = 0.99
@@ -52,10 +55,8 @@ def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) 
 
 
 def limit_risk(totals: Totals) -> FloatArray:
-    """The share of what is promised above the requests that the node does not have."""
-    over = totals.limit > totals.capacity
-    promised = np.where(over, totals.limit - totals.request, 1.0)
-    return np.where(over, (totals.limit - totals.capacity) / promised, 0.0)
+    """``by_limit`` of each node, shape (candidates,)."""
+    return np.asarray(by_limit(totals.request, totals.limit, totals.capacity))
 
 
 def load_risk(
@@ -65,41 +66,66 @@ def load_risk(
 
     The pod that waits does not enter: only ``request_before`` and ``limit_before`` are read.
     """
-    spread = np.minimum(
-        sigma * np.sqrt(float(smoothing_window)),
-        np.sqrt(_beta.max_variance(mu) * MAX_VARIANCE_ALLOWANCE),
-    )
-    capacity = np.where(totals.capacity > 0, totals.capacity, 1.0)
-    threshold = np.clip(totals.request_before / capacity, 0.0, 1.0)
+    request, limit, capacity = totals.request_before, totals.limit_before, totals.capacity
+    some = np.where(capacity > 0, capacity, 1.0)
+    threshold, share = portion(request, some), portion(limit, some)
+    spread = believed(mu, sigma, float(smoothing_window))
     alpha, beta = _beta.fit(mu, spread * spread + mu * mu)
-    certain = (mu == 0) | (spread == 0)
-    sure = np.where((mu == 0) | (mu <= threshold), 1.0, 0.0)
-    fitted = ~(certain | np.isnan(alpha))
-    below = np.where(certain, sure, _beta.cumulative(alpha, beta, threshold))
-    return 1.0 - _given_limits(totals, below, fitted, alpha, beta)
+    below = _beta.cumulative(alpha, beta, threshold)
+    possible = _beta.cumulative(alpha, beta, share)
+    within = below_request(below, mu, spread, threshold)
+    tied = (limit < capacity) & (request <= limit)
+    unknown = uncertain(mu, spread, alpha, possible)
+    return np.asarray(1.0 - given_limits(within, possible, share, tied, unknown))
 
 
 def total_risk(limit: FloatArray, load: FloatArray, limit_weight: float) -> FloatArray:
-    """The weighted sum; where load was not measured it counts as no risk."""
-    measured = np.where(np.isnan(load), 0.0, load)
-    weighted = limit_weight * limit + (1 - limit_weight) * measured
-    return np.asarray(np.minimum(np.maximum(weighted, 0.0), 1.0))
+    """``together`` of each node, shape (candidates,)."""
+    return np.asarray(together(limit, load, limit_weight))
 
 
-def _given_limits(
-    totals: Totals,
-    below: FloatArray,
-    fitted: BoolArray,
-    alpha: FloatArray,
-    beta: FloatArray,
-) -> FloatArray:
-    """The probability on condition that load stays under the limits, where they are below 1."""
-    bounded = (totals.limit_before < totals.capacity) & (
-        totals.request_before <= totals.limit_before
-    )
-    share = totals.limit_before / np.where(totals.capacity > 0, totals.capacity, 1.0)
-    possible = _beta.cumulative(alpha, beta, np.clip(share, 0.0, 1.0))
-    usable = fitted & (possible > 0)
-    scaled = np.clip(below / np.where(usable, possible, 1.0), 0.0, 1.0)
-    conditional = np.where(share == 0, 1.0, np.where(usable, scaled, below))
-    return np.where(bounded, conditional, below)
+# The formulas, for arrays and, compiled, for numbers: see ``tracekit.replay.placement._formula``.
+
+
+def by_limit(request: Any, limit: Any, size: Any) -> Any:
+    """The share of what is promised above the requests that the node does not have, 0..1."""
+    over = limit > size
+    return either(over, (limit - size) / either(over, limit - request, 1.0), 0.0)
+
+
+def together(limit: Any, load: Any, limit_weight: Any) -> Any:
+    """The weighted sum of both risks, 0..1; load that was not measured counts as no risk."""
+    measured = either(np.isnan(load), 0.0, load)
+    return portion(limit_weight * limit + (1 - limit_weight) * measured, 1.0)
+
+
+def believed(mu: Any, sigma: Any, window: Any) -> Any:
+    """The deviation of single samples from that of their means over a window."""
+    single = sigma * np.sqrt(window)
+    most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
+    return either(single > most, most, single)
+
+
+def below_request(below: Any, mu: Any, spread: Any, threshold: Any) -> Any:
+    """The probability that load stays below the requests; sure where it never changes."""
+    sure = either((mu == 0) | (mu <= threshold), 1.0, 0.0)
+    return either((mu == 0) | (spread == 0), sure, below)
+
+
+def uncertain(mu: Any, spread: Any, alpha: Any, possible: Any) -> Any:
+    """Whether no distribution says how likely load stays below the limits."""
+    return (mu == 0) | (spread == 0) | np.isnan(alpha) | (possible <= 0)
+
+
+def given_limits(within: Any, possible: Any, share: Any, tied: Any, unknown: Any) -> Any:
+    """The probability on condition that load stays under limits below the capacity.
+
+    Parameters
+    ----------
+    within : that it stays below the requests
+    possible, share : that it stays below the limits, and those over capacity
+    tied : whether limits are below capacity, and no lower than the requests
+    """
+    scaled = portion(within, either(unknown, 1.0, possible))
+    conditional = either(share == 0, 1.0, either(unknown, within, scaled))
+    return either(tied, conditional, within)

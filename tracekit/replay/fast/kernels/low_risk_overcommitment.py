@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 
@@ -20,15 +21,23 @@ from tracekit.replay.fast.kernels import (
     score_pointer,
 )
 from tracekit.replay.fast.kernels._beta import betainc_address, call_betainc
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
-from tracekit.replay.placement._trimaran import mu_sigma
+from tracekit.replay.placement._beta import shape
+from tracekit.replay.placement._overcommit import (
+    believed,
+    below_request,
+    by_limit,
+    given_limits,
+    together,
+    uncertain,
+)
+from tracekit.replay.placement._trimaran import mu_sigma, portion
 from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 _NAMES = ("cpu", "memory")
-_SMALLEST = 5e-324
-_MOST_VARIANCE = 0.99
 
 #: How many terms are views: risk by load, limits and requests over capacity, of cpu, then memory.
 _VIEWS = 6
@@ -53,13 +62,9 @@ def _score(
         request, promised, weight = ask[1, column], ask[3, column], parameters[column]
         size, taken, limits = state[0, column], state[1, column], state[3, column]
         for at in range(count):
-            limit = limits[at] + promised
-            over = limit - size[at]
-            without = limit - min(taken[at] + request, size[at])
-            by_limit = over / without if over > 0 else 0.0
-            by_load = terms[_VIEWS + 3 * column, at]
-            by_load = 0.0 if np.isnan(by_load) else by_load
-            risk = min(max(weight * by_limit + (1 - weight) * by_load, 0.0), 1.0)
+            asked = min(taken[at] + request, size[at])
+            limit = by_limit(asked, limits[at] + promised, size[at])
+            risk = together(limit, terms[_VIEWS + 3 * column, at], weight)
             scores[at] = max(scores[at], risk)
     for at in range(count):
         scores[at] = half_away((1 - scores[at]) * 100) if terms[_VIEWS + 6, at] == 1.0 else 0.0
@@ -88,10 +93,9 @@ def _bound(
         largest = boxes[3, column]
         for at in range(count):
             size = float(max(largest[at], 1))
-            over = limits[at] + promised / size - SLACK - 1.0
-            without = over + 1.0 - min(takens[at] + request / size - SLACK, 1.0)
-            by_limit = over / without if over > 0 else 0.0
-            risk = weight * by_limit + (1 - weight) * loads[at] - SLACK
+            asked = min(takens[at] + request / size - SLACK, 1.0)
+            limit = by_limit(asked, limits[at] + promised / size - SLACK, 1.0)
+            risk = together(limit, loads[at], weight) - SLACK
             risk = risk if loads[at] < BEYOND else 1.0
             bounds[at] = max(bounds[at], risk)
     for at in range(count):
@@ -116,32 +120,19 @@ def _placed(
                 terms[view, node] = terms[row, node]
 
 
-@compiled
 def _load_risk(
     mu: float, sigma: float, taken: float, limit: float, size: float, parameters: FloatArray
-) -> float:
+) -> Any:
     """``tracekit.replay.placement._overcommit.load_risk`` of one node."""
-    most = mu * (1 - mu) if 0 < mu < 1 else 0.0
-    spread = min(sigma * np.sqrt(parameters[2]), np.sqrt(most * _MOST_VARIANCE))
-    threshold = min(max(taken / size, 0.0), 1.0)
-    variance = (spread * spread + mu * mu) - mu * mu
-    most = mu * (1 - mu)
-    fits = 0 <= mu <= 1 and 0 <= variance < most
-    factor = max(most / variance - 1, _SMALLEST) if fits else np.nan
-    alpha, beta = mu * factor, (1 - mu) * factor
-    address, certain = int(parameters[3]), mu == 0 or spread == 0
-    if certain:
-        below = 1.0 if mu == 0 or mu <= threshold else 0.0
-    else:
-        below = _cumulative(address, alpha, beta, threshold)
-    if limit < size and taken <= limit:
-        if limit == 0:
-            below = 1.0
-        elif not certain and not np.isnan(alpha):
-            possible = _cumulative(address, alpha, beta, min(max(limit / size, 0.0), 1.0))
-            if possible > 0:
-                below = min(max(below / possible, 0.0), 1.0)
-    return 1.0 - below
+    address = int(parameters[3])
+    threshold, share = portion(taken, size), portion(limit, size)
+    spread = believed(mu, sigma, parameters[2])
+    alpha, beta = shape(mu, spread * spread + mu * mu)
+    below = _cumulative(address, alpha, beta, threshold)
+    possible = _cumulative(address, alpha, beta, share)
+    within = below_request(below, mu, spread, threshold)
+    tied = (limit < size) & (taken <= limit)
+    return 1.0 - given_limits(within, possible, share, tied, uncertain(mu, spread, alpha, possible))
 
 
 @compiled
@@ -152,7 +143,8 @@ def _cumulative(address: int, alpha: float, beta: float, at: float) -> float:
     return 0.0 if np.isnan(value) else value
 
 
-_SCORE, _BOUND, _PLACED = score_pointer(_score), bound_pointer(_bound), placed_pointer(_placed)
+_SCORE, _BOUND = score_pointer(inside(_score)), bound_pointer(inside(_bound))
+_PLACED = placed_pointer(inside(_placed))
 
 
 def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
