@@ -1,19 +1,21 @@
 """Fitness of whole batches on the nodes that many candidates propose, in one compiled pass.
 
-The equations are those of ``placement/_fitness.py``; a batch adds them up container by container,
+The equations stand in ``placement/_fitness.py``; a batch adds them up container by container,
 each on what those before it have left.
 """
 
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.jit import Direct, compiled
+from tracekit.jit import Direct, compiled, with_functions
 from tracekit.replay.optimize.problem import Move
+from tracekit.replay.placement._fitness import excess, load_with, suits_left, suits_load
+from tracekit.replay.placement._formula import NUMBERS
 
 #: What a container that finds no room takes off a batch's fitness.
 NO_ROOM = 10.0
@@ -30,8 +32,7 @@ def _no_room(load: float, left: float, asked: float, rules: FloatArray) -> bool:
     return rules[MODE] == HARD and load > rules[TCRIT]
 
 
-@compiled
-def _suits(
+def _suits_numbers(
     node: int,
     asked: FloatArray,
     extra: FloatArray,
@@ -46,16 +47,19 @@ def _suits(
     for column in range(len(asked)):
         total, used = ground[0, node, column], ground[1, node, column] + extra[column]
         left = total - used
-        load = (asked[column] + used) / total if total > 0.0 else 1.0
+        load = load_with(asked[column], used, total)
         if asked[column] > free[node, column] - extra[column] and asked[column] > 0.0:
             return math.nan
         if _no_room(load, left, asked[column], rules):
             return math.nan
-        share = asked[column] / left if asked[column] > 0.0 else 0.0
-        score += mu[column] * (1.0 - share) + nu[column] * (rules[TCRIT] - load)
-        if rules[MODE] == PENALTY and load > rules[TCRIT]:
-            score -= rules[EXCESS] * (load - rules[TCRIT])
+        score += suits_left(asked[column], left, mu[column])
+        score += suits_load(load, rules[TCRIT], nu[column])
+        if rules[MODE] == PENALTY:
+            score -= rules[EXCESS] * excess(load, rules[TCRIT])
     return score
+
+
+_suits: Any = compiled(with_functions(_suits_numbers, {}, NUMBERS))
 
 
 @compiled

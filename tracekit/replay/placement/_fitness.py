@@ -7,13 +7,14 @@ of samples are not in the paper, those here are tracekit's own.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._measured import DISK, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, MEMORY
@@ -29,6 +30,32 @@ BALANCED, COMPRESSIBLE, INCOMPRESSIBLE = 0, 1, 2
 
 #: What each critical load in excess costs under ``tcrit_mode=penalty``.
 PENALTY = 10.0
+
+
+# Eqs 16-27 of one resource, for arrays and, compiled, for numbers: see ``placement/_formula.py``.
+
+
+def suits_left(asked: Any, left: Any, weight: Any) -> Any:
+    """What a container adds to fitness by how little it takes of what is left."""
+    some = left > 0
+    share = either(some & (asked > 0), asked / either(some, left, 1.0), 0.0)
+    return weight * (1.0 - share)
+
+
+def load_with(asked: Any, used: Any, total: Any) -> Any:
+    """The load with the container, as a fraction; 1 where there is nothing of the resource."""
+    some = total > 0
+    return either(some, (asked + used) / either(some, total, 1.0), 1.0)
+
+
+def suits_load(load: Any, tcrit: Any, weight: Any) -> Any:
+    """What a container adds to fitness by how far the load stays below the critical one."""
+    return weight * (tcrit - load)
+
+
+def excess(load: Any, tcrit: Any) -> Any:
+    """By how much a load is above the critical one."""
+    return either(load > tcrit, load - tcrit, 0.0)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -179,17 +206,15 @@ class FitnessPolicy(PlacementPolicy):
         """The weighed terms of R and of L, each of shape (nodes, resources)."""
         request = self.request(ground, container)
         left = ground.total - ground.used
-        share = np.divide(request, left, out=np.zeros(left.shape), where=(left > 0) & (request > 0))
-        remaining = self.mu(ground)[self.kinds(ground, container)] * (1.0 - share)
-        return remaining, self.nu(ground) * (self.tcrit - self._load(ground, request))
+        mu, load = self.mu(ground)[self.kinds(ground, container)], self._load(ground, request)
+        return suits_left(request, left, mu), suits_load(load, self.tcrit, self.nu(ground))
 
     def _load(self, ground: Ground, request: FloatArray) -> FloatArray:
-        after = request + ground.used
-        return np.divide(after, ground.total, out=np.ones(after.shape), where=ground.total > 0)
+        return np.asarray(load_with(request, ground.used, ground.total))
 
     def _excess(self, ground: Ground, container: Container) -> FloatArray:
         load = self._load(ground, self.request(ground, container))
-        return np.maximum(load - self.tcrit, 0.0)
+        return np.asarray(excess(load, self.tcrit))
 
     def _used(self, snapshot: Snapshot, column: int, nodes: IntArray) -> FloatArray:
         """S of a resource for some nodes; requests where nothing is measured.

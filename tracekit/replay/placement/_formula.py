@@ -6,7 +6,7 @@ at the corner of a box of nodes for the best that any node inside could score.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -27,6 +27,15 @@ def quotient(top: Any, bottom: Any) -> Any:
 def either(condition: Any, first: Any, second: Any) -> Any:
     """``first`` where the condition holds, else ``second``."""
     return np.where(condition, first, second)
+
+
+def _either_number(condition: bool, first: float, second: float) -> Any:
+    """As ``either``, of single numbers."""
+    return first if condition else second
+
+
+#: Functions of numbers by the functions of arrays that they stand for in compiled code.
+NUMBERS: Mapping[Any, Any] = {either: _either_number}
 
 
 def unchanged(total: Any, weights: Any) -> Any:  # noqa: ARG001

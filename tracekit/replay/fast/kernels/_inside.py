@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.jit import with_functions
 from tracekit.replay.fast.kernels import _rounding
 from tracekit.replay.placement import _integers
-from tracekit.replay.placement._formula import either, quotient
+from tracekit.replay.placement._formula import NUMBERS, quotient
 
 
 def _quotient(top: float, bottom: float) -> Any:
@@ -18,15 +18,14 @@ def _quotient(top: float, bottom: float) -> Any:
     return np.floor(top / max(bottom, 1))
 
 
-def _either(condition: bool, first: float, second: float) -> Any:
-    """As ``either``, of single numbers."""
-    return first if condition else second
-
-
 _half_away: Any = _rounding.half_away
 
 #: Functions of numbers by the functions of arrays that they stand for in compiled code.
-INSTEAD: Any = {quotient: _quotient, either: _either, _integers.half_away: _half_away.py_func}
+INSTEAD: Any = {
+    **NUMBERS,
+    quotient: _quotient,
+    _integers.half_away: _half_away.py_func,
+}
 
 
 def inside(function: Any, **named: Any) -> FunctionType:

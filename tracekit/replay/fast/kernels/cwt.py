@@ -2,6 +2,9 @@
 
 Sums over all nodes are taken in another order than numpy takes them, and logarithms by a series of
 our own: both change the sixteenth digit, and scores are compared after rounding to the twelfth.
+So this is the one policy whose formulas stand twice. Those of ``placement/_weights.py`` and
+``placement/_topsis.py`` work on whole columns; compiled as they are they would go over all nodes
+several times, where this goes over them once, block by block.
 """
 
 # ruff: noqa: ARG001 - kernels share one signature
