@@ -7,7 +7,8 @@ each on what those before it have left.
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from types import FunctionType
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -59,7 +60,7 @@ def _suits_numbers(
     return score
 
 
-_suits: Any = compiled(with_functions(_suits_numbers, {}, NUMBERS))
+_suits: Any = compiled(with_functions(cast("FunctionType", _suits_numbers), {}, NUMBERS))
 
 
 @compiled
