@@ -40,12 +40,15 @@ from tracekit.sources import (
     ClusterMatch,
     Head,
     Opened,
+    Read,
     recognise_by_reader,
 )
 from tracekit.tables import Table, all_tables
 
 _PIECE_BYTES = 1 << 20
 _LONGEST_TEXT = 500
+#: So many broken rows of a table make a block.
+_BLOCK_REJECTS = 4096
 #: The source and the kind of file that is looked for in a tar.
 _Wanted = tuple[str, str] | None
 
@@ -139,8 +142,20 @@ class ReaderFile:
             self._known(table)
         for kind, one in self._parts(on_read):
             with _as_error(self._file, self._match):
-                for read in kind.read(one):
-                    yield read.table, self._rows(read)
+                yield from self._rows_of(kind.read(one))
+
+    def _rows_of(self, some: Read) -> Iterator[tuple[str, CodedRows]]:
+        """Broken rows wait for others of their table: a block costs as much for one as for many."""
+        waiting: dict[str, list[Broken]] = {}
+        for read in some:
+            if isinstance(read, Broken):
+                waiting.setdefault(read.table, []).append(read)
+            if isinstance(read, Batch) or len(waiting[read.table]) >= _BLOCK_REJECTS:
+                yield from self._rejected(waiting)
+                waiting = {}
+            if isinstance(read, Batch):
+                yield read.table, self._taken(read)
+        yield from self._rejected(waiting)
 
     def _known(self, name: str) -> Table:
         table = all_tables()[name]
@@ -174,19 +189,20 @@ class ReaderFile:
                     yield found.file, _with(one, beside, file)
                 path.unlink()
 
-    def _rows(self, read: Batch | Broken) -> CodedRows:
+    def _taken(self, read: Batch) -> CodedRows:
         table = self._known(read.table)
-        if isinstance(read, Broken):
+        self.fractions.note(table.name, read.rows)
+        return self._checked(read.rows, table)
+
+    def _rejected(self, waiting: dict[str, list[Broken]]) -> Iterator[tuple[str, CodedRows]]:
+        for name, broken in waiting.items():
             rejects = pl.DataFrame(
-                [(read.line, read.column, read.reason, read.text[:_LONGEST_TEXT])],
+                [(one.line, one.column, one.reason, one.text[:_LONGEST_TEXT]) for one in broken],
                 schema=REJECTS_SCHEMA,
                 orient="row",
             )
             empty = pl.DataFrame(schema={"line": pl.Int64})
-            rows = self._checked(empty, table)
-            return CodedRows(rows.columns, rejects)
-        self.fractions.note(table.name, read.rows)
-        return self._checked(read.rows, table)
+            yield name, CodedRows(self._checked(empty, self._known(name)).columns, rejects)
 
     def _checked(self, rows: pl.DataFrame, table: Table) -> CodedRows:
         """The rows by the rules of the table; a line may stand for several of them."""
