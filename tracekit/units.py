@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 MILLI_PER_CORE = 1000
-BYTES_PER_GIB = 2**30
+#: Whole numbers up to this are exact as doubles.
+EXACT_TO = 2**53
+BYTES_PER_KIB, BYTES_PER_MIB, BYTES_PER_GIB = 2**10, 2**20, 2**30
 MS_PER_S = 1000
 MS_PER_MINUTE = 60_000
 MS_PER_HOUR = 3_600_000

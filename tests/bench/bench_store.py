@@ -14,7 +14,8 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
 from tracekit.ingest.dimensions import hashed, write_part
-from tracekit.ingest.sort import ROW_GROUP_ROWS, parquet_schema
+from tracekit.ingest.sort import parquet_schema
+from tracekit.store.arrow import ROW_GROUP_ROWS
 from tracekit.store.catalog import write_catalog
 from tracekit.store.folder import dimension_path, open_store, part_path
 from tracekit.store.manifest import Manifest, SourceEntry, write_manifest

@@ -32,7 +32,7 @@ def test_ids_have_the_keys_of_the_obvious_way(
         expected |= {name: len(expected) + at for at, name in enumerate(new)}
         series = pl.Series("id", seen, dtype=pl.String)
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(dimensions, "GROUP_ROWS", 3)
+            patched.setattr(dimensions, "ROW_GROUP_ROWS", 3)
             dimension, keys = extend(dimension, series, folder / f"{number}.parquet")
         assert keys.tolist() == [expected[name] for name in seen]
     rows = pl.concat([pl.DataFrame(schema=ROWS), *(pl.read_parquet(p) for p in dimension.parts)])
@@ -55,7 +55,7 @@ def test_what_is_there_is_not_written_again(tmp_path: Path) -> None:
 def test_of_row_groups_without_known_ids_only_the_hashes_are_read(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(dimensions, "GROUP_ROWS", 100)
+    monkeypatch.setattr(dimensions, "ROW_GROUP_ROWS", 100)
     names = pl.Series("id", [f"{n:05d}" for n in range(1_000)])
     dimension, _ = extend(Dimension(), names, tmp_path / "one.parquet")
     read: list[tuple[int, list[str]]] = []

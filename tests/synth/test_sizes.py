@@ -13,13 +13,13 @@ from tracekit.synth.seeds import Seeds
 from tracekit.synth.sizes import (
     CPU_CORES,
     DISK_GIB,
-    GIB,
     MEMORY_GIB,
     NODE_SHAPES,
     node_sizes,
     service_sizes,
 )
 from tracekit.synth.world import World, make_world
+from tracekit.units import BYTES_PER_GIB
 
 
 @pytest.mark.parametrize("preset", ["tiny", "small", "medium", "ctm21"])
@@ -35,7 +35,7 @@ def test_nodes_come_in_the_published_proportions(preset: str) -> None:
 
 @pytest.mark.parametrize(
     ("column", "unit", "shares"),
-    [(0, 1000, CPU_CORES), (1, GIB, MEMORY_GIB), (2, GIB, DISK_GIB)],
+    [(0, 1000, CPU_CORES), (1, BYTES_PER_GIB, MEMORY_GIB), (2, BYTES_PER_GIB, DISK_GIB)],
 )
 def test_containers_come_in_the_stated_shares(
     column: int, unit: int, shares: dict[int, float]
@@ -83,13 +83,13 @@ def test_the_tables_beside_the_archives_say_what_was_planted(
     planted = tiny_truth["node"].join(nodes, left_on="node_id", right_on="node", validate="1:1")
     assert planted.height == nodes.height == 12
     assert (planted["cpu_cores"] * 1000 == planted["cpu_milli"]).all()
-    assert (planted["memory_gib"] * GIB == planted["memory_bytes"]).all()
+    assert (planted["memory_gib"] * BYTES_PER_GIB == planted["memory_bytes"]).all()
     asked = containers.join(
         tiny_truth["service"], left_on="service", right_on="service_id", validate="m:1"
     )
     assert asked.height == tiny_truth["container"].height == 80
     assert (asked["cpu_limit_cores"] * 1000 == asked["cpu_limit_milli"]).all()
-    assert (asked["memory_request_gib"] * GIB == asked["memory_bytes"]).all()
+    assert (asked["memory_request_gib"] * BYTES_PER_GIB == asked["memory_bytes"]).all()
     truth = tiny_truth["container"].join(
         containers, left_on="container_id", right_on="container", validate="1:1"
     )

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.store.manifest import is_store
 
@@ -68,7 +69,7 @@ def kind_of(folder: Path) -> str | None:
     if is_store(folder):
         return "store"
     try:
-        manifest = json.loads(read_bytes(folder / "manifest.json"))
+        manifest = json.loads(read_bytes(folder / MANIFEST))
     except (OSError, ValueError, RecursionError):
         return None
     if not isinstance(manifest, dict):

@@ -2,5 +2,7 @@
 
 from __future__ import annotations
 
+from tracekit.units import BYTES_PER_GIB
+
 #: Memory for all processes of an ingest together.
-MEMORY_LIMIT_BYTES = 2**30
+MEMORY_LIMIT_BYTES = BYTES_PER_GIB

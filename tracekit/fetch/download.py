@@ -10,12 +10,10 @@ from threading import Event
 import numpy as np
 
 from tracekit.fetch.check import DamagedError, checked
-from tracekit.fetch.http import NoHostError, RangeRefusedError, Remote, Reply, request
+from tracekit.fetch.http import CHUNK_BYTES, NoHostError, RangeRefusedError, Remote, Reply, request
 from tracekit.fetch.part import Part, disk_error
 from tracekit.fetch.plan import Wanted
-from tracekit.fetch.retry import FetchError, Retries
-
-CHUNK_BYTES = 1 << 18
+from tracekit.fetch.retry import GO_ON, FetchError, Retries
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,5 +151,5 @@ def _check_length(url: str, remote: Remote, reached: int) -> None:
     if remote.length is not None and reached != remote.length:
         raise FetchError(
             f"the line broke after {reached:,} of {remote.length:,} bytes: {url}",
-            hint="run the same command again: it goes on where it stopped",
+            hint=GO_ON,
         )

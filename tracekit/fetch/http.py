@@ -28,7 +28,11 @@ _HINTS = {
     HTTPStatus.FORBIDDEN: "the server refuses this file; another mirror: --base-url URL",
     HTTPStatus.NOT_FOUND: "the base URL may be wrong, or the mirror incomplete: --base-url URL",
 }
+#: So much of an answer is read at once.
+CHUNK_BYTES = 1 << 18
 #: So much of an answer is read for its reason.
+#: So much of an answer is read at once.
+CHUNK_BYTES = 1 << 18
 _LONGEST_REASON = 1 << 16
 _LOCAL = re.compile(r"localhost|127(\.\d+){3}|::1")
 

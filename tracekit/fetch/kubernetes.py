@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.fetch.http import CHUNK_BYTES
 from tracekit.fetch.packed import packing, unpacked
 from tracekit.fetch.part import disk_error
 from tracekit.files.replacing import replaced_file
@@ -18,7 +19,6 @@ from tracekit.shown import Shown
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_objects import things
 
-_CHUNK_BYTES = 1 << 18
 _OBJECTS = "get nodes,pods --all-namespaces --output json"
 #: What metrics-server knows; a cluster may have none.
 _MEASUREMENTS = {
@@ -140,7 +140,7 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
             ) as running,
         ):
             assert running.stdout is not None  # noqa: S101 - as asked for
-            while chunk := running.stdout.read(_CHUNK_BYTES):
+            while chunk := running.stdout.read(CHUNK_BYTES):
                 out.write(chunk)
             said = running.communicate(timeout=timeout_s)[1].decode(errors="replace")
     except FileNotFoundError:

@@ -10,6 +10,9 @@ import numpy as np
 
 from tracekit.errors import TracekitError
 
+#: What to do about a fetch that came to its end too early.
+GO_ON = "run the same command again: it goes on where it stopped"
+
 
 class FetchError(TracekitError):
     """A download that did not work.

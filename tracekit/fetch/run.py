@@ -18,7 +18,7 @@ from tracekit.fetch.ledger import LOCK, Ledger
 from tracekit.fetch.meter import Meter
 from tracekit.fetch.part import disk_error
 from tracekit.fetch.plan import Wanted, plan
-from tracekit.fetch.retry import FetchError, Retries
+from tracekit.fetch.retry import GO_ON, FetchError, Retries
 from tracekit.files.lock import held
 from tracekit.progress import SILENT, Progress
 from tracekit.shown import Shown
@@ -214,7 +214,7 @@ def _failure(crew: _Crew) -> TracekitError:
     first = crew.failed[0]
     whole = len(crew.files)
     kept = f"; {whole} file{'s are' if whole != 1 else ' is'} complete" if whole else ""
-    again = "run the same command again: it goes on where it stopped"
+    again = GO_ON
     if len(crew.failed) == 1:
         return TracekitError(f"{first.what}{kept}", hint=first.hint or again)
     return TracekitError(

@@ -12,10 +12,9 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.http import ClosedPortError, request
-from tracekit.fetch.retry import FetchError, Retries
+from tracekit.fetch.http import CHUNK_BYTES, ClosedPortError, request
+from tracekit.fetch.retry import GO_ON, FetchError, Retries
 
-_CHUNK_BYTES = 1 << 18
 #: What servers say when less should be asked for at once: Prometheus, Thanos, Mimir.
 _TOO_MUCH = re.compile(
     r"too many (samples|chunks|points)|exceeded maximum resolution|timed out in expression"
@@ -63,7 +62,7 @@ class Server:
         try:
             with request(address, timeout_s=self.timeout_s, headers=self.headers) as reply:
                 self.heard.add(self.url)
-                while chunk := reply.read(_CHUNK_BYTES):
+                while chunk := reply.read(CHUNK_BYTES):
                     yield chunk
         except FetchError as error:
             what = error.what.replace(address, self.url)
@@ -119,7 +118,7 @@ def _given_up(error: FetchError, name: str, by_hand: str) -> FetchError:
     what = f"{name}: {error.what}"
     if _ONE_QUERY.search(error.what):
         return RefusedError(what, hint=f"ask it by hand: {by_hand}")
-    again = "run the same command again: it goes on where it stopped"
+    again = GO_ON
     return FetchError(what, hint=error.hint or again, passing=error.passing)
 
 

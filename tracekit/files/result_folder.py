@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     import pyarrow as pa
 
 
+#: What the document of a result is called, where it has no name of its own.
+MANIFEST = "manifest.json"
+
+
 @dataclass(frozen=True, kw_only=True)
 class ResultFolder:
     """A kind of folder, known by the schema that its document names.
@@ -34,7 +38,7 @@ class ResultFolder:
 
     what: str
     schema: str
-    document: str = "manifest.json"
+    document: str = MANIFEST
 
     def holds(self, folder: Path) -> bool:
         """Whether a folder is of this kind."""

@@ -18,12 +18,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.arrays import Int32Array, UInt64Array
-from tracekit.store.arrow import arrow_array, arrow_strings
+from tracekit.store.arrow import ROW_GROUP_ROWS, arrow_array, arrow_strings
 from tracekit.store.folder import dimension_paths
 from tracekit.store.manifest import Manifest
 
 SCHEMA = pa.schema([("key", pa.int32()), ("id", pa.string()), ("hash", pa.uint64())])
-GROUP_ROWS = 122_880
 #: So many leading bits of a hash say whether to look closer: a table of 4 MiB.
 _BITS = 22
 
@@ -128,5 +127,5 @@ def write_part(path: Path, keys: Int32Array, ids: pl.Series, hashes: UInt64Array
     # hashes are noise, which no compression makes smaller
     compression = {"key": "zstd", "id": "zstd", "hash": "none"}
     pq.write_table(
-        rows, path, row_group_size=GROUP_ROWS, compression=compression, use_dictionary=False
+        rows, path, row_group_size=ROW_GROUP_ROWS, compression=compression, use_dictionary=False
     )

@@ -19,10 +19,9 @@ from tracekit.ingest.columns import Columns
 from tracekit.ingest.in_order import InOrder, Repeats
 from tracekit.ingest.names import Keys, Names
 from tracekit.ingest.walk import Walk
-from tracekit.store.arrow import in_groups
+from tracekit.store.arrow import ROW_GROUP_ROWS, in_groups
 from tracekit.tables import Column, Table
 
-ROW_GROUP_ROWS = 122_880
 #: Sorting holds the words three times, the order three times, and the columns.
 _BYTES_PER_ROW = 80
 

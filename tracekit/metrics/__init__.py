@@ -12,8 +12,6 @@ from tracekit import registry
 
 #: A series whose variance is no more than this is constant: the rest is rounding.
 CONSTANT_VARIANCE = 1e-18
-#: Correlations nearer to 0 than this are zone B, and weak.
-ZONE_LIMIT = 0.3
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from tracekit.metrics import ZONE_LIMIT, Metric
+from tracekit.metrics import Metric
+from tracekit.zones import ZONE_LIMIT
 
 
 def strength(r: ArrayLike) -> NDArray[np.str_]:

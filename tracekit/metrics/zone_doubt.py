@@ -7,7 +7,8 @@ from numpy.typing import ArrayLike
 from scipy.special import stdtr
 
 from tracekit.arrays import FloatArray
-from tracekit.metrics import ZONE_LIMIT, Metric
+from tracekit.metrics import Metric
+from tracekit.zones import ZONE_LIMIT
 
 
 def zone_doubt(r: ArrayLike, error: ArrayLike, freedom: ArrayLike) -> FloatArray:

@@ -18,7 +18,7 @@ from tracekit.files.places import is_remote, snapshot, told
 from tracekit.query.views import Views
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
-from tracekit.store.views import base_views, query_views
+from tracekit.store.views import LISTED, base_views, query_views
 
 Value = str | int | float | bool
 #: Statements that give rows and change nothing; PIVOT counts as several.
@@ -177,5 +177,5 @@ def _as_error(error: duckdb.Error) -> TracekitError:
     hint = next((line for line in lines[1:] if line.startswith(("Candidate", "Did you"))), None)
     return TracekitError(
         f"SQL: {lines[0]}",
-        hint=hint or "tables and views of a store: tracekit list tables",
+        hint=hint or LISTED,
     )

@@ -14,7 +14,7 @@ from tracekit.report.palette import POLICY_SLOTS, color
 APART = (OBSERVED, BOUND)
 LABELS = {OBSERVED: "observed (production)", BOUND: "lower bound"}
 _DASHES = ("solid", "dash", "dot", "dashdot", "longdash", "longdashdot")
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
+SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 
 
 def tested(frame: pl.DataFrame) -> list[str]:
@@ -46,7 +46,7 @@ def style(policy: str, policies: list[str]) -> dict[str, Any]:
     return {
         "color": color(f"policy-{at + 1}"),
         "dash": _DASHES[at],
-        "symbol": _SYMBOLS[at],
+        "symbol": SYMBOLS[at],
         "width": 2,
     }
 

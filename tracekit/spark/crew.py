@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from tracekit.crew.crew import LostWorkerError, OnProgress, Task
 from tracekit.errors import TracekitError
+from tracekit.ingest.remote.lease import GO_ON
 from tracekit.spark.session import check_engine, is_spark, open_session
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ class SparkCrew:
         except Exception as error:
             raise LostWorkerError(
                 f"Spark gave a task up: {_reason(error)}",
-                hint="what was finished is in the store; run the same command again to go on",
+                hint=GO_ON,
             ) from error
         kind, value, told = pickle.loads(answer)  # noqa: S301 - from our own executors
         if kind == "error":

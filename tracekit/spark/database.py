@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.spark.session import open_session
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
-from tracekit.store.views import base_views, query_views
+from tracekit.store.views import LISTED, base_views, query_views
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -159,6 +159,4 @@ def _quoted(text: str) -> str:
 
 def _as_error(error: Exception) -> TracekitError:
     said = next((line.strip() for line in str(error).splitlines() if line.strip()), "no reason")
-    return TracekitError(
-        f"SQL on Spark: {said}", hint="tables and views of a store: tracekit list tables"
-    )
+    return TracekitError(f"SQL on Spark: {said}", hint=LISTED)

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray
 
+#: Rows of a row group: as many as DuckDB reads at once.
+ROW_GROUP_ROWS = 122_880
 _MOST_TEXT_BYTES = 2**31 - 1
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import place, telling
-from tracekit.store.manifest import Manifest, read_manifest
+from tracekit.store.manifest import ANEW, Manifest, read_manifest
 
 STAGING = ".staging"
 LOCK = ".lock"
@@ -40,9 +40,7 @@ class Store:
         files = dimension_paths(self.path, entity, count)
         first = self.path / dimension_path(entity, 0)
         if count and first not in files:
-            raise TracekitError(
-                f"{first} is damaged: it is gone", hint="ingest the trace anew, into another folder"
-            )
+            raise TracekitError(f"{first} is damaged: it is gone", hint=ANEW)
         return files
 
 

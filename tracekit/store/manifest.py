@@ -24,6 +24,8 @@ _SEALED_SINCE = 5
 #: Tables that got columns, and the oldest format whose parts have them all.
 _COMPLETE_SINCE = {"container": 4}
 NAME = "manifest.json"
+#: What helps against damage of a store.
+ANEW = "ingest the trace anew, into another folder"
 #: A manifest ends in its seal: the checksum of all that stands before.
 _SEAL = b',\n "seal": "'
 #: What a manifest begins with, within so many bytes.
@@ -140,16 +142,12 @@ def _other_format(folder: Path, version: object, lacks: str = "") -> TracekitErr
     return TracekitError(
         f"{folder} is a store of format {version}{lacks}, this tracekit reads format"
         f" {FORMAT_VERSION}",
-        hint="upgrade tracekit: pip install --upgrade tracekit"
-        if newer
-        else "ingest the trace anew, into another folder",
+        hint="upgrade tracekit: pip install --upgrade tracekit" if newer else ANEW,
     )
 
 
 def _damaged(path: Path, what: str) -> TracekitError:
-    return TracekitError(
-        f"{path} is damaged: {what}", hint="ingest the trace anew, into another folder"
-    )
+    return TracekitError(f"{path} is damaged: {what}", hint=ANEW)
 
 
 def _not_a_store(folder: Path) -> TracekitError:

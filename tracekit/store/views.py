@@ -21,6 +21,9 @@ Scan = Callable[[list[Path]], str]
 
 _PATTERN = re.compile(r"[*?\[]")
 
+#: Where tables and views are told.
+LISTED = "tables and views of a store: tracekit list tables"
+
 
 def query_views(schema: str = "") -> Iterator[str]:
     """``CREATE VIEW`` statements for the files of ``queries/``, each after those it reads.

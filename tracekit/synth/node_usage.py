@@ -13,9 +13,9 @@ from tracekit.synth import shapes
 from tracekit.synth.presets import STEP_MS, STEPS_PER_HOUR, Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.world import World
+from tracekit.zones import ZONE_LIMIT
 
 #: Zones of the correlation r: A below -0.3, B up to 0.3, C from 0.3 on, U without a correlation.
-ZONE_EDGE = 0.3
 ZONE_SHARES = {"A": 0.16, "B": 0.35, "C": 0.46, "U": 0.03}
 ZONE_RANGES = {"A": (-0.90, -0.35), "B": (-0.25, 0.25), "C": (0.35, 0.95)}
 #: Nodes whose r lies within 0.02 of an edge, where a wrong sign of < shows.
@@ -66,7 +66,7 @@ def plan_nodes(preset: Preset, seeds: Seeds) -> NodePlan:
     near = with_r[rng.random(len(with_r)) < NEAR_EDGE_SHARE]
     side = np.where(rng.random(len(near)) < 0.5, -1, 1)
     r[near] = side * (
-        ZONE_EDGE + rng.uniform(0.001, 0.02, len(near)) * rng.choice([-1, 1], len(near))
+        ZONE_LIMIT + rng.uniform(0.001, 0.02, len(near)) * rng.choice([-1, 1], len(near))
     )
     above = np.full(preset.nodes, -1, dtype=np.int64)
     count = min(preset.nodes, max(3, round(ABOVE_ONE_SHARE * preset.nodes)))
@@ -79,9 +79,9 @@ def zone_of(pearson_r: float) -> str:
     """The zone of a correlation; at the edges as published, -0.3 is B and 0.3 is C."""
     if np.isnan(pearson_r):
         return "U"
-    if pearson_r < -ZONE_EDGE:
+    if pearson_r < -ZONE_LIMIT:
         return "A"
-    return "B" if pearson_r < ZONE_EDGE else "C"
+    return "B" if pearson_r < ZONE_LIMIT else "C"
 
 
 def _zones(rng: np.random.Generator, count: int) -> list[str]:

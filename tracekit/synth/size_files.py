@@ -14,7 +14,6 @@ from tracekit.synth.presets import STEP_MS
 from tracekit.synth.sizes import (
     CPU,
     DOMAIN_NODES,
-    GIB,
     MEMORY,
     NODE_SHAPES,
     PRICE_PER_CORE_HOUR,
@@ -24,6 +23,7 @@ from tracekit.synth.sizes import (
 )
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.world import World
+from tracekit.units import BYTES_PER_GIB
 
 FOLDER = "sizes"
 _LIMITS = ("cpu_limit_milli", "memory_limit_bytes")
@@ -52,7 +52,7 @@ def _write(folder: Path, table: str, rows: pl.DataFrame) -> Receipt:
 def node_table(world: World) -> pl.DataFrame:
     """Nodes: what they have, where they stand, what they cost."""
     sizes, at = world.node_sizes, np.arange(world.preset.nodes)
-    cores, memory_gib = sizes.capacity[:, CPU] / 1000, sizes.capacity[:, MEMORY] / GIB
+    cores, memory_gib = sizes.capacity[:, CPU] / 1000, sizes.capacity[:, MEMORY] / BYTES_PER_GIB
     price = cores * PRICE_PER_CORE_HOUR + memory_gib * PRICE_PER_GIB_HOUR
     return pl.DataFrame(
         {

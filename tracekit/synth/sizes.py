@@ -31,8 +31,8 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
+from tracekit.units import BYTES_PER_GIB
 
-GIB = 2**30
 #: Resources in the order of the columns of all arrays here.
 RESOURCES = ("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit_per_s")
 CPU, MEMORY = 0, 1
@@ -102,8 +102,8 @@ def node_sizes(preset: Preset, seeds: Seeds) -> NodeSizes:
         [
             (
                 kind.cpu_cores * 1000,
-                kind.memory_gib * GIB,
-                kind.cpu_cores * DISK_GIB_PER_CORE * GIB,
+                kind.memory_gib * BYTES_PER_GIB,
+                kind.cpu_cores * DISK_GIB_PER_CORE * BYTES_PER_GIB,
                 kind.cpu_cores * NET_KBIT_PER_CORE,
             )
             for kind in NODE_SHAPES
@@ -131,8 +131,8 @@ def service_sizes(seeds: Seeds, containers: IntArray, kinds: list[str]) -> Servi
     limit = np.stack(
         [
             cores * 1000,
-            _drawn(memory_score, containers, MEMORY_GIB) * GIB,
-            _drawn(disk_score, containers, DISK_GIB) * GIB,
+            _drawn(memory_score, containers, MEMORY_GIB) * BYTES_PER_GIB,
+            _drawn(disk_score, containers, DISK_GIB) * BYTES_PER_GIB,
             cores * np.array([KIND_KBIT_PER_CORE[kind] for kind in kinds], dtype=np.int64),
         ],
         axis=1,

@@ -12,9 +12,10 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth.container_usage import UsageHour
 from tracekit.synth.node_usage import NodeBlock, NodePlan
 from tracekit.synth.presets import STEP_MS
-from tracekit.synth.sizes import CPU, GIB, MEMORY
+from tracekit.synth.sizes import CPU, MEMORY
 from tracekit.synth.table_file import Defect
 from tracekit.synth.world import World
+from tracekit.units import BYTES_PER_GIB
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,9 +128,9 @@ def service_table(world: World) -> pl.DataFrame:
             "busiest_minute_factor": world.activity.max(axis=1),
             "mirrored": services.mirrored,
             "cpu_limit_cores": world.service_sizes.limit[:, CPU] / 1000,
-            "memory_limit_gib": world.service_sizes.limit[:, MEMORY] / GIB,
+            "memory_limit_gib": world.service_sizes.limit[:, MEMORY] / BYTES_PER_GIB,
             "cpu_request_cores": world.service_sizes.request[:, CPU] / 1000,
-            "memory_request_gib": world.service_sizes.request[:, MEMORY] / GIB,
+            "memory_request_gib": world.service_sizes.request[:, MEMORY] / BYTES_PER_GIB,
         }
     )
 
@@ -170,7 +171,7 @@ def node_rows(world: World, plan: NodePlan, block: NodeBlock) -> pl.DataFrame:
             "util_diff": np.abs(block.cpu_fraction - block.memory_fraction).mean(axis=1),
             "above_one": _positive(plan.above_one_step[members]),
             "cpu_cores": world.node_sizes.capacity[members, CPU] / 1000,
-            "memory_gib": world.node_sizes.capacity[members, MEMORY] / GIB,
+            "memory_gib": world.node_sizes.capacity[members, MEMORY] / BYTES_PER_GIB,
         }
     )
 

@@ -20,7 +20,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.result_folder import is_sealed, layout_of
 from tracekit.opened import open_file, read_text
 from tracekit.store.folder import Store, open_store
-from tracekit.store.manifest import NAME
+from tracekit.store.manifest import ANEW, NAME
 from tracekit.study import STUDY_FOLDER
 from tracekit.tables import all_tables
 
@@ -103,14 +103,14 @@ def _checks(store: Store) -> Iterator[Callable[[], TracekitError | None]]:
         wanted = {column.stored_name for column in table.columns}
         files = store.table_files(table.name)
         for path, entry in zip(files, store.manifest.parts(table.name), strict=True):
-            again = f"it holds the rows of {entry.file}: ingest the trace anew, into another folder"
+            again = f"it holds the rows of {entry.file}: {ANEW}"
             yield _part(path, wanted, entry.rows, again)
         for path in store.reject_files(table.name):
-            yield _part(path, {"source_file", "line", "reason"}, None, _ANEW)
+            yield _part(path, {"source_file", "line", "reason"}, None, ANEW)
     for entity, count in store.manifest.dimensions.items():
         files = store.dimension_files(entity)
         for path in files:
-            yield _part(path, {"key", "id"}, None, _ANEW)
+            yield _part(path, {"key", "id"}, None, ANEW)
         yield _all_ids(store.path / "dimensions" / entity, files, count)
     for path in sorted((store.path / "quality").glob("[!.]*.parquet")):
         yield _part(path, {"source_file", "table"}, None, _QUALITY)
@@ -118,7 +118,6 @@ def _checks(store: Store) -> Iterator[Callable[[], TracekitError | None]]:
         yield _part(store.path / "quality" / f"{name}.parquet", set(), None, _QUALITY)
 
 
-_ANEW = "ingest the trace anew, into another folder"
 _QUALITY = "ingest any file of the trace again: it is written anew from the manifest"
 
 
@@ -143,9 +142,7 @@ def _part(
 def _all_ids(folder: Path, files: list[Path], count: int) -> Callable[[], TracekitError | None]:
     def check() -> TracekitError | None:
         found = sum(pq.read_metadata(path).num_rows for path in files)
-        return (
-            None if found >= count else _damaged(folder, f"{count - found:,} ids are gone", _ANEW)
-        )
+        return None if found >= count else _damaged(folder, f"{count - found:,} ids are gone", ANEW)
 
     return check
 

@@ -23,6 +23,8 @@ from tracekit.files.places import telling
 from tracekit.ingest.remote.put import OvertakenError, age_s, delete, get_bytes, put_over
 from tracekit.store.folder import LOCK
 
+#: What to do about an ingest that came to its end too early.
+GO_ON = "what was finished is in the store; run the same command again to go on"
 RENEWED_S = 30.0
 LAPSES_S = 300.0
 
@@ -57,7 +59,7 @@ class Lease:
             raise TracekitError(
                 f"{self._store} was taken over by {_holder(get_bytes(self._object) or b'{}')} while"
                 f" this process was silent for more than {LAPSES_S:.0f} s; it stopped writing",
-                hint="what was finished is in the store; run the same command again to go on",
+                hint=GO_ON,
             ) from None
 
     def give_back(self) -> None:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import telling
-from tracekit.ingest.remote.lease import Lease, leased
+from tracekit.ingest.remote.lease import GO_ON, Lease, leased
 from tracekit.ingest.remote.put import OvertakenError, get_bytes, get_file, put_file, put_over
 from tracekit.store.folder import LOCK, Store, dimension_paths, part_path
 from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
@@ -78,7 +78,7 @@ class Workbench:
             except OvertakenError:
                 raise TracekitError(
                     f"{self._store} was written by another process meanwhile",
-                    hint="what was finished is in the store; run the same command again to go on",
+                    hint=GO_ON,
                 ) from None
         self._manifest = after
 

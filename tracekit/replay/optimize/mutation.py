@@ -7,14 +7,17 @@ the source, the origin, every search that uses it favours optima that lie there.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.parameters import About
 from tracekit.replay.optimize.problem import Problem
 
-Anchor = Literal["origin", "centre"]
+Anchor = Annotated[
+    Literal["origin", "centre"], About("What a mutation is proportional to the distance from.")
+]
 
 
 def t_mutation(

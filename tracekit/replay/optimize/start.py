@@ -6,14 +6,18 @@ doubles is 0 after some 53 steps, for each step shifts out one bit; hence the sl
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.parameters import About
 from tracekit.replay.optimize.problem import Problem
 
-Start = Literal["uniform", "tent", "tent_perturbed", "tent_exact"]
+Start = Annotated[
+    Literal["uniform", "tent", "tent_perturbed", "tent_exact"],
+    About("First positions: uniform, or by the tent map."),
+]
 
 #: A slope at which orbits of doubles do not die.
 SLOPE = 1.9999999

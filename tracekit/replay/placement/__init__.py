@@ -11,14 +11,13 @@ import inspect
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
 from tracekit import parameters, registry
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.parameters import About
 from tracekit.replay.placement._formula import Formula as Formula
 from tracekit.replay.placement._formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
@@ -97,9 +96,7 @@ class PlacementPolicy:
     gang_wait_ms: ClassVar[int | None] = None
     gang_backoff_ms: ClassVar[int | None] = None
 
-    tie: Annotated[
-        Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
-    ] = "first"
+    tie: Tie = "first"
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)

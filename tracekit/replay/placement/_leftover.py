@@ -6,15 +6,26 @@ be compared with ours one by one. Adding fractions of each node's own size is fr
 
 from __future__ import annotations
 
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
-Leftover = Literal["amount", "fraction"]
+from tracekit.parameters import About
+from tracekit.units import BYTES_PER_MIB
+
+Leftover = Annotated[
+    Literal["amount", "fraction"],
+    About(
+        "What is left over: amount adds free millicores and MiB; fraction adds the free"
+        " fractions of cpu and memory after placing."
+    ),
+]
 
 #: Bytes per MiB: millicores times this add up with bytes as millicores do with MiB, in integers.
-_MIB = 2**20
 
 #: Weights of cpu and memory. Amounts are millicores plus MiB, in units of 2**-20, exact.
-WEIGHTS = {"amount": (("cpu", _MIB), ("memory", 1)), "fraction": (("cpu", 1), ("memory", 1))}
+WEIGHTS = {
+    "amount": (("cpu", BYTES_PER_MIB), ("memory", 1)),
+    "fraction": (("cpu", 1), ("memory", 1)),
+}
 
 
 def amount_left(size: Any, wanted: Any) -> Any:

@@ -6,15 +6,19 @@ Requests are as stated, without the scheduler's defaults for what is missing; th
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.parameters import About
 from tracekit.replay.placement._balance import balance, legacy_balance
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-Variant = Literal["paper", "legacy_int", "modern_int"]
+Variant = Annotated[
+    Literal["paper", "legacy_int", "modern_int"],
+    About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
+]
 
 MAX_SCORE = {"legacy_int": 10, "modern_int": 100}
 

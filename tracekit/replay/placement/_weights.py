@@ -18,7 +18,7 @@ RANDOM_INDEX = (0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45)
 CONSISTENCY_LIMIT = 0.1
 
 #: Entropy gains below this are rounding.
-_NOISE = 1e-12
+NOISE = 1e-12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -69,7 +69,7 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
     np.log(share, out=information, where=share > 0)
     entropy = -(share * information).sum(axis=0) / (np.log(rows) if rows > 1 else 1.0)
     gain = np.where((total > 0) & (rows > 1), 1.0 - entropy, 0.0)
-    gain[gain < _NOISE] = 0.0
+    gain[gain < NOISE] = 0.0
     return gain / gain.sum() if gain.sum() > 0 else np.full(columns, 1.0 / columns)
 
 

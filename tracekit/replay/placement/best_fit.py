@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
-from tracekit.parameters import About
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
 from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
@@ -20,13 +19,7 @@ class BestFit(PlacementPolicy):
         "best-fit bin packing; leftover=amount chooses as AccaSim 1.1.3 Best_Fit does"
     )
 
-    leftover: Annotated[
-        Leftover,
-        About(
-            "What is left over: amount adds free millicores and MiB; fraction adds the free"
-            " fractions of cpu and memory after placing."
-        ),
-    ] = "amount"
+    leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
         """The less is left over on cpu and memory, the higher: minus the leftover."""

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._paper import (
     Variant,
@@ -26,10 +25,7 @@ class Bra(PlacementPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 2"
 
-    variant: Annotated[
-        Variant,
-        About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
-    ] = "paper"
+    variant: Variant = "paper"
 
     def skips(self, snapshot: Snapshot, container: Container) -> bool:  # noqa: ARG002
         """Whether the newer scheduler would not ask for the balance: nothing is requested."""

@@ -29,9 +29,7 @@ class DefaultScheduler(PlacementPolicy):
     )
     aliases: ClassVar[tuple[str, ...]] = ("kube_scheduler",)
 
-    tie: Annotated[
-        Tie, About("Which of equally good nodes: the first, or reservoir sampling by the seed.")
-    ] = "reservoir"
+    tie: Tie = "reservoir"
     least_allocated_weight: Annotated[
         int, About("Weight of NodeResourcesFit (LeastAllocated).", minimum=0, maximum=100)
     ] = 1

@@ -26,7 +26,7 @@ from tracekit.replay.view.usage import NodeUsage
 
 Weights = tuple[tuple[str, float], ...]
 
-_NAMES = ("cpu", "memory")
+NAMES = ("cpu", "memory")
 
 #: Requests and limits of nodes, and the risk by load that they had, while measurements last.
 _KEPT: weakref.WeakKeyDictionary[NodeUsage, dict[tuple[int, int, int], FloatArray]] = (
@@ -63,7 +63,7 @@ class LowRiskOvercommitment(LoadAware):
     def upstream_arguments(cls, arguments: Mapping[str, Any]) -> Mapping[str, Any]:
         """A window that is not positive and weights outside 0..1 become the defaults."""
         window = arguments.get("smoothing_window_size") or 0
-        weights = arguments.get("risk_limit_weights") or dict.fromkeys(_NAMES, 0.5)
+        weights = arguments.get("risk_limit_weights") or dict.fromkeys(NAMES, 0.5)
         return {
             "smoothing_window_size": window if window > 0 else cls.smoothing_window_size,
             "risk_limit_weights": {
@@ -82,7 +82,7 @@ class LowRiskOvercommitment(LoadAware):
         if not (claims.request.any() or claims.limit.any()):
             return np.zeros(len(nodes), dtype=np.int64)
         parts = self.explain(snapshot, container, nodes)
-        risk = np.maximum(*(self.risk(parts, name) for name in _NAMES))
+        risk = np.maximum(*(self.risk(parts, name) for name in NAMES))
         scores = half_away((1 - risk) * 100)
         return np.where(self.known(snapshot, nodes), scores, 0)
 
@@ -92,7 +92,7 @@ class LowRiskOvercommitment(LoadAware):
         """Risk by limits and by load per resource, each 0..1; NaN where load was not measured."""
         pod, before = pod_claims(container), node_claims(snapshot, nodes)
         parts = {}
-        for column, name in enumerate(_NAMES):
+        for column, name in enumerate(NAMES):
             capacity = snapshot.allocatable[nodes, column].astype(np.float64)
             totals = risks.node_totals(before, pod, capacity, column)
             parts[f"{name}_by_limit"] = risks.limit_risk(totals)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
-from tracekit.parameters import About
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
 from tracekit.replay.placement._legacy import free_share, half
 from tracekit.replay.placement._paper import MAX_SCORE, Variant
@@ -24,10 +23,7 @@ class Lra(PlacementPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "TBESK (Geng & Wang 2023) eq 1"
 
-    variant: Annotated[
-        Variant,
-        About("paper: real numbers 0..10; legacy_int, modern_int: cut to integers, 0..10, 0..100."),
-    ] = "paper"
+    variant: Variant = "paper"
 
     def score_formula(self) -> Formula:
         """Mean of the two resources' free shares."""

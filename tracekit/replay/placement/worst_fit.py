@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
-from tracekit.parameters import About
 from tracekit.replay.placement import Formula, PlacementPolicy, Reads
 from tracekit.replay.placement._leftover import WEIGHTS, Leftover, amount_left, fraction_left
 
@@ -17,13 +16,7 @@ class WorstFit(PlacementPolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests"})
     source: ClassVar[str] = "worst-fit bin packing; the reverse of best_fit"
 
-    leftover: Annotated[
-        Leftover,
-        About(
-            "What is left over: amount adds free millicores and MiB; fraction adds the free"
-            " fractions of cpu and memory after placing."
-        ),
-    ] = "amount"
+    leftover: Leftover = "amount"
 
     def score_formula(self) -> Formula:
         """The more is left over on cpu and memory, the higher: the leftover itself."""

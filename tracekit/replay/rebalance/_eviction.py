@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Annotated
 
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.parameters import About
 
 #: Whether some destination and some other node would take a container: position, destinations.
 Acceptance = Callable[[int, IntArray], bool]
+
+NodeFit = Annotated[bool, About("Evict only what fits some other node by what it requests.")]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,15 +6,23 @@ Source: validation.go of sigs.k8s.io/descheduler @7d2b28bf.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
-from tracekit.parameters import ParameterError
+from tracekit.parameters import About, ParameterError
 from tracekit.replay.workload.resources import full_name
 
 #: Percent by resource; written ``cpu:20+memory:20``.
 Thresholds = tuple[tuple[str, float], ...]
+Underused = Annotated[
+    Thresholds, About("A node at or below all of these is underused, percent of allocatable.")
+]
+UNDERUSED: Underused = (("cpu", 20.0), ("memory", 20.0), ("pods", 20.0))
+FewNodes = Annotated[
+    int, About("Do nothing while no more nodes than this are underused.", minimum=0)
+]
 
 
 def named(thresholds: Thresholds) -> dict[str, float]:

@@ -11,9 +11,9 @@ from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
-from tracekit.replay.rebalance._eviction import Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
 from tracekit.replay.rebalance._snapshot_view import view_of
-from tracekit.replay.rebalance._thresholds import Thresholds
+from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Underused
 from tracekit.replay.view.snapshot import Snapshot
 
 _FULL = 100.0
@@ -31,18 +31,12 @@ class HighNodeUtilization(RebalancePolicy):
         "descheduler @7d2b28bf nodeutilization/highnodeutilization.go (HighNodeUtilization)"
     )
 
-    thresholds: Annotated[
-        Thresholds, About("A node at or below all of these is underused, percent of allocatable.")
-    ] = (("cpu", 20.0), ("memory", 20.0), ("pods", 20.0))
-    number_of_nodes: Annotated[
-        int, About("Do nothing while no more nodes than this are underused.", minimum=0)
-    ] = 0
+    thresholds: Underused = UNDERUSED
+    number_of_nodes: FewNodes = 0
     only_thresholding_resources: Annotated[
         bool, About("Evict only containers that request a resource with a threshold.")
     ] = False
-    node_fit: Annotated[
-        bool, About("Evict only what fits some other node by what it requests.")
-    ] = True
+    node_fit: NodeFit = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

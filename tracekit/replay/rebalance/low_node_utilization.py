@@ -11,9 +11,9 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
-from tracekit.replay.rebalance._eviction import Plan, View, evictions, target_amounts
+from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
 from tracekit.replay.rebalance._snapshot_view import METRIC, UsageSource, view_of
-from tracekit.replay.rebalance._thresholds import Thresholds
+from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import BASE, PODS
 
@@ -30,9 +30,7 @@ class LowNodeUtilization(RebalancePolicy):
         "descheduler @7d2b28bf nodeutilization/lownodeutilization.go (LowNodeUtilization)"
     )
 
-    thresholds: Annotated[
-        Thresholds, About("A node at or below all of these is underused, percent of allocatable.")
-    ] = (("cpu", 20.0), ("memory", 20.0), ("pods", 20.0))
+    thresholds: Underused = UNDERUSED
     target_thresholds: Annotated[
         Thresholds, About("A node above any of these is overused, percent of allocatable.")
     ] = (("cpu", 50.0), ("memory", 50.0), ("pods", 50.0))
@@ -46,15 +44,11 @@ class LowNodeUtilization(RebalancePolicy):
             " measured cpu as the resource MetricResource."
         ),
     ] = "requests"
-    number_of_nodes: Annotated[
-        int, About("Do nothing while no more nodes than this are underused.", minimum=0)
-    ] = 0
+    number_of_nodes: FewNodes = 0
     eviction_limit_node: Annotated[
         int | None, About("The most to evict from one node at a time.", minimum=0)
     ] = None
-    node_fit: Annotated[
-        bool, About("Evict only what fits some other node by what it requests.")
-    ] = True
+    node_fit: NodeFit = True
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -11,6 +11,7 @@ from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance._eviction import NodeFit
 from tracekit.replay.rebalance._members import fitting
 from tracekit.replay.view.snapshot import Snapshot
 
@@ -25,9 +26,7 @@ class PodLifeTime(RebalancePolicy):
     longest_ms: Annotated[int, About("How long a container may stay on a node.", minimum=0)] = (
         86_400_000
     )
-    node_fit: Annotated[
-        bool, About("Evict only what fits some other node by what it requests.")
-    ] = False
+    node_fit: NodeFit = False
 
     def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance._eviction import NodeFit
 from tracekit.replay.rebalance._members import (
     evictable_last,
     fitting,
@@ -31,9 +31,7 @@ class RemoveDuplicates(RebalancePolicy):
     reads: ClassVar[frozenset[Reads]] = frozenset({"requests", "placed"})
     source: ClassVar[str] = "descheduler @7d2b28bf removeduplicates (RemoveDuplicates)"
 
-    node_fit: Annotated[
-        bool, About("Evict only what fits some other node by what it requests.")
-    ] = False
+    node_fit: NodeFit = False
 
     def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, service by service, node by node."""

@@ -12,6 +12,7 @@ from tracekit.arrays import IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance._eviction import NodeFit
 from tracekit.replay.rebalance._members import (
     evictable_last,
     fitting,
@@ -39,9 +40,7 @@ class RemovePodsViolatingTopologySpreadConstraint(RebalancePolicy):
         Literal["node", "rack", "domain", "zone"], About("What services are spread over.")
     ] = "zone"
     max_skew: Annotated[int, About("By how many containers two domains may differ.", minimum=1)] = 1
-    node_fit: Annotated[
-        bool, About("Evict only what fits some other node by what it requests.")
-    ] = True
+    node_fit: NodeFit = True
 
     def evict(self, snapshot: Snapshot) -> IntArray:
         """Containers to evict now, service by service; none where no node states a domain."""

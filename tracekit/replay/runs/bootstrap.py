@@ -8,12 +8,9 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics.bootstrap_interval import LEVEL
-from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.student import DECIMALS, FEWEST
 
 RESAMPLES = 2000
-
-# so that equal numbers, resampled, do not differ by the order of their sum
-_DECIMALS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -59,13 +56,13 @@ def mean_interval(
     drawn = rng.integers(rows, size=(resamples, rows))
     counts = np.zeros((resamples, rows))
     np.add.at(counts, (np.arange(resamples)[:, None], drawn), 1.0)
-    means = np.round(counts @ samples / rows, _DECIMALS)
+    means = np.round(counts @ samples / rows, DECIMALS)
     tail = _tail(rows, level)
     low, high = np.quantile(means, [tail, 1 - tail], axis=0)
     return Interval(
-        mean=np.round(samples.mean(axis=0), _DECIMALS),
-        low=np.round(low, _DECIMALS),
-        high=np.round(high, _DECIMALS),
+        mean=np.round(samples.mean(axis=0), DECIMALS),
+        low=np.round(low, DECIMALS),
+        high=np.round(high, DECIMALS),
     )
 
 

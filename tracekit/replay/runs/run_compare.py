@@ -15,6 +15,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
+from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.run import BOUND, OBSERVED
@@ -142,7 +143,7 @@ def _read(folder: Path) -> _Kept:
 def _no_run(folder: Path) -> TracekitError:
     """What the folder really is, and what to do."""
     try:
-        document = json.loads(read_bytes(folder / "manifest.json"))
+        document = json.loads(read_bytes(folder / MANIFEST))
     except (OSError, ValueError):
         document = None
     found = (

@@ -19,8 +19,8 @@ FEWEST = 6
 #: Of the chance to be wrong anywhere, what is left to measures that answer the question.
 _TO_ANSWERS = 0.8
 
-# so that equal numbers do not differ by the order of their sum
-_DECIMALS = 12
+#: Means are rounded to these, so that equal numbers do not differ by the order of their sum.
+DECIMALS = 12
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -268,4 +268,4 @@ def _of_one_sign(differences: FloatArray) -> BoolArray:
 
 
 def _round(values: FloatArray) -> FloatArray:
-    return np.asarray(np.round(values, _DECIMALS))
+    return np.asarray(np.round(values, DECIMALS))

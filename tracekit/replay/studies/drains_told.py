@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.replay.studies.shrink_frames import BARRED_BY
 from tracekit.replay.studies.shrink_told import Told
-from tracekit.replay.workload.constraints.among import BUDGET
+from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
 
 #: So many nodes are named in the sentence; the table and the document have them all.

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.parameters import About
 
-Tie = Literal["first", "reservoir"]
+Tie = Annotated[
+    Literal["first", "reservoir"],
+    About("Which of equally good nodes: the first, or reservoir sampling by the seed."),
+]
 
 #: Float scores closer than this many decimals are equal.
 DECIMALS = 12

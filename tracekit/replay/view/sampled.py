@@ -13,14 +13,12 @@ from numpy.typing import NDArray
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.view.room import Room
 from tracekit.replay.workload.workload import Workload
+from tracekit.units import EXACT_TO
 
 Positions = NDArray[np.integer[Any]]
 
 #: The columns of resources whose use is known; of all others what is requested counts as used.
 USED = (0, 1)
-
-#: Floats hold every whole number up to here.
-_WHOLE = 2.0**53
 
 
 class Stretch(NamedTuple):
@@ -40,7 +38,7 @@ class Stretch(NamedTuple):
 
 def addable(request: IntArray) -> FloatArray | IntArray:
     """Requests as ``requested_on`` adds them up: floats, where their sums are whole floats too."""
-    exact = np.abs(request).astype(np.float64).sum(axis=0).max(initial=0.0) < _WHOLE
+    exact = np.abs(request).astype(np.float64).sum(axis=0).max(initial=0.0) < EXACT_TO
     return request.astype(np.float64) if exact else request
 
 

@@ -9,12 +9,12 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import POLICY_SLOTS, color
 from tracekit.report.plot import axis, blank, percents
+from tracekit.report.policies import SYMBOLS
 from tracekit.report.words import listed, percent
 
 _X, _Y = "container_memory_fraction", "qos"
 _KEPT = (_X, "container_cpu_fraction", _Y)
 _SCHEMA = {"policy": pl.String, **dict.fromkeys(_KEPT, pl.Float64)}
-_SYMBOLS = ("circle", "square", "diamond", "triangle-up", "cross", "star")
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -34,7 +34,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             y=percents([row[_Y]]),
             mode="markers",
             name=row["policy"],
-            marker={"color": look, "size": 12, "symbol": _SYMBOLS[at % len(_SYMBOLS)]},
+            marker={"color": look, "size": 12, "symbol": SYMBOLS[at % len(SYMBOLS)]},
             hovertemplate="CPU used %{x:.1f} %<br>QoS %{y:.1f} %",
         )
     figure.update_layout(

@@ -21,6 +21,7 @@ from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Listing, Together, together
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
+from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.sources.own._prometheus_state import State, read_state
 
 _OBJECTS = "objects"
@@ -169,7 +170,7 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
                 known.groups[thing.name] = least
-        elif thing.kind == "PodDisruptionBudget":
+        elif thing.kind == BUDGET:
             known.budgets[thing.name] = thing.value.get("spec") or {}
         else:
             known.pods.add(thing.uid or thing.name)

@@ -11,7 +11,7 @@ from tracekit.node_labels import HOSTNAME, ZONES
 
 _RACK = "/rack"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
-_BUDGET = "PodDisruptionBudget"
+BUDGET = "PodDisruptionBudget"
 _AMOUNTS = ("minAvailable", "maxUnavailable")
 _AMONG = ("podAntiAffinity", "podAffinity")
 
@@ -61,7 +61,7 @@ def tolerations(spec: Mapping[str, Any]) -> str | None:
 
 def unread(budgets: Sequence[tuple[str, Mapping[str, Any]]]) -> list[str]:
     """The PodDisruptionBudgets whose amount cannot be read."""
-    return [f"{_BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
+    return [f"{BUDGET} {name}" for name, spec in budgets if not _amount(spec)]
 
 
 def _amount(spec: Mapping[str, Any]) -> dict[str, Any] | None:
@@ -98,7 +98,7 @@ def among(
     for name, limit in budgets:
         amount = _amount(limit)
         if amount:
-            found.append({"kind": _BUDGET, "name": name, **amount})
+            found.append({"kind": BUDGET, "name": name, **amount})
     return json.dumps(found) if found else None
 
 

@@ -18,6 +18,8 @@ from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._known import Known
 from tracekit.sources.released._lines import each_of, ms
 
+#: A number in a row, or none, as a regular expression.
+NUM = r"-?[\d.]*(?:[eE][-+]?\d+)?"
 _RULES = (
     Rule(
         column="status",

@@ -9,7 +9,9 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import Delimited, frames, long
+from tracekit.units import BYTES_PER_KIB
 
+_KIB = float(BYTES_PER_KIB)
 HEADER = (
     "Timestamp [ms]",
     "CPU cores",
@@ -43,17 +45,16 @@ _FORM = Delimited(
     header=True,
     table="container_amount",
 )
-_KB = 1024.0
 _STEP_MS = 300_000
 #: Seconds since 1970 stay below for three thousand years, ms have been above since 1973.
 _LARGEST_SECONDS = 1e11
-_SIZES = {"cores": ("cpu", "cores", 1.0), "provisioned_kb": ("memory", "bytes", _KB)}
+_SIZES = {"cores": ("cpu", "cores", 1.0), "provisioned_kb": ("memory", "bytes", _KIB)}
 _AMOUNTS = {
     "used_cores": ("cpu", "cores", 1.0),
-    "used_kb": ("memory", "bytes", _KB),
-    "disk_kb": ("disk_io", "bytes/s", _KB),
-    "received_kb": ("net_in", "bytes/s", _KB),
-    "sent_kb": ("net_out", "bytes/s", _KB),
+    "used_kb": ("memory", "bytes", _KIB),
+    "disk_kb": ("disk_io", "bytes/s", _KIB),
+    "received_kb": ("net_in", "bytes/s", _KIB),
+    "sent_kb": ("net_out", "bytes/s", _KIB),
 }
 _RULES = (
     *missing("time", "cores", "provisioned_mhz"),

@@ -7,8 +7,9 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources.released._lines import ms, named
+from tracekit.units import BYTES_PER_GIB
 
-_GIB = float(2**30)
+_GIB = float(BYTES_PER_GIB)
 #: For each resource: what it is called, its unit, and the factor that leads to it.
 _RESOURCES = {
     "cpu": ("cpu", "cores", 1.0),

@@ -9,8 +9,9 @@ from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
 from tracekit.sources.released._lines import labelled, ms, named, one_of, together
+from tracekit.units import BYTES_PER_MIB
 
-_MIB = float(2**20)
+_MIB = float(BYTES_PER_MIB)
 #: The label that says which GPUs a node has.
 GPU_MODEL = "gpu_model"
 _BACKWARD = Rule(

@@ -14,11 +14,12 @@ from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._columns import named_frames
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import long
+from tracekit.units import BYTES_PER_KIB, BYTES_PER_MIB
 
+_KIB = float(BYTES_PER_KIB)
+_MIB = float(BYTES_PER_MIB)
 TASKS = ("id", "submission_time", "duration", "cpu_count", "cpu_capacity", "mem_capacity")
 FRAGMENTS = ("id", "duration", "cpu_usage")
-_MB = float(1 << 20)
-_KB = float(1 << 10)
 #: No task asks for so much: a file that seems to say so counts in KB, not in MB.
 _LARGEST_MB = 4 << 20
 _SIZES = {
@@ -64,7 +65,8 @@ def _memory_unit(opened: Opened) -> float:
     """Bytes of one unit of memory in a file of tasks: MB as documented, or KB."""
     frames = (frame for frame, _ in named_frames(opened, "container", needed=TASKS))
     asked = [frame["mem_capacity"].cast(pl.Float64).max() for frame in frames]
-    return _KB if any(float(str(one)) > _LARGEST_MB for one in asked if one is not None) else _MB
+    larger = any(float(str(one)) > _LARGEST_MB for one in asked if one is not None)
+    return _KIB if larger else _MIB
 
 
 def read_fragments(opened: Opened) -> Read:
@@ -205,7 +207,7 @@ def _host_sizes(host: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
 def _bytes(size: Any) -> float:
     """A size that states its unit, or a number of MB."""
     if isinstance(size, int | float) and not isinstance(size, bool):
-        return float(size) * _MB
+        return float(size) * _MIB
     found = _SIZE.fullmatch(str(size).strip())
     if found is None or found.group(2).lower() not in _SIZES:
         raise ValueError(f"memorySize {size!r}, expected a number of MB, or one with its unit")

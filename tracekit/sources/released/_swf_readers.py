@@ -12,7 +12,9 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
+from tracekit.units import BYTES_PER_KIB
 
+_KIB = float(BYTES_PER_KIB)
 #: In their order; -1 stands for unknown.
 FIELDS = (
     "job",
@@ -34,7 +36,6 @@ FIELDS = (
     "preceding_job",
     "think_s",
 )
-_KB = 1024.0
 _BLOCK_LINES = 100_000
 _KEY = re.compile(r";\s*([A-Za-z]+):\s*(.*)")
 _RULES = (
@@ -138,8 +139,8 @@ def _jobs(frame: pl.DataFrame) -> pl.DataFrame:
     )
     busy = (pl.col("mean_cpu_s") / pl.col("run_s")) * pl.col("processors")
     return wide.with_columns(
-        (pl.col("requested_memory_kb") * _KB * pl.col("processors")).alias("memory"),
-        (pl.col("used_memory_kb") * _KB * pl.col("processors")).alias("used_memory"),
+        (pl.col("requested_memory_kb") * _KIB * pl.col("processors")).alias("memory"),
+        (pl.col("used_memory_kb") * _KIB * pl.col("processors")).alias("used_memory"),
         busy.alias("busy"),
         _whole("job").alias("container"),
         (pl.col("submit_s") * 1000).alias("time_ms"),

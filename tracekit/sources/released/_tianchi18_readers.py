@@ -19,7 +19,9 @@ from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, long
 from tracekit.sources.released._lines import whole
+from tracekit.units import BYTES_PER_GIB
 
+_GIB = float(BYTES_PER_GIB)
 _NUMBER = r"-?[\d.]+"
 #: How the lines of each file look; none of the four looks like another.
 LINES = {
@@ -29,7 +31,6 @@ LINES = {
     "apps": rf"app_\d+,{_NUMBER}\|[^,]*,{_NUMBER}\|[^,]*(,{_NUMBER}){{4}}",
 }
 _FURTHER = ("p", "m", "pm")
-_GIB = float(2**30)
 #: The release does not say how far apart the points are: 98 of them are taken for a day.
 STEP_MS = 900_000
 _INSTANCES_AT_ONCE = 4_000
@@ -147,7 +148,11 @@ def read_apps(opened: Opened) -> Read:
         pl.col("memory_curve").list.max().alias("memory"),
     )
     of_instances = instances.join(apps, on="app", how="inner", maintain_order="left")
-    asked = {"cpu": ("cpu", "cores", 1.0), "memory": ("memory", "bytes", _GIB), **_DISK_AND_COUNTS}
+    asked = {
+        "cpu": ("cpu", "cores", 1.0),
+        "memory": ("memory", "bytes", _GIB),
+        **_DISK_AND_COUNTS,
+    }
     requests = long(of_instances, ["time_ms", "container"], asked)
     yield Batch(table="container_resource", rows=requests.rename({"amount": "request"}))
     for part in of_instances.iter_slices(_INSTANCES_AT_ONCE):

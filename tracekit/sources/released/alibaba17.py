@@ -14,10 +14,9 @@ from tracekit.sources.released._alibaba17_readers import (
     read_server_event,
     read_server_usage,
 )
-from tracekit.sources.released._alibaba_batch import read_instances, read_tasks
+from tracekit.sources.released._alibaba_batch import NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
-_N = r"-?[\d.]*(?:[eE][-+]?\d+)?"
 #: One archive holds all six tables; its size is not stated.
 _ARCHIVES = Archives(
     path="alibaba-trace-2017.tar.gz", parts=1, part_bytes=200 << 20, part_ms=86_400_000
@@ -59,7 +58,8 @@ SOURCE = ClusterSource(
             title="machines: sizes, errors",
             tables=("node", "node_resource"),
             recognises=headerless(
-                "server_event", rf"-?\d+,\d+,(?:add|softerror|harderror),\w*,{_N},{_N},{_N}"
+                "server_event",
+                rf"-?\d+,\d+,(?:add|softerror|harderror),\w*,{NUM},{NUM},{NUM}",
             ),
             read=read_server_event,
             archives=_ARCHIVES,
@@ -68,7 +68,7 @@ SOURCE = ClusterSource(
             word="machine_usage",
             title="use of machines",
             tables=("node_usage", "node_amount"),
-            recognises=headerless("server_usage", rf"-?\d+,\d+(,{_N}){{6}}"),
+            recognises=headerless("server_usage", rf"-?\d+,\d+(,{NUM}){{6}}"),
             read=read_server_usage,
             archives=_ARCHIVES,
         ),
@@ -78,7 +78,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource"),
             recognises=headerless(
                 "container_event",
-                rf"-?\d+,(?:Create|Remove),\d+,\d*,{_N},{_N},{_N}(?:,[\d|]*)?,?",
+                rf"-?\d+,(?:Create|Remove),\d+,\d*,{NUM},{NUM},{NUM}(?:,[\d|]*)?,?",
             ),
             read=read_container_event,
             archives=_ARCHIVES,
@@ -87,7 +87,7 @@ SOURCE = ClusterSource(
             word="container_usage",
             title="use of online instances",
             tables=("container_usage", "container_amount"),
-            recognises=headerless("container_usage", rf"-?\d+,\d+(,{_N}){{10}}"),
+            recognises=headerless("container_usage", rf"-?\d+,\d+(,{NUM}){{10}}"),
             read=read_container_usage,
             archives=_ARCHIVES,
         ),
@@ -95,7 +95,7 @@ SOURCE = ClusterSource(
             word="tasks",
             title="batch tasks: requests",
             tables=("container", "container_resource"),
-            recognises=headerless("batch_task", rf"-?\d+,-?\d+,\d*,\d*,\d*,[A-Z]\w*,{_N},{_N}"),
+            recognises=headerless("batch_task", rf"-?\d+,-?\d+,\d*,\d*,\d*,[A-Z]\w*,{NUM},{NUM}"),
             read=partial(read_tasks, form=BATCH),
             archives=_ARCHIVES,
         ),
@@ -105,7 +105,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource", "container_amount"),
             recognises=headerless(
                 "batch_instance",
-                rf"-?\d*,-?\d*,\d*,\d*,\d*,[A-Z]\w*,\d*,\d*,{_N},{_N},{_N},{_N}",
+                rf"-?\d*,-?\d*,\d*,\d*,\d*,[A-Z]\w*,\d*,\d*,{NUM},{NUM},{NUM},{NUM}",
             ),
             read=partial(read_instances, form=BATCH),
             archives=_ARCHIVES,

@@ -14,11 +14,10 @@ from tracekit.sources.released._alibaba18_readers import (
     read_machine_meta,
     read_machine_usage,
 )
-from tracekit.sources.released._alibaba_batch import read_instances, read_tasks
+from tracekit.sources.released._alibaba_batch import NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
 _DAYS_MS = 8 * 86_400_000
-_N = r"-?[\d.]*(?:[eE][-+]?\d+)?"
 
 
 def _archive(stem: str, size_bytes: int, sha256: str) -> Archives:
@@ -61,7 +60,7 @@ SOURCE = ClusterSource(
             word="machines",
             title="machines: sizes, failure domains",
             tables=("node", "node_resource"),
-            recognises=headerless("machine_meta", rf"m_\d+,\d+,{_N},\w*,{_N},{_N},[A-Z_]*"),
+            recognises=headerless("machine_meta", rf"m_\d+,\d+,{NUM},\w*,{NUM},{NUM},[A-Z_]*"),
             read=read_machine_meta,
             archives=_archive(
                 "machine_meta",
@@ -73,7 +72,7 @@ SOURCE = ClusterSource(
             word="machine_usage",
             title="use of machines",
             tables=("node_usage", "node_amount"),
-            recognises=headerless("machine_usage", rf"m_\d+,[\d.]+(,{_N}){{7}}"),
+            recognises=headerless("machine_usage", rf"m_\d+,[\d.]+(,{NUM}){{7}}"),
             read=read_machine_usage,
             archives=_archive(
                 "machine_usage",
@@ -85,7 +84,7 @@ SOURCE = ClusterSource(
             word="containers",
             title="containers: requests, limits, machines",
             tables=("container", "container_resource"),
-            recognises=headerless("container_meta", rf"c_\d+,m_\d+,\d+,\w*,\w*(,{_N}){{3}}"),
+            recognises=headerless("container_meta", rf"c_\d+,m_\d+,\d+,\w*,\w*(,{NUM}){{3}}"),
             read=read_container_meta,
             archives=_archive(
                 "container_meta",
@@ -97,7 +96,7 @@ SOURCE = ClusterSource(
             word="container_usage",
             title="use of containers",
             tables=("container_usage", "container_amount"),
-            recognises=headerless("container_usage", rf"(?:c_\d+)?,m_\d+,[\d.]+(,{_N}){{8}}"),
+            recognises=headerless("container_usage", rf"(?:c_\d+)?,m_\d+,[\d.]+(,{NUM}){{8}}"),
             read=read_container_usage,
             archives=_archive(
                 "container_usage",
@@ -110,7 +109,7 @@ SOURCE = ClusterSource(
             title="batch tasks: requests",
             tables=("container", "container_resource"),
             recognises=headerless(
-                "batch_task", rf"[^,]+,\d*,[^,]*,\w*,[A-Z]\w*,{_N},{_N},{_N},{_N}"
+                "batch_task", rf"[^,]+,\d*,[^,]*,\w*,[A-Z]\w*,{NUM},{NUM},{NUM},{NUM}"
             ),
             read=partial(read_tasks, form=BATCH),
             archives=_archive(
@@ -125,7 +124,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource", "container_amount"),
             recognises=headerless(
                 "batch_instance",
-                rf"[^,]+,[^,]+,[^,]*,\w*,[A-Z]\w*,\d*,\d*,(?:m_\d+)?(,{_N}){{6}}",
+                rf"[^,]+,[^,]+,[^,]*,\w*,[A-Z]\w*,\d*,\d*,(?:m_\d+)?(,{NUM}){{6}}",
             ),
             read=partial(read_instances, form=BATCH),
             archives=_archive(

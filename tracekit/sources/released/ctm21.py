@@ -6,10 +6,9 @@ issues 120 and 220, and the heads of the files themselves.
 """
 
 from tracekit.sources import Archives, Source, TableFormat
+from tracekit.units import BYTES_PER_GIB, MS_PER_MINUTE
 
-_MINUTE_MS = 60_000
-_HOUR_MS = 60 * _MINUTE_MS
-_GIB = 2**30
+_HOUR_MS = 60 * MS_PER_MINUTE
 
 SOURCE = Source(
     name="ctm21",
@@ -38,7 +37,7 @@ SOURCE = Source(
             archives=Archives(
                 path="MSResource/MSResource_{part}.tar.gz",
                 parts=12,
-                part_bytes=16 * _GIB // 12,
+                part_bytes=16 * BYTES_PER_GIB // 12,
                 part_ms=_HOUR_MS,
             ),
         ),
@@ -56,8 +55,8 @@ SOURCE = Source(
             archives=Archives(
                 path="MSRTQps/MSRTQps_{part}.tar.gz",
                 parts=25,
-                part_bytes=19 * _GIB // 25,
-                part_ms=30 * _MINUTE_MS,
+                part_bytes=19 * BYTES_PER_GIB // 25,
+                part_ms=30 * MS_PER_MINUTE,
             ),
         ),
         TableFormat(
@@ -77,8 +76,8 @@ SOURCE = Source(
             archives=Archives(
                 path="MSCallGraph/MSCallGraph_{part}.tar.gz",
                 parts=145,
-                part_bytes=25 * _GIB // 145,
-                part_ms=5 * _MINUTE_MS,
+                part_bytes=25 * BYTES_PER_GIB // 145,
+                part_ms=5 * MS_PER_MINUTE,
             ),
         ),
         TableFormat(
@@ -94,7 +93,7 @@ SOURCE = Source(
             archives=Archives(
                 path="node/Node_{part}.tar.gz",
                 parts=1,
-                part_bytes=11 * _GIB // 10,
+                part_bytes=11 * BYTES_PER_GIB // 10,
                 part_ms=12 * _HOUR_MS,
             ),
         ),

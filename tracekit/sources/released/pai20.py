@@ -16,9 +16,9 @@ from tracekit.sources.released._pai20_readers import (
     read_machine_spec,
     read_sensor,
 )
+from tracekit.units import BYTES_PER_MIB
 
 _TWO_MONTHS_MS = 62 * 86_400_000
-_MIB = 1 << 20
 _N = r"(?:-?[\d.]+(?:[eE][-+]?\d+)?)?"
 _NAME = r"[\w./-]*"
 
@@ -84,7 +84,7 @@ SOURCE = ClusterSource(
             read=partial(read_tasks, form=BATCH),
             archives=_archive(
                 "pai_task_table",
-                34 * _MIB,
+                34 * BYTES_PER_MIB,
                 "cd1d6dc3215d2a8607ccf6b6dd952b5db776df86926c73259fea7c1499ac40e5",
             ),
         ),
@@ -99,7 +99,7 @@ SOURCE = ClusterSource(
             read=partial(read_instances, form=BATCH),
             archives=_archive(
                 "pai_instance_table",
-                663 * _MIB,
+                663 * BYTES_PER_MIB,
                 "1bf1e423a7ce3f8d086699801c362fd56a7182abdb234139e5ebbed97995ca06",
             ),
         ),
@@ -113,7 +113,7 @@ SOURCE = ClusterSource(
             read=read_group_tag,
             archives=_archive(
                 "pai_group_tag_table",
-                53 * _MIB,
+                53 * BYTES_PER_MIB,
                 "722fef30b7fb7aa50dabd79155614b5423a9d65cf45a9b26c590d57725423a14",
             ),
         ),
@@ -125,7 +125,7 @@ SOURCE = ClusterSource(
             read=read_sensor,
             archives=_archive(
                 "pai_sensor_table",
-                388 * _MIB,
+                388 * BYTES_PER_MIB,
                 "9a0b82e8bdf3949281e4ba1423d9b4b34847e52799eecb138966de46da69c7a0",
             ),
         ),
@@ -137,7 +137,7 @@ SOURCE = ClusterSource(
             read=read_machine_metric,
             archives=_archive(
                 "pai_machine_metric",
-                198 * _MIB,
+                198 * BYTES_PER_MIB,
                 "53ad917193d3b1dd0f3055e723148b1f36c2f81789b014ea2930a7875892eef5",
             ),
         ),

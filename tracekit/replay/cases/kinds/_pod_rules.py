@@ -14,11 +14,10 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.rebalance._descheduler import CRITICAL
 from tracekit.replay.rebalance._eviction import Acceptance
+from tracekit.replay.workload.constraints.taints import CLOSING
 from tracekit.replay.workload.resources import PODS
 
 Document = Mapping[str, Any]
-
-_HARD_EFFECTS = ("NoSchedule", "NoExecute")
 
 
 def protection(pod: Document, excluded_namespaces: Sequence[str] = ()) -> str:
@@ -73,7 +72,7 @@ def _may_move(pod: Document, node: Document) -> bool:
 
 
 def _fits(pod: Document, node: Document, free: Mapping[str, float]) -> bool:
-    hard = [taint for taint in node.get("taints") or [] if taint.get("effect") in _HARD_EFFECTS]
+    hard = [taint for taint in node.get("taints") or [] if taint.get("effect") in CLOSING]
     wanted = {**(pod.get("requests") or {}), PODS: 1}
     return (
         not node.get("unschedulable")

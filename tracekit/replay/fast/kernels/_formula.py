@@ -18,9 +18,7 @@ from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._shares import weight_table
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placement._formula import Formula
-
-#: Integers below this, and their sums, are exact in doubles.
-_EXACT = 2**53
+from tracekit.units import EXACT_TO
 
 #: What the two kernels below call: a formula's functions take the place of these.
 _part: Any = None
@@ -110,7 +108,7 @@ def _exact(table: FloatArray, constants: tuple[float, ...], allocatable: IntArra
     """Whether weighted amounts, and their sum, are exact in doubles."""
     columns, weights = table[::3].astype(np.int64), table[1::3]
     largest = allocatable[:, columns].max(axis=0)
-    return bool((largest * np.maximum(weights, max(constants, default=1))).sum() < _EXACT)
+    return bool((largest * np.maximum(weights, max(constants, default=1))).sum() < EXACT_TO)
 
 
 @functools.cache

@@ -22,12 +22,10 @@ from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
 from tracekit.replay.fast.kernels._logarithm import logarithms
 from tracekit.replay.placement._criteria import CRITERIA, by_type, given, pod_type, present
 from tracekit.replay.placement._measured import measured_fraction
-from tracekit.replay.placement._weights import ahp
+from tracekit.replay.placement._topsis import INDIFFERENT
+from tracekit.replay.placement._weights import NOISE, ahp
 from tracekit.replay.placement.cwt import Cwt
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-#: Entropy gains below this are rounding; closeness of rows that cannot be told apart.
-_NOISE, _INDIFFERENT = 1e-12, 0.5
 
 #: Nodes whose intermediate numbers stay in the nearest cache.
 _BLOCK = 512
@@ -118,7 +116,7 @@ def _gain(total: float, told: float, count: int) -> float:
     if total <= 0:
         return 0.0
     gain = 1.0 + (told / total - np.log(total)) / np.log(count)
-    return gain if gain >= _NOISE else 0.0
+    return gain if gain >= NOISE else 0.0
 
 
 @compiled
@@ -160,7 +158,7 @@ def _close_block(
             to_worst[at] += up * up
     for at in range(len(scores)):
         best, worst = np.sqrt(to_best[at]), np.sqrt(to_worst[at])
-        scores[at] = worst / (best + worst) if best + worst > 0 else _INDIFFERENT
+        scores[at] = worst / (best + worst) if best + worst > 0 else INDIFFERENT
 
 
 _SCORE = score_pointer(_score)

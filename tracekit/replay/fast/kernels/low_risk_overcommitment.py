@@ -34,10 +34,8 @@ from tracekit.replay.placement._overcommit import (
     uncertain,
 )
 from tracekit.replay.placement._trimaran import mu_sigma, portion
-from tracekit.replay.placement.low_risk_overcommitment import LowRiskOvercommitment
+from tracekit.replay.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
 from tracekit.replay.view.snapshot import Container, Snapshot
-
-_NAMES = ("cpu", "memory")
 
 #: How many terms are views: risk by load, limits and requests over capacity, of cpu, then memory.
 _VIEWS = 6
@@ -153,7 +151,7 @@ def _terms(policy: LowRiskOvercommitment, snapshot: Snapshot) -> FloatArray:
     parts, known = policy.explain(snapshot, nobody, every), policy.known(snapshot, every)
     views: list[FloatArray] = []
     rows: list[FloatArray] = []
-    for column, name in enumerate(_NAMES):
+    for column, name in enumerate(NAMES):
         capacity = snapshot.allocatable[:, column].astype(np.float64)
         load = policy.load(snapshot, every, column)
         used, deviation = (one * capacity / 100 for one in (load.average, load.deviation))
@@ -170,7 +168,7 @@ def _make(
     address = betainc_address()
     if address is None or (allocatable[:, :2] <= 0).any():
         return None
-    weights = [dict(policy.risk_limit_weights).get(name, 0.5) for name in _NAMES]
+    weights = [dict(policy.risk_limit_weights).get(name, 0.5) for name in NAMES]
     # an address has 47 bits, which a double holds
     numbers = [*weights, policy.smoothing_window_size, address]
     return Kernel(

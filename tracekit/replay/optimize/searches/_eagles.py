@@ -22,7 +22,13 @@ from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
 from tracekit.replay.optimize.start import Start, start
 
-Swoop = Literal["alsattar", "source"]
+Swoop = Annotated[
+    Literal["alsattar", "source"],
+    About("Of Alsattar 2020, or as Geng and Wang 2023 print it (source)."),
+]
+Stage = Annotated[
+    Literal["none", "select", "search"], About("After which stage all mutate by Student's t.")
+]
 Mutated = Literal["population", "proposed"]
 
 
@@ -41,13 +47,9 @@ class EagleSearch(Search[Flock]):
     c2: Annotated[
         float, About("Swoop away from the best, or again the mean.", minimum=1, maximum=2)
     ] = 2.0
-    swoop: Annotated[
-        Swoop, About("Of Alsattar 2020, or as Geng and Wang 2023 print it (source).")
-    ] = "alsattar"
-    start: Annotated[Start, About("First positions: uniform, or by the tent map.")] = "uniform"
-    mutation: Annotated[
-        Literal["none", "select", "search"], About("After which stage all mutate by Student's t.")
-    ] = "none"
+    swoop: Swoop = "alsattar"
+    start: Start = "uniform"
+    mutation: Stage = "none"
     mutated: Annotated[
         Mutated,
         About(
@@ -55,9 +57,7 @@ class EagleSearch(Search[Flock]):
             " proposed: what the stage proposes, in its place, as eqs 15 and 29 print it."
         ),
     ] = "population"
-    t_anchor: Annotated[Anchor, About("What a mutation is proportional to the distance from.")] = (
-        "origin"
-    )
+    t_anchor: Anchor = "origin"
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> Flock:
         """The first eagles."""

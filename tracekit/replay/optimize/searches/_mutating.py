@@ -20,13 +20,11 @@ State = TypeVar("State", bound=Flock)
 class MutatingSearch(Search[State]):
     """A search that mutates all of its population now and then."""
 
-    start: Annotated[Start, About("First positions: uniform, or by the tent map.")] = "uniform"
+    start: Start = "uniform"
     mutation_share: Annotated[
         float, About("Probability that an iteration ends with a mutation.", minimum=0, maximum=1)
     ] = 0.5
-    t_anchor: Annotated[Anchor, About("What a mutation is proportional to the distance from.")] = (
-        "origin"
-    )
+    t_anchor: Anchor = "origin"
 
     def mutate(self, flock: State, iteration: int, rng: np.random.Generator) -> None:
         """Mutate all or nobody; who is better for it stays mutated."""

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Annotated, ClassVar, Literal
+from typing import ClassVar
 
-from tracekit.parameters import About
-from tracekit.replay.optimize.searches._eagles import EagleSearch, Swoop
+from tracekit.replay.optimize.searches._eagles import EagleSearch, Stage, Swoop
 from tracekit.replay.optimize.start import Start
 
 
@@ -16,10 +15,6 @@ class TbeskSearch(EagleSearch):
 
     search_source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 3-15, 28-31"
 
-    swoop: Annotated[
-        Swoop, About("Of Alsattar 2020, or as Geng and Wang 2023 print it (source).")
-    ] = "source"
-    start: Annotated[Start, About("First positions: uniform, or by the tent map.")] = "tent"
-    mutation: Annotated[
-        Literal["none", "select", "search"], About("After which stage all mutate by Student's t.")
-    ] = "select"
+    swoop: Swoop = "source"
+    start: Start = "tent"
+    mutation: Stage = "select"

@@ -30,7 +30,7 @@ class TssaSearch(MutatingSearch[Flock]):
         " what that paper changed further is not published"
     )
 
-    start: Annotated[Start, About("First positions: uniform, or by the tent map.")] = "tent"
+    start: Start = "tent"
     producer_share: Annotated[
         float, About("Share of the population that leads.", minimum=0, maximum=1)
     ] = 0.2

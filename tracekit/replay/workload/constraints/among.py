@@ -17,12 +17,12 @@ import numpy as np
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.constraints import documents
 from tracekit.replay.workload.constraints.labels import Requirement, requirement
+from tracekit.sources.own._kubernetes_rules import BUDGET
 
 Kind = Literal["podAntiAffinity", "podAffinity", "topologySpread"]
 #: The rule of who evicts nobody; it is about no other container.
 NEVER_PREEMPTS = "preemptionPolicy"
 #: The rule of who is under a budget of disruption; it closes no node either.
-BUDGET = "PodDisruptionBudget"
 _KINDS = ("podAntiAffinity", "podAffinity", "topologySpread")
 _OPERATORS = ("In", "NotIn", "Exists", "DoesNotExist")
 #: What stands for all namespaces.

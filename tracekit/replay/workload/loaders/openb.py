@@ -16,7 +16,7 @@ from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
 from tracekit.replay.workload.workload import Workload
-from tracekit.units import MS_PER_S
+from tracekit.units import BYTES_PER_MIB, MS_PER_S
 
 _NODES = {"sn": pl.String, "cpu_milli": pl.Float64, "memory_mib": pl.Float64, "gpu": pl.Float64}
 _PODS = {
@@ -28,7 +28,6 @@ _PODS = {
     "creation_time": pl.Float64,
     "deletion_time": pl.Float64,
 }
-_MIB = 2**20
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -116,12 +115,12 @@ class Openb(WorkloadLoader):
     def _sizes(self, nodes: pl.DataFrame, pods: pl.DataFrame) -> Sizes:
         capacity = {
             "cpu_milli": nodes["cpu_milli"].to_numpy(),
-            "memory_bytes": nodes["memory_mib"].to_numpy() * _MIB,
+            "memory_bytes": nodes["memory_mib"].to_numpy() * BYTES_PER_MIB,
             "gpu_milli": nodes["gpu"].to_numpy() * 1000,
         }
         request = {
             "cpu_milli": pods["cpu_milli"].to_numpy(),
-            "memory_bytes": pods["memory_mib"].to_numpy() * _MIB,
+            "memory_bytes": pods["memory_mib"].to_numpy() * BYTES_PER_MIB,
         }
         if self.gpu == "count":
             request["gpu_milli"] = pods["num_gpu"].to_numpy() * pods["gpu_milli"].to_numpy()

@@ -18,6 +18,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.callgraph.export import NEED_AT_FULL_USE
 from tracekit.errors import TracekitError, nearest
+from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_text
 from tracekit.replay.workload.request_choice import Choice
 from tracekit.replay.workload.requests.asked import Told
@@ -79,7 +80,7 @@ def chosen(
 def _limits(folder: Path, policy: str | None) -> pl.DataFrame:
     """The limits of the one policy that is meant."""
     try:
-        schema = str(json.loads(read_text(folder / "manifest.json"))["schema"])
+        schema = str(json.loads(read_text(folder / MANIFEST))["schema"])
     except (OSError, ValueError, KeyError, TypeError):
         schema = ""
     if not schema.startswith(_SCHEMA):
