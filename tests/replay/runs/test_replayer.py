@@ -87,15 +87,18 @@ class Ran:
         return Path.touch, (self.mark,)
 
 
-@pytest.mark.parametrize("sort", ["pickle", "cut", "bit", "empty", "hashed nonsense"])
+@pytest.mark.parametrize(
+    "sort", ["pickle", "cut", "bit", "empty", "hashed nonsense", "hashed depth", "another's"]
+)
 def test_a_kept_replay_that_is_damaged_is_done_again(
     tmp_path: Path, sort: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     load, out = parquet_folder(tmp_path / "load"), tmp_path / "run"
     replay(None, POLICIES, out=tmp_path / "whole", workload=load, repeats=1)
     files = stopped_at_the_end(load, out, monkeypatch)
-    for file in files:
-        spoil(file, sort, tmp_path / "ran")
+    others = [files[at - 1].read_bytes() for at in range(len(files))]
+    for file, other in zip(files, others, strict=True):
+        spoil(file, sort, tmp_path / "ran", other)
     told = Told()
     replay(None, POLICIES, out=out, workload=load, repeats=1, progress=told)
     assert contents(out) == contents(tmp_path / "whole")
@@ -151,10 +154,15 @@ def in_another_layout(file: Path, sort: str) -> None:
         told["bytes"][1] = len(placements.getvalue())
         frames = steps + placements.getvalue()
     body = json.dumps(told).encode() + b"\n" + frames
-    file.write_bytes(hashlib.blake2b(body, digest_size=16).digest() + body)
+    file.write_bytes(hashed(file, body))
 
 
-def spoil(file: Path, sort: str, mark: Path) -> None:
+def hashed(file: Path, body: bytes) -> bytes:
+    place = f"{file.parent.name}/{file.name}\n".encode()
+    return hashlib.blake2b(place + body, digest_size=16).digest() + body
+
+
+def spoil(file: Path, sort: str, mark: Path, other: bytes) -> None:
     data = file.read_bytes()
     head = {"layout": layout(), "row": {}, "timing": {}, "bytes": [3, 3]}
     nonsense = json.dumps(head).encode() + b"\nabcdef"
@@ -164,7 +172,9 @@ def spoil(file: Path, sort: str, mark: Path) -> None:
             "cut": data[:100],
             "bit": data[:-9] + bytes([data[-9] ^ 4]) + data[-8:],
             "empty": b"",
-            "hashed nonsense": hashlib.blake2b(nonsense, digest_size=16).digest() + nonsense,
+            "hashed nonsense": hashed(file, nonsense),
+            "hashed depth": hashed(file, b"[" * 100_000),
+            "another's": other,
         }[sort]
     )
 

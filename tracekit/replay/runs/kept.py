@@ -2,8 +2,8 @@
 
 They lie in a hidden folder beside the run folder, under a key of all that shapes them: the
 workload's arrays, seed, version. Another workload or seed finds nothing there. They are data, JSON
-and Parquet, so that reading one runs nothing; a hash tells one that is damaged, and its head the
-layout it was written in.
+and Parquet, so that reading one runs nothing; a hash of its place and its bytes tells one that is
+damaged or was put in another's place, and its head the layout it was written in.
 """
 
 from __future__ import annotations
@@ -58,18 +58,19 @@ class Kept:
         DamagedReplayError, OtherLayoutError
             When it is there and of no use.
         """
+        path = self._path(policy, seed, repeat)
         try:
-            data = read_bytes(self._path(policy, seed, repeat))
+            data = read_bytes(path)
         except OSError:
             return None
-        return _decoded(data)
+        return _decoded(data, _place(path))
 
     def put(self, policy: Entrant, seed: int, repeat: int, replayed: Replayed) -> None:
         """Keep a replay; a file is there whole or not at all."""
         self._folder.mkdir(parents=True, exist_ok=True)
         path = self._path(policy, seed, repeat)
         made = path.with_suffix(".new")
-        made.write_bytes(_encoded(replayed))
+        made.write_bytes(_encoded(replayed, _place(path)))
         made.replace(path)
 
     def forget(self) -> None:
@@ -89,7 +90,12 @@ def kept_folder(out: Path) -> Path:
     return out.parent / f".{out.name}.unfinished"
 
 
-def _encoded(replayed: Replayed) -> bytes:
+def _place(path: Path) -> str:
+    """What a replay is the replay of, as its path says it."""
+    return f"{path.parent.name}/{path.name}"
+
+
+def _encoded(replayed: Replayed, place: str) -> bytes:
     """A hash; a line of JSON with layout and sizes of what follows; the frames as Parquet."""
     frames = [_parquet(getattr(replayed, name)) for name in _FRAMES]
     head = {
@@ -101,18 +107,18 @@ def _encoded(replayed: Replayed) -> bytes:
         "bytes": [len(one) for one in frames],
     }
     body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
-    return _digest(body) + body
+    return _digest(place, body) + body
 
 
-def _decoded(data: bytes) -> Replayed:
+def _decoded(data: bytes, place: str) -> Replayed:
     body = data[_DIGEST_BYTES:]
-    if _digest(body) != data[:_DIGEST_BYTES]:
+    if _digest(place, body) != data[:_DIGEST_BYTES]:
         raise DamagedReplayError("its hash is another")
     line, _, frames = body.partition(b"\n")
     try:
         head = json.loads(line)
         written_in = head.get("layout")
-    except (ValueError, AttributeError) as error:
+    except (ValueError, AttributeError, RecursionError) as error:
         raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
     if written_in != layout():
         raise OtherLayoutError
@@ -149,8 +155,10 @@ def _plain(value: Any) -> Any:
     return value.item()
 
 
-def _digest(body: bytes) -> bytes:
-    return hashlib.blake2b(body, digest_size=_DIGEST_BYTES).digest()
+def _digest(place: str, body: bytes) -> bytes:
+    digest = hashlib.blake2b(f"{place}\n".encode(), digest_size=_DIGEST_BYTES)
+    digest.update(body)
+    return digest.digest()
 
 
 def fingerprint(load: Workload) -> str:
