@@ -21,9 +21,9 @@ from tracekit.errors import TracekitError
 from tracekit.replay.placement._formula import Formula as Formula
 from tracekit.replay.placement._formula import quotient as quotient
 from tracekit.replay.view.choice import Tie
+from tracekit.replay.view.parametrised import Parametrised
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.constraints.constraint import CellChoice
-from tracekit.values import spell
 
 Scores = IntArray | FloatArray
 Reads = Literal["requests", "limits", "usage", "placed", "recorded", "calls", "cells", "peers"]
@@ -37,7 +37,7 @@ class ScoreError(TracekitError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class PlacementPolicy:
+class PlacementPolicy(Parametrised):
     """Base of every placement policy.
 
     Attributes
@@ -206,23 +206,6 @@ class PlacementPolicy:
         0..100 over the candidates.
         """
         return None
-
-    def metric_time_ms(self, now_ms: int) -> int:
-        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
-        return now_ms
-
-    def metric_samples(self) -> int:
-        """How many of the newest samples of node usage the policy looks back on."""
-        return 1
-
-    @classmethod
-    def name(cls) -> str:
-        """The policy's public name: its file's."""
-        return cls.__module__.rpartition(".")[2]
-
-    def spelled(self) -> Mapping[str, str]:
-        """Every parameter with its value as text."""
-        return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
 
     def spelled_out(self) -> str:
         """All parameters in one text."""

@@ -18,12 +18,12 @@ from tracekit.arrays import IntArray
 from tracekit.errors import unknown_name
 from tracekit.parameters import About
 from tracekit.replay.placement import VENDORS, Reads
+from tracekit.replay.view.parametrised import Parametrised
 from tracekit.replay.view.snapshot import Snapshot
-from tracekit.values import spell
 
 
 @dataclass(frozen=True, kw_only=True)
-class RebalancePolicy:
+class RebalancePolicy(Parametrised):
     """Base of every rebalance policy.
 
     Attributes
@@ -62,23 +62,6 @@ class RebalancePolicy:
             Positions in ``snapshot.placed``, each at most once; empty when nothing is to be done.
         """
         raise NotImplementedError
-
-    def metric_time_ms(self, now_ms: int) -> int:
-        """Newest time whose measurements the policy may have at ``now_ms``; no later than it."""
-        return now_ms
-
-    def metric_samples(self) -> int:
-        """How many of the newest samples of node usage the policy looks back on."""
-        return 1
-
-    @classmethod
-    def name(cls) -> str:
-        """The policy's public name: its file's."""
-        return cls.__module__.rpartition(".")[2]
-
-    def spelled(self) -> Mapping[str, str]:
-        """Every parameter with its value as text."""
-        return {name: spell(getattr(self, name)) for name in parameters.names(type(self))}
 
     def spelled_out(self) -> str:
         """Name and all parameters in one text."""

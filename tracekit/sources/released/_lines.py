@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 import polars as pl
 
-from tracekit.sources._cluster import Broken, Head, Opened
+from tracekit.sources._cluster import Batch, Broken, Head, Opened
 from tracekit.sources._rows import Delimited, frames
 
 _LOOKED_AT = 20
@@ -49,6 +49,19 @@ def named(
         opened,
         Delimited(columns=columns, numbers=numbers, header=True, table=table, empty=("", "nan")),
     )
+
+
+def standing(nodes: pl.DataFrame, *more: pl.Expr | pl.Series) -> Batch:
+    """Nodes that are there from the beginning and ready, in the order of their lines."""
+    rows = nodes.select(
+        "time_ms",
+        "node",
+        pl.col("line").alias("position"),
+        pl.lit("ready").alias("state"),
+        *more,
+        "line",
+    )
+    return Batch(table="node", rows=rows)
 
 
 def whole(opened: Opened, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:

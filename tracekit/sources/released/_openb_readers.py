@@ -8,7 +8,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import labelled, ms, named, one_of, together
+from tracekit.sources.released._lines import labelled, ms, named, one_of, standing, together
 from tracekit.units import BYTES_PER_MIB
 
 _MIB = float(BYTES_PER_MIB)
@@ -28,17 +28,10 @@ def read_nodes(opened: Opened) -> Read:
     for raw, broken in named(opened, ["sn", "model"], sizes, "node"):
         yield from broken
         nodes = raw.with_columns(time_ms=pl.lit(0, pl.Int64), node=pl.col("sn"))
-        yield Batch(
-            table="node",
-            rows=nodes.select(
-                "time_ms",
-                "node",
-                pl.col("line").alias("position"),
-                pl.lit("ready").alias("state"),
-                pl.col("model").alias("platform"),
-                labelled(GPU_MODEL, nodes["model"]).alias("labels"),
-                "line",
-            ),
+        yield standing(
+            nodes,
+            pl.col("model").alias("platform"),
+            labelled(GPU_MODEL, nodes["model"]).alias("labels"),
         )
         yield Batch(
             table="node_resource",

@@ -11,7 +11,7 @@ from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._known import Known
-from tracekit.sources.released._lines import labelled, ms, one_of, whole
+from tracekit.sources.released._lines import labelled, ms, one_of, standing, whole
 
 _GB = float(2**30)
 #: The label that says which GPUs a machine has.
@@ -112,17 +112,10 @@ def read_machine_spec(opened: Opened) -> Read:
     raw, broken = whole(opened, _MACHINES)
     yield from broken
     nodes = raw.with_columns(pl.lit(0, pl.Int64).alias("time_ms"))
-    yield Batch(
-        table="node",
-        rows=nodes.select(
-            "time_ms",
-            "node",
-            pl.col("line").alias("position"),
-            pl.lit("ready").alias("state"),
-            pl.col("gpu_type").alias("platform"),
-            labelled(GPU_TYPE, nodes["gpu_type"]).alias("labels"),
-            "line",
-        ),
+    yield standing(
+        nodes,
+        pl.col("gpu_type").alias("platform"),
+        labelled(GPU_TYPE, nodes["gpu_type"]).alias("labels"),
     )
     yield Batch(
         table="node_resource",

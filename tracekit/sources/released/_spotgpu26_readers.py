@@ -7,7 +7,7 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import each_of, labelled, ms, named, one_of
+from tracekit.sources.released._lines import each_of, labelled, ms, named, one_of, standing
 
 #: The label that says which GPUs a node has.
 GPU_MODEL = "gpu_model"
@@ -40,17 +40,10 @@ def read_nodes(opened: Opened) -> Read:
         nodes = raw.with_columns(
             pl.lit(0, pl.Int64).alias("time_ms"), pl.col("node_name").alias("node")
         )
-        yield Batch(
-            table="node",
-            rows=nodes.select(
-                "time_ms",
-                "node",
-                pl.col("line").alias("position"),
-                pl.lit("ready").alias("state"),
-                pl.col("gpu_model").alias("platform"),
-                labelled(GPU_MODEL, nodes["gpu_model"]).alias("labels"),
-                "line",
-            ),
+        yield standing(
+            nodes,
+            pl.col("gpu_model").alias("platform"),
+            labelled(GPU_MODEL, nodes["gpu_model"]).alias("labels"),
         )
         sizes = {
             "cpu_num": ("cpu", "cores", 1.0),

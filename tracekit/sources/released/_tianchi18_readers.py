@@ -18,7 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, long
-from tracekit.sources.released._lines import whole
+from tracekit.sources.released._lines import standing, whole
 from tracekit.units import BYTES_PER_GIB
 
 _GIB = float(BYTES_PER_GIB)
@@ -88,16 +88,7 @@ def read_machines(opened: Opened) -> Read:
     raw, broken = whole(opened, _MACHINES)
     yield from broken
     nodes = raw.with_columns(pl.lit(0, pl.Int64).alias("time_ms"))
-    yield Batch(
-        table="node",
-        rows=nodes.select(
-            "time_ms",
-            "node",
-            pl.col("line").alias("position"),
-            pl.lit("ready").alias("state"),
-            "line",
-        ),
-    )
+    yield standing(nodes)
     sizes = {
         "cpu": ("cpu", "cores", 1.0),
         "memory": ("memory", "bytes", _GIB),

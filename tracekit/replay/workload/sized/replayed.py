@@ -1,0 +1,132 @@
+"""Who is replayed of a store with sizes: nodes, containers with their lives, what they ask for."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import Sizes, sizes_of
+from tracekit.replay.workload.sized.times import Lives, lives
+from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
+from tracekit.replay.workload.sized.waiting import without_waiting
+from tracekit.store import Store
+
+#: Production is shown where this share of the containers it placed is on nodes that are listed.
+_KNOWN_SHARE = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class Replayed:
+    """Nodes and containers, these in the order of their arrival.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        What the store says of each container.
+    where, recorded : int64, shape (containers,)
+        The node that each ran on, -1 where none is known; ``recorded`` is all -1 where it is known
+        of few.
+    request : int64, shape (containers, resources)
+    waiting : tuple of str
+        What is told of those that wait for a node in production, and are left out.
+    too_large : int
+        How many are left out because they fit on no node.
+    """
+
+    found: Sizes
+    nodes: list[str]
+    life: Lives
+    amounts: Amounts
+    rows: pl.DataFrame
+    where: IntArray
+    recorded: IntArray
+    request: IntArray
+    waiting: tuple[str, ...]
+    too_large: int
+
+
+def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
+    """Who is replayed; raises TracekitError where there is no node or no container."""
+    found = sizes_of(store)
+    nodes = _nodes(found, assumptions)
+    span = measured(store, CONTAINERS) or measured(store, NODES)
+    life = lives(found.containers, span, assumptions, rng, nodes)
+    amounts = amounts_of(found, nodes, assumptions)
+    life, too_large = _placeable(life, amounts)
+    life = _without_daemons(life, found)
+    life, waiting = without_waiting(store, found, life, assumptions)
+    rows = found.containers[life.order]
+    where = _positions(rows["node"], nodes)
+    return Replayed(
+        found=found,
+        nodes=nodes,
+        life=life,
+        amounts=amounts,
+        rows=rows,
+        where=where,
+        recorded=_shown(rows["node"], where),
+        request=amounts.request[life.order],
+        waiting=tuple(waiting),
+        too_large=too_large,
+    )
+
+
+def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
+    """Names of the nodes, in the order of the source; of assumed ones where it records none."""
+    if found.nodes.height:
+        return found.nodes["node"].to_list()
+    if not assumptions.nodes:
+        raise TracekitError(
+            "the store records no nodes, so there is nothing to place on",
+            hint="say how many and how large: --assume nodes=100 --assume node_cpu_cores=96"
+            " --assume node_memory_bytes=384GiB",
+        )
+    digits = len(str(assumptions.nodes - 1))
+    return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
+
+
+def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, int]:
+    """Lives without the containers that fit on no node, even an empty one, and how many those are.
+
+    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
+    them stay where nothing else would be left, to be told why.
+    """
+    request = amounts.request[life.order]
+    shapes, of = np.unique(request, axis=0, return_inverse=True)
+    fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
+    kept = fits[of.reshape(-1)]
+    if kept.all() or not kept.any():
+        return life, 0
+    return life.taken(np.flatnonzero(kept)), int((~kept).sum())
+
+
+def _without_daemons(life: Lives, found: Sizes) -> Lives:
+    """Lives without the daemons of nodes that are set aside: they belong to their node."""
+    if not len(found.set_aside):
+        return life
+    rows = found.containers[life.order]
+    gone = rows["node"].is_in(found.set_aside.implode()) & (rows["daemon"].fill_null(0) > 0)
+    return life.taken(np.flatnonzero(~gone.fill_null(value=False).to_numpy()))
+
+
+def _shown(names: pl.Series, where: IntArray) -> IntArray:
+    """Where production ran containers; nowhere when it is known of few of those it placed.
+
+    A row of production that lacks most containers compares with nothing.
+    """
+    placed = len(names) - names.null_count()
+    known = int((where >= 0).sum())
+    return where if known >= _KNOWN_SHARE * placed else np.full_like(where, -1)
+
+
+def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
+    known = pl.DataFrame({"node": nodes, "at": np.arange(len(nodes))})
+    found = pl.DataFrame({"node": names}).join(known, on="node", how="left", maintain_order="left")
+    return np.asarray(found["at"].fill_null(-1).to_numpy().astype(np.int64))

@@ -1,0 +1,158 @@
+"""What containers of a store with sizes use, and nodes beyond them, over the replay's time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, Float32Array, IntArray
+from tracekit.replay.workload.reserved import held_at_most, reserved_of
+from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.replayed import Replayed
+from tracekit.replay.workload.sized.times import Lives
+from tracekit.replay.workload.sized.use import (
+    BACKGROUND,
+    CONTAINERS,
+    NODES,
+    Recorded,
+    Use,
+    measured,
+    use_of,
+)
+from tracekit.store import Store
+
+
+@dataclass(frozen=True, kw_only=True)
+class Used:
+    """Use over time.
+
+    Parameters
+    ----------
+    values : float32, shape (2, steps, columns)
+    column : int64, shape (containers,)
+        Which column of ``values`` each container has.
+    unknown : bool, shape (2, containers)
+        Whose CPU, or memory, is not recorded.
+    silent : bool, shape (containers,)
+        Of whom neither is.
+    background : float32, shape (2, steps, nodes)
+    reserved : int64, shape (nodes, resources), or None
+    """
+
+    values: Float32Array
+    column: IntArray
+    unknown: BoolArray
+    silent: BoolArray
+    background: Float32Array
+    reserved: IntArray | None
+
+
+def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
+    """What is used, and what of each node is kept for the rest."""
+    use, capacity = _Recorded(store, who.life, assumptions), who.amounts.capacity
+    values, column, unknown = use.of_containers(who.rows["container"], who.request)
+    silent: BoolArray = np.asarray(unknown.all(axis=0))
+    background = use.beyond(
+        who.nodes, capacity, who.recorded, usage=values, column=column, silent=silent
+    )
+    life = who.life
+    held = held_at_most(
+        who.where, who.request, life.arrival_ms, life.departure_ms, nodes=len(capacity)
+    )
+    return Used(
+        values=values,
+        column=column,
+        unknown=unknown,
+        silent=silent,
+        background=background,
+        reserved=reserved_of(
+            assumptions.reserved, background=background, capacity=capacity, held=held
+        ),
+    )
+
+
+@dataclass(frozen=True)
+class _Recorded:
+    """Recorded use over the axis of the replay."""
+
+    store: Store
+    life: Lives
+    assumptions: SizedAssumptions
+
+    def _of(
+        self,
+        recorded: Recorded,
+        ids: pl.Series,
+        size: IntArray,
+        instead: Float32Array | None = None,
+    ) -> Use:
+        return use_of(
+            self.store,
+            recorded,
+            ids,
+            size[:, : len(BASE)],
+            times_ms=self.life.times_ms,
+            step_ms=self.life.step_ms,
+            assumptions=self.assumptions,
+            instead=instead,
+        )
+
+    def of_containers(
+        self, ids: pl.Series, request: IntArray
+    ) -> tuple[Float32Array, IntArray, BoolArray]:
+        """The matrix of use, each container's column, and of which resource it is not recorded.
+
+        What is not recorded is ``used_share`` of the request all the time; containers without any
+        recorded use that ask for the same share a column.
+        """
+        instead = (request[:, : len(BASE)] * self.assumptions.used_share).astype(np.float32)
+        found = self._of(CONTAINERS, ids, request, instead)
+        usage, silent = found.values, ~found.measured
+        column = np.cumsum(found.measured) - 1
+        if silent.any():
+            base = request[silent, : len(BASE)]
+            shapes, of = np.unique(base, axis=0, return_inverse=True)
+            column[silent] = usage.shape[2] + of.reshape(-1)
+            flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
+            constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
+            usage = np.concatenate([usage, constant], axis=2)
+        return usage, column.astype(np.int64), found.lacking | silent
+
+    def beyond(
+        self,
+        nodes: Sequence[str],
+        capacity: IntArray,
+        recorded: IntArray,
+        *,
+        usage: Float32Array,
+        column: IntArray,
+        silent: BoolArray,
+    ) -> Float32Array:
+        """Use of nodes beyond that of the containers recorded there, shape (2, steps, nodes).
+
+        Nothing where no container's use is recorded: their requests say nothing of the rest.
+        """
+        life = self.life
+        stated = self._of(BACKGROUND, pl.Series(nodes), capacity)
+        rest = np.zeros((len(BASE), len(life.times_ms), len(nodes)), dtype=np.float32)
+        if stated.measured.any():
+            rest[:, :, stated.measured] = stated.values
+            return rest
+        unknown = silent.all() or measured(self.store, NODES) is None
+        if self.assumptions.background == "none" or unknown:
+            return rest
+        own = self._of(NODES, pl.Series(nodes), capacity)
+        rest[:, :, own.measured] = own.values
+        placed = np.flatnonzero(recorded >= 0)
+        for step, now in enumerate(life.times_ms.tolist()):
+            there = (life.arrival_ms[placed] <= now) & (now < life.departure_ms[placed])
+            here = placed[there]
+            for resource in range(len(BASE)):
+                used = usage[resource, step, column[here]]
+                rest[resource, step] -= np.bincount(recorded[here], used, len(nodes))
+        rest[:, :, ~own.measured] = 0.0
+        return np.maximum(rest, 0.0, out=rest)
