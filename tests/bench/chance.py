@@ -1,9 +1,11 @@
 """How often the rule of chance is wrong, what it finds, and how often intervals hold the truth.
 
-Prints three tables, from draws alone, with no replay:
+Prints four tables, from draws alone, with no replay:
 
 - equal policies: in how many runs of eight equal ones any pair is told apart (5 % stated);
 - power: in how many runs the one better policy is told from all seven others;
+- two looks: both of that where orders are added while it is open which policy is best
+  (--repeat-up-to), each look at half of what may go wrong;
 - coverage: how often 95 % intervals of a mean hold the true mean, by distribution and repeats.
 
 ``python tests/bench/chance.py [--draws 2000] [--seed 0]``
@@ -23,6 +25,8 @@ from tracekit.replay.runs.bootstrap import mean_interval
 from tracekit.replay.runs.student import compare, means, quantile
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
+#: Up to how many orders are added for a second look.
+UP_TO = 12
 #: How far a measure of one order goes with the others of that order.
 TOGETHER = 0.7
 
@@ -36,37 +40,44 @@ DRAWS: dict[str, Draw] = {
 TRUE = {"normal": 0.0, "lognormal": float(np.exp(0.5)), "few values": 1.2, "bounded": 0.25}
 
 
-def runs(rng: np.random.Generator, name: str) -> FloatArray:
+def runs(rng: np.random.Generator, name: str, orders: int = ORDERS) -> FloatArray:
     """One run: shape (orders, policies, measures), measures of one order going together."""
-    common = DRAWS[name](rng, (ORDERS, POLICIES, 1))
-    own = DRAWS[name](rng, (ORDERS, POLICIES, ANSWERS + DETAILS))
+    common = DRAWS[name](rng, (orders, POLICIES, 1))
+    own = DRAWS[name](rng, (orders, POLICIES, ANSWERS + DETAILS))
     made = TOGETHER * common + (1 - TOGETHER) * own
     return np.round(made) if name == "few values" else made
 
 
-def apart(run: FloatArray) -> dict[tuple[int, int], BoolArray]:
+def apart(run: FloatArray, looks: int = 1) -> dict[tuple[int, int], BoolArray]:
     """Which measures tell each pair apart, after the correction for all of them."""
     pairs = list(itertools.combinations(range(POLICIES), 2))
     table = np.concatenate([run[:, a] - run[:, b] for a, b in pairs], axis=1)
     first = np.tile(np.arange(ANSWERS + DETAILS) < ANSWERS, len(pairs))
-    told = compare(table, first=first).separated.reshape(len(pairs), -1)
+    told = compare(table, first=first, looks=looks).separated.reshape(len(pairs), -1)
     return dict(zip(pairs, told, strict=True))
 
 
-def equal(rng: np.random.Generator, name: str, draws: int) -> float:
-    """Share of runs of equal policies in which any pair is told apart by anything."""
-    return float(np.mean([any(one.any() for one in apart(runs(rng, name)).values())
-                          for _ in range(draws)]))  # fmt: skip
+Looks = tuple[int, ...]
 
 
-def power(rng: np.random.Generator, better: float, draws: int) -> float:
+def equal(rng: np.random.Generator, name: str, draws: int, looks: Looks = (ORDERS,)) -> float:
+    """Share of runs of equal policies in which any pair is told apart by anything, at any look."""
+    found = []
+    for _ in range(draws):
+        run = runs(rng, name, looks[-1])
+        every = (one for orders in looks for one in apart(run[:orders], len(looks)).values())
+        found.append(any(one.any() for one in every))
+    return float(np.mean(found))
+
+
+def power(rng: np.random.Generator, better: float, draws: int, looks: Looks = (ORDERS,)) -> float:
     """Share of runs in which policy 0, better by so many deviations, is told from all others."""
     found = []
     for _ in range(draws):
-        run = runs(rng, "normal")
+        run = runs(rng, "normal", looks[-1])
         run[:, 0, 0] -= better * np.hypot(TOGETHER, 1 - TOGETHER)
-        told = apart(run)
-        found.append(all(told[0, other][0] for other in range(1, POLICIES)))
+        every = (apart(run[:orders], len(looks)) for orders in looks)
+        found.append(any(all(told[0, other][0] for other in range(1, POLICIES)) for told in every))
     return float(np.mean(found))
 
 
@@ -130,6 +141,13 @@ def main() -> None:
     print("\npower: one policy better by so many standard deviations, told from all others")
     for better in (2, 4, 6, 8, 10, 14):
         print(f"  {better:4} {power(rng, better, max(asked.draws // 10, 1)):.3f}")
+    print(f"\ntwo looks, after {ORDERS} and {UP_TO} orders: equal policies told apart, then power")
+    for name in DRAWS:
+        told_apart = equal(rng, name, max(asked.draws // 4, 1), (ORDERS, UP_TO))
+        print(f"  {name:12} {told_apart:.4f}")
+    for better in (2, 3, 4, 6, 8, 10):
+        found = power(rng, better, max(asked.draws // 10, 1), (ORDERS, UP_TO))
+        print(f"  {better:4} {found:.3f}")
     print("\ncoverage of 95 % intervals of a mean")
     for name in DRAWS:
         for count in (5, 6, 8, 12, 20):

@@ -45,6 +45,7 @@ def replay_by(
     gangs: bool = False,
     repeats: int | None = None,
     repeat_policies: Sequence[str] = (),
+    repeats_up_to: int | None = None,
     follow: bool = False,
     fit: Path | None = None,
     progress: Progress = SILENT,
@@ -59,6 +60,7 @@ def replay_by(
         A fit that policy ``interference`` places by where it is given none.
     """
     asked = _asked(policies, repeats, repeat_policies, follow=follow)
+    _more_than(asked.repeats, repeats_up_to)
     RUN_FOLDER.check_free(Path(out))
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
@@ -97,6 +99,7 @@ def replay_by(
                 repeats=asked.repeats,
                 repeated=repeated,
                 follow=asked.follow,
+                up_to=_more_than(asked.repeats, repeats_up_to),
                 replayer=replayer,
                 progress=progress,
             )
@@ -129,6 +132,17 @@ def _asked(
         return _Asked(repeats, repeated, follow, default=False)
     of_all = "all" in policies and not repeated
     return _Asked(FEWEST, ["common"] if of_all else repeated, follow or of_all, default=True)
+
+
+def _more_than(repeats: int, up_to: int | None) -> int | None:
+    """Up to how many orders are added; raises TracekitError where there is nothing to add to."""
+    if up_to is None or up_to > repeats >= FEWEST:
+        return up_to
+    few = f"--repeat is {repeats}, an interval needs {FEWEST}"
+    raise TracekitError(
+        f"--repeat-up-to is {up_to}, but {few if up_to > repeats else f'--repeat is {repeats}'}",
+        hint=f"for example --repeat {FEWEST} --repeat-up-to {2 * FEWEST}",
+    )
 
 
 def _cost(policies: int, repeated: int, repeats: int) -> str:

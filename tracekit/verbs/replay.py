@@ -77,6 +77,14 @@ def replay(
             metavar="common|NAME[...]",
         ),
     ] = (),
+    repeats_up_to: Annotated[
+        int | None,
+        Option(
+            "Add orders, up to so many, where it stays open which policy is best.",
+            minimum=2,
+            names="--repeat-up-to",
+        ),
+    ] = None,
     jobs: Annotated[int, Option("Policies to replay side by side.", minimum=1)] = 1,
     engine: Engine = None,
     progress: Progress = SILENT,
@@ -99,6 +107,9 @@ def replay(
     repeat_policies : sequence of str
         Those of ``policies`` that meet every order, ``common`` for the ten that are compared first;
         the others meet one. All of them when empty.
+    repeats_up_to : int, optional
+        Where the orders leave open which policy is best, those that met them meet more, up to so
+        many. It is then looked twice, so each look has half of what may go wrong.
     jobs : int
         Processes that replay side by side; they share one workload in memory.
     engine : str, optional
@@ -130,6 +141,7 @@ def replay(
             gangs=gangs,
             repeats=repeats,
             repeat_policies=repeat_policies,
+            repeats_up_to=repeats_up_to,
             progress=progress,
         )
     finally:

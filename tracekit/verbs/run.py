@@ -46,6 +46,14 @@ def run(
             names="--repeat",
         ),
     ] = None,
+    repeats_up_to: Annotated[
+        int | None,
+        Option(
+            "Add orders, up to so many, where it stays open which policy is best.",
+            minimum=2,
+            names="--repeat-up-to",
+        ),
+    ] = None,
     assume: Assumed = (),
     start: Start = START,
     seed: Seed = 0,
@@ -64,6 +72,8 @@ def run(
         they recommend one
     repeats : orders of arrival that policies meet which are named, and of ``all`` those that are
         ``common``; the others meet one. The default is the fewest that an interval needs
+    repeats_up_to : where those orders leave open which policy is best, more are added, up to so
+        many; it is then looked twice, so each look has half of what may go wrong
     jobs : processes side by side; as many as there are cores if not given. With more than one,
         analysis, call graphs, fit and replays are under way together. What is written does not
         depend on it
@@ -82,6 +92,7 @@ def run(
         out,
         policies=policies,
         repeats=repeats,
+        repeats_up_to=repeats_up_to,
         assume=starting(assume, start),
         seed=seed,
         jobs=jobs,

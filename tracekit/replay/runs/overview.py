@@ -131,6 +131,8 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
         said.append(
             f"mean ± half of the 95 % interval, for all rows together, over {most} repeats;"
             f" what differs between them: {covers}"
+            + "; wider for looking twice"
+            * (found.looks > 1)
         )
         once = [name for name in found.policies if found.orders(name) < most]
         if once:

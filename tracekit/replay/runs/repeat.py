@@ -18,9 +18,11 @@ from tracekit.replay.runs.one import Replayed, digest_of
 from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, assembled
+from tracekit.replay.runs.undecided import added, undecided
 from tracekit.replay.runs.windows import SEED, called, varying, windows
 from tracekit.replay.workload.workload import Workload
 
+_NO_OTHERS = "no orders are added: every order is the same"
 _NONE = "no policy of one order follows (--repeat-policy NAME lets any meet all orders)"
 
 
@@ -32,6 +34,7 @@ def repeat_replay(
     repeats: int,
     repeated: Sequence[Entrant] | None = None,
     follow: bool = False,
+    up_to: int | None = None,
     replayer: Replayer | None = None,
     progress: Progress = SILENT,
 ) -> Run:
@@ -47,6 +50,10 @@ def repeat_replay(
         are replayed once and have no intervals.
     follow : bool
         Whether the best of those others meet the other orders as well: see ``runs.followed``.
+    up_to : int, optional
+        Where ``repeats`` orders leave open which policy is best, all that met them meet more, up
+        to so many: see ``runs.undecided``. Differences are then held to half of what may go wrong,
+        whether or not orders are added.
 
     Returns
     -------
@@ -73,60 +80,78 @@ def repeat_replay(
         # orders that are all the same are no repeats: windows of the one replay are, if any
         repeats, again = (1, list(policies)) if cut else (repeats, again)
         differs = [] if cut else [SEED]
-    planned = [Planned(policy, seed) for policy in policies]
-    planned += _orders(again, seed, repeats)
+        if up_to:
+            progress.told(_NO_OTHERS)
+            up_to = None
     replayer = replayer or Replayer()
+    planned = [Planned(policy, seed) for policy in policies] + _orders(again, seed, repeats)
     done = replayer.replay(workload, planned, progress)
-    first = assembled(workload, policies, done[: len(policies)], seed=seed)
-    covers = tuple(differs + ([called(cut)] if cut else []))
-    run = _repeated(first, again, planned, done, repeats=repeats, covers=covers)
-    alone = [one for one in policies if one not in again]
-    met: list[str] = []
-    for _ in range(ROUNDS if follow and repeats > 1 else 0):
-        more = followed(run, alone, met)
-        if not (more or met):
-            progress.told(_NONE)
-        if not more:
-            break
-        progress.told(_told(more, repeats))
-        plans = _orders(more, seed, repeats)
-        done += replayer.replay(workload, plans, progress)
-        planned, again = [*planned, *plans], [*again, *more]
-        met += map(str, more)
-        run = _repeated(first, again, planned, done, repeats=repeats, covers=covers)
+    first = dataclasses.replace(
+        assembled(workload, policies, done[: len(policies)], seed=seed),
+        covers=tuple(differs + ([called(cut)] if cut else [])),
+        looks=(repeats, up_to) if up_to else (),
+    )
+    met = _Met(first, again, list(zip(planned, done, strict=True)), repeats)
+    if follow and repeats > 1:
+        _follow(met, policies, replayer, progress)
+    if up_to and undecided(met.run()):
+        progress.told(added(repeats, up_to))
+        met.add(_orders(met.again, seed, up_to, since=repeats), replayer, progress)
+    run = met.run()
     found = results(run)
     return dataclasses.replace(run, summary=with_intervals(found), differences=differences(found))
 
 
-def _repeated(
-    first: Run,
-    again: Sequence[Entrant],
-    planned: Sequence[Planned],
-    done: Sequence[Replayed],
-    *,
-    repeats: int,
-    covers: tuple[str, ...],
-) -> Run:
-    """The replay in the first order, with what came in the others of those that met them."""
-    told = {str(one) for one in again}
-    pairs = list(zip(planned, done, strict=True))
-    rows = [
-        row
-        for plan, one in pairs
-        if str(plan.policy) in told
-        for row in rows_of(plan, one, alone=repeats == 1)
-    ]
-    return dataclasses.replace(
-        first,
-        repeats=_measures(rows, first.summary.columns),
-        digests=_digests(pairs),
-        covers=covers,
-    )
+@dataclasses.dataclass
+class _Met:
+    """What came in the first order, and in the others of the policies that met them."""
+
+    first: Run
+    again: list[Entrant]
+    pairs: list[tuple[Planned, Replayed]]
+    repeats: int
+
+    def add(self, plans: Sequence[Planned], replayer: Replayer, progress: Progress) -> None:
+        """Replay in more orders."""
+        done = replayer.replay(self.first.workload, plans, progress)
+        self.pairs += zip(plans, done, strict=True)
+
+    def run(self) -> Run:
+        """All of it as a run, without what is worked out from its measures."""
+        told = {str(one) for one in self.again}
+        rows = [
+            row
+            for plan, one in self.pairs
+            if str(plan.policy) in told
+            for row in rows_of(plan, one, alone=self.repeats == 1)
+        ]
+        return dataclasses.replace(
+            self.first,
+            repeats=_measures(rows, self.first.summary.columns),
+            digests=_digests(self.pairs),
+        )
 
 
-def _orders(policies: Sequence[Entrant], seed: int, repeats: int) -> list[Planned]:
-    """All orders but the first."""
-    return [Planned(one, seed + number, number) for number in range(1, repeats) for one in policies]
+def _follow(met: _Met, policies: Sequence[Entrant], replayer: Replayer, progress: Progress) -> None:
+    """Let the best of those that met one order meet the others."""
+    alone = [one for one in policies if one not in met.again]
+    names: list[str] = []
+    for _ in range(ROUNDS):
+        more = followed(met.run(), alone, names)
+        if not (more or names):
+            progress.told(_NONE)
+        if not more:
+            break
+        progress.told(_told(more, met.repeats))
+        met.again += more
+        met.add(_orders(more, met.first.seed, met.repeats), replayer, progress)
+        names += map(str, more)
+
+
+def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1) -> list[Planned]:
+    """All orders but the first, or those ``since`` one of them."""
+    numbers = range(since, repeats)
+    return [Planned(one, seed + number, number) for number in numbers for one in policies]
 
 
 def _told(more: Sequence[Entrant], repeats: int) -> str:

@@ -83,6 +83,11 @@ class Results:
         """What differs between repeats."""
         return tuple(self.manifest.get("repeats_cover") or ())
 
+    @property
+    def looks(self) -> int:
+        """Among how many looks what may go wrong is shared out; runs of before have one."""
+        return looks_of(self.manifest)
+
     def of(self, policy: str, measure: str) -> FloatArray:
         """The values of a measure, shape (orders,)."""
         return self.values[policy][:, list(self.measures).index(measure)]
@@ -116,6 +121,11 @@ class Results:
         return (len(values), digest or np.nan_to_num(values, nan=-1.0).tobytes())
 
 
+def looks_of(manifest: Mapping[str, Any]) -> int:
+    """How often it was to be looked at a run whether policies differ."""
+    return max(len(manifest.get("repeats_looks") or ()), 1)
+
+
 def results(run: Results | Run | Path | str) -> Results:
     """What is asked of a run, from its folder or itself."""
     if isinstance(run, Results):
@@ -131,6 +141,7 @@ def _about(run: Run) -> dict[str, Any]:
         "seed": run.seed,
         "repeats_cover": list(run.covers),
         "repeats_none": run.alone,
+        "repeats_looks": list(run.looks),
         "workload": {
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),

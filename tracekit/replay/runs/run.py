@@ -46,6 +46,9 @@ class Run(Shown):
         ``tracekit.replay.runs.repeat``.
     covers : tuple of str
         What differs between repeats, so that intervals are about it.
+    looks : tuple of int
+        After how many orders it was to be looked whether policies differ, where orders could be
+        added: each look has its part of what may go wrong. Empty where that was not asked for.
     alone : str
         Why there is one replay alone where more were asked for, a clause.
     digests : mapping
@@ -64,6 +67,7 @@ class Run(Shown):
     repeats: pl.DataFrame | None = None
     differences: pl.DataFrame | None = None
     covers: tuple[str, ...] = ()
+    looks: tuple[int, ...] = ()
     alone: str = ""
     digests: Mapping[str, str] = field(default_factory=dict)
     movable: Mapping[str, float] = field(default_factory=dict)

@@ -18,6 +18,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.files.result_folder import MANIFEST
 from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.runs.student import Compared, Sample, judge, unpaired
@@ -236,7 +237,8 @@ def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame
         (known := find_measure(row["measure"])) is not None and known.group == "answer"
         for row in rows
     ]
-    found = judge(*samples, first=np.array(answers, dtype=np.bool_))
+    looks = max(looks_of(before.manifest), looks_of(after.manifest))
+    found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
     changes = [
         {**row, **_change(row["measure"], found, at, known=several[at])}
         for at, row in enumerate(rows)

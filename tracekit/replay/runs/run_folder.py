@@ -35,6 +35,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
         "repeats": max((_repeats(run, str(policy)) for policy in run.policies), default=1),
         "repeats_cover": list(run.covers),
         "repeats_none": run.alone,
+        "repeats_looks": list(run.looks),
         "workload": {
             "name": load.name,
             "nodes": load.nodes,

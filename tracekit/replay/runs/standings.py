@@ -196,7 +196,7 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
     apart = [_testable(found, *pair, values) for pair, values in zip(pairs, apart, strict=True)]
     table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
-    tested = compare(table, first=asked(found, pairs))
+    tested = compare(table, first=asked(found, pairs), looks=found.looks)
     return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
 
 
@@ -231,7 +231,7 @@ def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatA
 
 def interval_of(found: Results, policy: str) -> Means:
     """A policy's means by every measure, with intervals that hold for all rows together."""
-    middle = means(found.values[policy], comparisons=len(found.groups))
+    middle = means(found.values[policy], comparisons=len(found.groups) * found.looks)
     return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(found)))
 
 

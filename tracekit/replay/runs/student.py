@@ -147,16 +147,16 @@ def unpaired(base: FloatArray, new: FloatArray) -> Sample:
     )
 
 
-def compare(
-    differences: FloatArray, *, first: BoolArray | None = None, level: float = LEVEL
-) -> Compared:
+def compare(differences: FloatArray, *, first: BoolArray | None = None, looks: int = 1) -> Compared:
     """Whether paired differences, shape (repeats, columns), are beyond chance: see ``judge``."""
     if not len(differences):
         differences = np.zeros((1, differences.shape[1]))
-    return judge(paired(differences), first=first, level=level)
+    return judge(paired(differences), first=first, looks=looks)
 
 
-def judge(*samples: Sample, first: BoolArray | None = None, level: float = LEVEL) -> Compared:
+def judge(
+    *samples: Sample, first: BoolArray | None = None, looks: int = 1, level: float = LEVEL
+) -> Compared:
     """Whether differences are beyond chance, all columns of all samples being one family.
 
     With ``first`` it is two: four fifths of what may go wrong are left to the columns that answer
@@ -166,6 +166,10 @@ def judge(*samples: Sample, first: BoolArray | None = None, level: float = LEVEL
     Statistics 1979, 6(2)), and, if it is paired, where it is of one sign in so many repeats that a
     sign test alone would say so: a few repeats that stand out do not make a difference. Columns in
     which nothing ever differs are no comparisons.
+
+    Where it is looked several times, as repeats are added while nothing is told, each of ``looks``
+    has an equal part of what may go wrong (Bonferroni): all of them together are wrong no more
+    often than one would be.
     """
     mean, error, freedom = (
         np.concatenate([getattr(one, name) for one in samples])
@@ -177,7 +181,8 @@ def judge(*samples: Sample, first: BoolArray | None = None, level: float = LEVEL
     tested = differs & np.isfinite(error)
     p = np.full(len(mean), np.nan)
     p[tested] = _tail(mean[tested], error[tested], freedom[tested])
-    corrected, share = _corrected(p, tested, first, 1 - level)
+    corrected, share = _corrected(p, tested, first, (1 - level) / looks)
+    corrected = np.minimum(corrected * looks, 1.0)
     # of what never differs there is no doubt; of what is not tested there is no interval
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
     return Compared(

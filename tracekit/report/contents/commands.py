@@ -76,4 +76,6 @@ def _orders(run: Mapping[str, Any]) -> list[str]:
     several = [one for one in run["policies"] if one.get("repeats", run["repeats"]) > 1]
     named = [f"--repeat-policy {quote(p['policy'])}" for p in several if p["policy"] != OBSERVED]
     every = len(several) == len(run["policies"])
-    return [f"--repeat {run['repeats']}", *([] if every else named)]
+    first, *more = run.get("repeats_looks") or [run["repeats"]]
+    added = [f"--repeat-up-to {most}" for most in more]
+    return [f"--repeat {first}", *added, *([] if every else named)]

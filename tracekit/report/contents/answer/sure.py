@@ -28,10 +28,16 @@ def sure(data: Data, told: Decision) -> str:
     covers = [f"the {one}" for one in told.covers or (ORDER,)]
     said = (
         f"Intervals are 95 %, over {count(told.orders, 'order')} of arrival, corrected for the"
-        f" number of comparisons. They cover {listed(covers)}; they do not cover what was"
-        " assumed."
+        f" number of comparisons{_looks(data)}. They cover {listed(covers)}; they do not"
+        " cover what was assumed."
     )
     return spaced(f"{said}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip())
+
+
+def _looks(data: Data) -> str:
+    """That it was looked twice, a clause."""
+    twice = data.results is not None and data.results.looks > 1
+    return " and for looking twice, as orders were to be added where the first left it open" * twice
 
 
 def _not_chosen(data: Data, told: Decision) -> str:
