@@ -25,6 +25,7 @@ from tracekit.errors import TracekitError
 from tracekit.files.places import scan_parquet
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress, Task
+from tracekit.shown import Shown
 from tracekit.store.folder import Store
 
 PERIOD_MS = 30_000
@@ -32,8 +33,8 @@ PERIOD_MS = 30_000
 NEED_AT_FULL_USE = 4.0
 
 
-@dataclass(frozen=True, kw_only=True)
-class Exported:
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Exported(Shown):
     """How much was written: chains, containers, rows of the two tables."""
 
     chains: int

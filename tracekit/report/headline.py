@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs.may_answer import may_answer
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 
@@ -18,7 +19,7 @@ def headline(data: Data) -> Measure | None:
     if data.decision.criterion:
         return known[data.decision.criterion]
     judged = [one for one in known.values() if one.better is not None]
-    answering = [one for one in judged if one.group == "answer"]
+    answering = may_answer(data.results)
     told = (one for one in (*answering, *judged) if data.standings(one.name).tells)
     varied = (one for one in (*answering, *judged) if _varies(data, one))
     return next(told, next(varied, next(iter(answering or judged), None)))
@@ -34,8 +35,8 @@ def named(data: Data) -> tuple[str, ...]:
     measure = headline(data)
     if measure is None or data.decision is None:
         return ()
-    if data.decision.chosen:
-        return data.decision.chosen[:1]
+    if data.decision.subject:
+        return (data.decision.subject,)
     best = data.standings(measure.name).best
     ours = [name for row in best for name in row.names if name != OBSERVED]
     return tuple(ours[:1])

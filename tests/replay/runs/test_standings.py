@@ -142,7 +142,8 @@ def test_the_chosen_stands_beside_production_and_the_best_simple_rule() -> None:
 
 def test_nobody_is_recommended_where_production_is_better() -> None:
     found = decision(made({"observed": 0.0, "clever": 0.2, "first_fit": 0.3}))
-    assert (found.chosen, found.criterion) == ((), "")
+    assert (found.chosen, found.criterion) == ((), "cpu_max_fraction")
+    assert (found.nearest, found.subject) == ("clever", "clever")
     assert found.answer.startswith("Keep the placement of production: no policy is better")
     assert "production comes to 49.3 %" in found.answer
     assert "clever, the best of the policies, to 7" in found.answer
@@ -155,3 +156,24 @@ def test_fewer_nodes_are_recommended_where_production_is_better_by_use_alone() -
     assert (found.chosen, found.criterion) == (("packing",), "nodes_used_mean")
     as_many = decision(made(use, noise=0.001, nodes_used_mean=dict.fromkeys(nodes, 500)))
     assert as_many.chosen == ()
+
+
+def test_production_is_kept_where_all_that_tells_is_who_overloads() -> None:
+    """The answer is the same whether few policies were replayed or many."""
+    use = {"observed": 0.0, "spreading": 0.0, "packing": 0.0}
+    overloaded = {"observed": 0, "spreading": 0, "packing": 900}
+    found = decision(made(use, overloaded=overloaded))
+    assert (found.chosen, found.nearest) == ((), "spreading")
+    assert found.answer == (
+        "Keep the placement of production: no policy is better beyond chance. spreading holds the"
+        " load as it does, 1 other does not."
+    )
+    alone = {name: count for name, count in overloaded.items() if name != "observed"}
+    without = decision(made({name: 0.0 for name in alone}, overloaded=alone))
+    assert without.chosen == ("spreading",)
+
+
+def test_nothing_is_kept_where_production_leaves_containers_waiting() -> None:
+    waiting = {"observed": 2, "clever": 0, "first_fit": 0}
+    found = decision(made({"observed": 0.0, "clever": 0.2, "first_fit": 0.2}, pending=waiting))
+    assert not found.answer.startswith("Keep")

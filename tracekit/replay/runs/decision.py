@@ -73,7 +73,9 @@ class Decision:
         Policies that may be chosen: the best by ``criterion`` and those within chance of it, by
         that and by the other measures that may answer. Empty where nothing can be told.
     criterion : str
-        The measure that decided; empty where none did.
+        The measure that decided, also that production is kept; empty where none did.
+    nearest : str
+        Where production is kept, the policy that comes nearest to it; else empty.
     measures : tuple of Told
         What the first of the chosen comes to.
     simple : str
@@ -95,12 +97,27 @@ class Decision:
     rule: str
     chosen: tuple[str, ...]
     criterion: str
+    nearest: str
     measures: tuple[Told, ...]
     simple: str
     left_out: tuple[LeftOut, ...]
     not_told: tuple[str, ...]
     covers: tuple[str, ...]
     orders: int
+
+    @property
+    def subject(self) -> str:
+        """The policy that further questions are about; empty where there is none."""
+        return next(iter(self.chosen), self.nearest)
+
+
+@dataclass(frozen=True)
+class _Kept:
+    """That production is kept: in words, by which measure, and what comes nearest to it."""
+
+    answer: str = ""
+    criterion: str = ""
+    nearest: str = ""
 
 
 def decision(run: Results | Run | Path | str) -> Decision:
@@ -113,12 +130,14 @@ def decision(run: Results | Run | Path | str) -> Decision:
     best = _simple_first(best)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
+    kept = _Kept() if chosen else _kept(found, fit, barred)
     return Decision(
         question=_QUESTION,
-        answer=_answer(found, best, measure, barred, fit),
+        answer=kept.answer or _answer(found, best, measure, barred, fit),
         rule=rule(found),
         chosen=chosen,
-        criterion=measure,
+        criterion=measure or kept.criterion,
+        nearest=kept.nearest,
         measures=_measures(found, chosen[0], simple) if chosen else (),
         simple=simple,
         left_out=barred,
@@ -154,8 +173,15 @@ def _best(
     known = [name for name in CONDITIONS if all(found.known(one, name) for one in judged)]
     if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
+    if _production_holds(found, barred):
+        return "", ()
     rows = (standings(found, known[0]).row(name) for name in judged)
     return known[0], tuple(row for row in rows if row is not None)
+
+
+def _production_holds(found: Results, barred: Sequence[LeftOut]) -> bool:
+    """Whether production's placement is known and does nothing that bars a policy."""
+    return OBSERVED in found.policies and all(OBSERVED not in one.names for one in barred)
 
 
 def _simple_first(best: tuple[Standing, ...]) -> tuple[Standing, ...]:
@@ -277,9 +303,6 @@ def _answer(
     count = sum(1 for name in found.policies if name != OBSERVED)
     orders = _orders(found)
     if not chosen:
-        kept = _kept(found, fit)
-        if kept:
-            return kept
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
     if measure in CONDITIONS:
@@ -295,19 +318,31 @@ def _answer(
     )
 
 
-def _kept(found: Results, fit: Sequence[tuple[str, ...]]) -> str:
-    """That no policy is better than production, by what; empty where nothing tells."""
-    tells = _telling(found, fit) if OBSERVED in found.policies else []
-    if not tells:
-        return ""
-    one, stand = tells[0]
-    best = stand.best[0]
-    usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
-    return (
-        f"Keep the placement of production: no policy is better beyond chance. By"
-        f" {_small(one.title)} production comes to {usual}, {best.names[0]}, the best"
-        f" of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
+def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> _Kept:
+    """That no policy is better than production, where that holds the load itself."""
+    if not _production_holds(found, barred):
+        return _Kept()
+    keep = "Keep the placement of production: no policy is better beyond chance."
+    tells = _telling(found, fit)
+    if tells:
+        one, stand = tells[0]
+        best = stand.best[0]
+        usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
+        said = (
+            f"{keep} By {_small(one.title)} production comes to {usual}, {best.names[0]}, the"
+            f" best of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
+        )
+        return _Kept(said, one.name, best.names[0])
+    judged = [name for names in fit if found.orders(names[0]) >= FEWEST for name in names]
+    known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")
+    if not (judged and barred and known):
+        return _Kept()
+    others = sum(len(one.names) for one in barred)
+    said = (
+        f"{keep} {_listed(judged)} {'hold' if len(judged) > 1 else 'holds'} the load as it does,"
+        f" {others} other{'s do' if others > 1 else ' does'} not."
     )
+    return _Kept(said, known, min(judged, key=lambda one: one not in SIMPLE))
 
 
 def _holding(

@@ -29,11 +29,11 @@ LARGEST_ONCE = 2_000_000_000
 
 def unasked(told: Decision, *, containers: int, nodes: int) -> str:
     """Why ``tracekit run`` does not ask how many nodes are enough, a clause; else empty."""
-    if not told.chosen:
+    if not told.subject:
         return "it hangs on the policy, and none can be recommended"
-    if containers * nodes > (LARGEST if _searches(told.chosen[0]) else LARGEST_ONCE):
+    if containers * nodes > (LARGEST if _searches(told.subject) else LARGEST_ONCE):
         return (
-            f"a search replays {told.chosen[0]} about {_REPLAYS} times, and"
+            f"a search replays {told.subject} about {_REPLAYS} times, and"
             f" {how_large(containers, nodes)}"
         )
     return ""
@@ -57,6 +57,8 @@ def nodes_after(
     progress: Progress = SILENT,
 ) -> tuple[Study | None, str]:
     """Search for the fewest nodes of the policy that a run names, and write the study.
+
+    Where production is kept that is the policy that comes nearest to it.
 
     A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
     called again it goes on.
@@ -88,7 +90,7 @@ def nodes_after(
     kept = kept_folder(out)
     study = shrink_cluster(
         source,
-        policies=[_address(told.chosen[0], policies, fit)],
+        policies=[_address(told.subject, policies, fit)],
         seed=seed,
         crew=crew,
         kept=kept,

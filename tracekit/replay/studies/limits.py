@@ -15,7 +15,8 @@ from tracekit.replay.runs.thresholds import OBSERVED, Threshold, parse_threshold
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
-PLACED = ("pending == 0", "pending_container_steps == 0")
+WAITING = ("pending", "pending_container_steps")
+PLACED = tuple(f"{measure} == 0" for measure in WAITING)
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 
 Row = Mapping[str, Any]
@@ -82,15 +83,20 @@ class Limits:
 
         ``base`` is the row of the same policy and order of arrival on all nodes.
         """
-        for one in self.of(policy):
-            if not one.met(base, row, self.observed):
-                return Broken(
-                    limit=one.text,
-                    measure=one.measure,
-                    value=row.get(one.measure),
-                    how=_how(one, one.sides(base, row, self.observed)),
-                )
-        return None
+        return next(iter(self.broken(policy, base, row)), None)
+
+    def broken(self, policy: str, base: Row, row: Row) -> list[Broken]:
+        """All limits that a row of the summary does not keep; see ``first_broken``."""
+        return [
+            Broken(
+                limit=one.text,
+                measure=one.measure,
+                value=row.get(one.measure),
+                how=_how(one, one.sides(base, row, self.observed)),
+            )
+            for one in self.of(policy)
+            if not one.met(base, row, self.observed)
+        ]
 
     def room(self, policy: str, base: Row, row: Row) -> dict[str, float]:
         """How far each given limit is from breaking, as a share 0..1 of what it allows.

@@ -331,7 +331,7 @@ def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, An
     usual = observed.get(measure)
     beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
     return (
-        f"{name} comes nearest, with {measure} {plain(value)}: raise the limit above that,"
+        f"{name} comes nearest, with {measure} {plain(value)}: loosen the limit to that,"
         f" lower the load with --scale, or try another policy{beside}"
     )
 

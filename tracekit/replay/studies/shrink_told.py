@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.replay.measures import Measure, find_measure
+from tracekit.replay.measures import RESOURCES, Measure, find_measure
 from tracekit.replay.runs import overload
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
@@ -32,8 +32,6 @@ _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 #: More shapes of nodes than this are counted.
 _SHAPES = 4
-#: Names of nodes are shown up to this length.
-_ID = 24
 
 
 @dataclass(frozen=True)
@@ -93,17 +91,19 @@ def short(study: Study) -> str:
         return f"Not even all {of:,} nodes are enough for {one['policy']}: {one['problem']}."
     row, about = found.best, found.about
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
+    orders = about["repeats"]
     known = [
-        f"one order of arrival alone needs {span(row['nodes_low'], row['nodes_high'])}"
-        if about["repeats"] > 1
+        f"by itself an order gets by with {span(row['nodes_low'], row['nodes_high'])}"
+        if orders > 1
         else "in one order of arrival",
         *([] if row["bound"] is None else [f"any policy needs at least {row['bound']:,}"]),
     ]
     beside = f" ({'; '.join(known)})"
     if row["nodes"] == row["of"]:
         return f"All {row['of']:,} nodes are needed for {row['policy']}{load}{beside}."
+    every = f" in all {orders} orders of arrival" if orders > 1 else ""
     return (
-        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load},"
+        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every},"
         f" {row['of'] - row['nodes']:,} can go{beside}."
     )
 
@@ -212,10 +212,21 @@ def margin(found: Told) -> str:
     hot = hottest(found)
     if hot is not None:
         name, resource, share = hot
-        short = name if len(name) <= _ID else f"{name[: _ID - 3]}..."
-        said.append(f"the hottest node is {short}, whose {resource} reaches {percent(share)}")
+        said.append(
+            f"the hottest node is {name}, whose {resource} reaches"
+            f" {_reached(found, resource, share)}"
+        )
     text = "; ".join(said)
     return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _reached(found: Told, words: str, share: float) -> str:
+    """A node's highest use in the order as given, and the highest of any order if that is more."""
+    resource = next(name for name, called in RESOURCES.items() if called == words)
+    most = found.best[f"{resource}_max_fraction"] or 0.0
+    if found.about["repeats"] == 1 or most <= share:
+        return percent(share)
+    return f"{percent(share)} in the first order of arrival ({percent(most)} in the worst)"
 
 
 def hottest(found: Told) -> tuple[str, str, float] | None:
@@ -246,10 +257,15 @@ def sure(found: Told) -> str:
         )
         return f"{known} {_uncovered(about)}"
     alone = span(row["nodes_low"], row["nodes_high"])
+    beyond = (
+        " A count that one order gets by with is too few for another."
+        if row["nodes"] > row["nodes_high"]
+        else ""
+    )
     return (
-        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; one of these"
-        f" alone needs {alone}. The chance that a further order needs more is at most 1 in"
-        f" {orders}."
+        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; by itself an"
+        f" order gets by with {alone}.{beyond} The chance that a further order needs more is at"
+        f" most 1 in {orders}."
         f" {_beyond_chance(found)}{_uncovered(about)}"
     )
 

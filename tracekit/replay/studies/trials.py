@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.studies.few_nodes import Ask, Here
-from tracekit.replay.studies.limits import Broken, Limits
+from tracekit.replay.studies.limits import WAITING, Broken, Limits
 from tracekit.replay.workload.feasible import too_large
 from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.workload import Workload
@@ -90,7 +90,8 @@ class Trials:
         """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
         if not self.holds(order, self._load.nodes):
             trial = self._done[order, self._load.nodes]
-            error = TooFewError(self._on_all_nodes(trial), hint=_hint(trial.broken, self._load))
+            broken = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
+            error = TooFewError(_on_all_nodes(trial, broken), hint=_hint(broken, self._load))
             error.broken = trial.broken
             raise error
 
@@ -137,18 +138,20 @@ class Trials:
             self._base[order] = self._ask(order, None).row
         return self._base[order]
 
-    def _on_all_nodes(self, trial: Trial) -> str:
-        again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
-        return f"already with all {trial.nodes:,} nodes{again} {trial.broken}"
+
+def _on_all_nodes(trial: Trial, broken: Sequence[Broken]) -> str:
+    again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
+    return f"already with all {trial.nodes:,} nodes{again} {' and '.join(map(str, broken))}"
 
 
-def _hint(broken: Broken | None, load: Workload) -> str | None:
+def _hint(broken: Sequence[Broken], load: Workload) -> str | None:
     """What may be done where even all nodes are too few."""
-    if broken is None or broken.measure not in {"pending", "pending_container_steps"}:
+    waiting = [one for one in broken if one.measure in WAITING]
+    if not waiting:
         return None
     never = too_large(load)
-    allow = f"allow it with --limit '{broken.measure} <= {broken.value or 0:g}'"
-    return f"{never}; {allow}" if never else f"the cluster is too small for it as it is; {allow}"
+    given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
+    return f"{never or 'the cluster is too small for it as it is'}; allow it with {given}"
 
 
 def asked_over_time(load: Workload, node: IntArray) -> FloatArray:

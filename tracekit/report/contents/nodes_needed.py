@@ -36,7 +36,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         return []
     asked = f"{commands.asked(data, 'shrink')} --policy {quote(policy)}"
     if STUDY not in data.studies:
-        once = " --repeat 1" if told.chosen and _unasked(data, told) else ""
+        once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
     return [(f"How many nodes it takes for {_MORE:g} times the load:", f"{asked} --scale {_MORE}")]

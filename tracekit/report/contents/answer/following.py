@@ -24,7 +24,7 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     if told.orders < FEWEST:
         return [_more_orders(data)]
     if not told.chosen:
-        needed = nodes_needed.following(data, told, next(iter(_ours(data)), ""))
+        needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
         return [_rebalanced(data), *needed]
     assumed = "assumed" in (data.run or {})["workload"].get("quantities", {}).values()
     asked = assumed and "assumptions" not in data.studies and commands.may_vary(data)

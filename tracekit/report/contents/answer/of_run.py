@@ -26,7 +26,7 @@ _FEW = 0.1
 
 def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
-    shown = next(iter(told.chosen or named(data)), "")
+    shown = next(iter(named(data)), "")
     before = OBSERVED if OBSERVED in replayed(data) else told.simple
     return Answer(
         asked=_asked(data, told),

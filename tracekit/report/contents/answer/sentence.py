@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.may_answer import CONDITIONS
+from tracekit.replay.runs.may_answer import CONDITIONS, may_answer
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference
 from tracekit.report.amounts import difference_text, standing_text, way
@@ -46,7 +46,7 @@ def sentence(data: Data, told: Decision) -> str:
     title = small(measure.title)
     if production is None or against is None:
         return f"Use {first}: {title} {_verb(title)} {value}.{others}"
-    price = _price(told)
+    price = _price(data, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = price and told.criterion not in CONDITIONS
     advice = f"{first} is a trade" if trade else f"Use {first}"
@@ -54,7 +54,7 @@ def sentence(data: Data, told: Decision) -> str:
         gained = f"{difference_text(measure, against)} against production{price}"
         return f"{advice}: {title} {_verb(title)} {value}, {gained}.{others}"
     usual = standing_text(measure, production)
-    gains = _gains(told)
+    gains = _gains(data, told)
     if gains:
         return (
             f"{advice}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
@@ -76,26 +76,32 @@ def _others(data: Data, told: Decision, measure: Measure) -> str:
     return f" Too few orders tell it from {few(named)}." if named else ""
 
 
-def _price(told: Decision) -> str:
+def _price(data: Data, told: Decision) -> str:
     """By what the first of the chosen is worse than production, and how much; or nothing."""
-    found = _beside_production(told, "worse")
+    found = _beside_production(data, told, "worse")
     worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
     more = f" and {len(found) - _PRICES} more" if len(found) > _PRICES else ""
     return f"; worse: {', '.join(worse)}{more}" if worse else ""
 
 
-def _gains(told: Decision) -> list[str]:
+def _gains(data: Data, told: Decision) -> list[str]:
     """By which other measures the first of the chosen is better than production, and how much."""
     return [
         f"{small(measure.title)} changes by {difference_text(measure, against)}"
-        for measure, against in _beside_production(told, "better")
+        for measure, against in _beside_production(data, told, "better")
     ]
 
 
-def _beside_production(told: Decision, which: str) -> list[tuple[Measure, Difference]]:
-    """Other measures by which the first of the chosen is better, or worse, beyond chance."""
+def _beside_production(data: Data, told: Decision, which: str) -> list[tuple[Measure, Difference]]:
+    """Other measures by which the first of the chosen is better, or worse, beyond chance.
+
+    Those that may answer, and what no policy may do; how requests lie is neither.
+    """
+    asked = {*CONDITIONS, *(one.name for one in may_answer(data.results))} if data.results else ()
     found = []
     for one in told.measures:
+        if one.measure not in asked:
+            continue
         measure, against = find_measure(one.measure), one.against_production
         if measure and against and one.measure != told.criterion and way(measure, against) == which:
             found.append((measure, against))
