@@ -90,17 +90,17 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "a cluster of 500 nodes": (
         _own_cluster,
         False,
-        r"^Keep the placement of production: .* least_allocated holds the load as it does, 2 others ",
+        r"^Keep the placement of production: .* least_allocated holds the load as it does, 2 other",
     ),
     "a made-up trace": (
         _made_up,
         False,
-        r"^Keep the placement of production: .* least_allocated, random hold the load as it does, 1 ",
+        r"^Keep the placement of production: .* least_allocated, random hold the load as it does",
     ),
     "heads of the real trace": (
         _heads,
         True,
-        r"^most_allocated is a trade: nodes used are \d+ .* against production; worse: highest CPU ",
+        r"^most_allocated is a trade: nodes used are \d+ .* against production; worse: highest CPU",
     ),
     "nothing can be told": (
         _nothing_told,

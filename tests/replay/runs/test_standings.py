@@ -169,7 +169,7 @@ def test_production_is_kept_where_all_that_tells_is_who_overloads() -> None:
         " load as it does, 1 other does not."
     )
     alone = {name: count for name, count in overloaded.items() if name != "observed"}
-    without = decision(made({name: 0.0 for name in alone}, overloaded=alone))
+    without = decision(made(dict.fromkeys(alone, 0.0), overloaded=alone))
     assert without.chosen == ("spreading",)
 
 
