@@ -74,7 +74,7 @@ def _about(kind: Any) -> Mapping[str, About]:
         notes = [n for n in getattr(hints[name], "__metadata__", ()) if isinstance(n, About)]
         if not notes:
             raise TypeError(f"{kind.__name__}.{name} does not say what it is about")
-        found[name] = notes[0]
+        found[name] = notes[-1]  # of a shared declaration a policy may say more
     return types.MappingProxyType(found)
 
 

@@ -123,10 +123,11 @@ def _declared(verb: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
 
 def _option_of(abouts: Sequence[About]) -> Option:
     """How a parameter is typed, with the help and the range that it is declared with."""
-    declared, last = abouts[0], abouts[-1]
+    declared = [one for one in abouts if not isinstance(one, Option)][-1:] or abouts[:1]
+    last = abouts[-1]
     option = last if isinstance(last, Option) else Option()
     said = {
-        one.name: getattr(declared, one.name)
+        one.name: getattr(declared[0], one.name)
         for one in dataclasses.fields(About)
         if getattr(option, one.name) == one.default or not getattr(option, one.name)
     }

@@ -5,9 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 from collections.abc import Iterator, Sequence
-from concurrent.futures import Future
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,9 +14,10 @@ import polars as pl
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
-from tracekit.progress import Progress, Task
+from tracekit.progress import Progress
 from tracekit.shown import Shown
 from tracekit.synth import write as synthesize
+from tracekit.verbs._begun import Begun, under_way
 
 if TYPE_CHECKING:
     from tracekit.store import Store
@@ -76,49 +75,20 @@ def run_all(
 ) -> RunSummary:
     """See ``tracekit.verbs.run.run``."""
     out = Path(out)
+    asked = _Asked(policies, repeats, repeats_up_to, assume, seed, out)
     _check_out(out)
     with _crew(jobs or os.cpu_count() or 1) as crew:
         traces = _synthesize(str(source), out, seed, crew, progress)
         store = _stored(traces, out, memory_limit_bytes, crew, progress)
         skipped = _nothing_to_replay(store)
         nodes, unasked = "", ""
-        alone = crew.size == 1
         stages = _stages(store, traces, out, crew, alone=bool(skipped))
-        with _under_way(stages, crew, progress) as begun:
+        with under_way(stages, crew, progress) as begun:
             fit = _fitted(begun, store.path, traces, out)
             from tracekit.report.render import render  # loaded while others work
 
             if not skipped:
-                from tracekit.verbs._replaying import replay_by  # the same
-
-                progress.stage(
-                    "replay" if alone else "replay, side by side with these", then="report"
-                )
-                replay_by(
-                    None if alone else crew,
-                    store.path,
-                    policies,
-                    out=out / "replay",
-                    seed=seed,
-                    assume=assume,
-                    repeats=repeats,
-                    repeats_up_to=repeats_up_to,
-                    repeat_policies=["common"] if list(policies) == ["all"] else [],
-                    follow=list(policies) == ["all"],
-                    fit=fit,
-                    progress=progress,
-                )
-                progress.stage("how many nodes", then="report")
-                nodes, unasked = _nodes(
-                    out,
-                    store,
-                    policies=policies,
-                    fit=fit,
-                    assume=assume,
-                    seed=seed,
-                    crew=crew,
-                    progress=progress,
-                )
+                nodes, unasked = _replayed(asked, store, fit, crew, progress)
     progress.stage("report", then=f"open {out / 'report.html'}")
     shown = store.path if skipped else out / "replay"
     report = render(shown, out / "report.html", progress=progress)
@@ -158,49 +128,7 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     return stages
 
 
-class _Begun:
-    """Stages that are under way beside what is done meanwhile."""
-
-    def __init__(self, crew: Crew, progress: Progress, task: Task) -> None:
-        self._crew, self._progress, self._task = crew, progress, task
-        self._running: dict[str, Future[None]] = {}
-
-    def begin(self, stage: Stage) -> None:
-        """Have a stage done."""
-        self._progress.stage(stage.name)
-        future = self._crew.submit(stage, lambda *_: None)
-        if future.done():
-            # alone: a stage that failed ends the run here, not after the replays
-            future.result()
-        future.add_done_callback(partial(_tell, self._task, stage.name))
-        self._running[stage.name] = future
-
-    def ended(self, name: str) -> bool:
-        """Wait for a stage; whether there is one of that name."""
-        if name in self._running:
-            self._running[name].result()
-        return name in self._running
-
-    def end(self) -> None:
-        """Wait for all."""
-        for future in self._running.values():
-            future.result()
-
-
-@contextlib.contextmanager
-def _under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[_Begun]:
-    """The stages begun before, and done after, what is done within."""
-    # what is bound by the fit is begun when the fit is there
-    later = sum(stage.name == "fit" for stage in stages)
-    with progress.task("other stages", len(stages) + later, "stages") as task:
-        begun = _Begun(crew, progress, task)
-        for stage in stages:
-            begun.begin(stage)
-        yield begun
-        begun.end()
-
-
-def _fitted(begun: _Begun, store: Path, traces: Path, out: Path) -> Path | None:
+def _fitted(begun: Begun, store: Path, traces: Path, out: Path) -> Path | None:
     """The fit of this run once it is there, if it told what neighbours cost.
 
     What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
@@ -213,41 +141,65 @@ def _fitted(begun: _Begun, store: Path, traces: Path, out: Path) -> Path | None:
     return out / FitStage.name if identified(out / FitStage.name) else None
 
 
+@dataclass(frozen=True)
+class _Asked:
+    """What is replayed, as ``tracekit.verbs.run.run`` takes it."""
+
+    policies: Sequence[str]
+    repeats: int | None
+    repeats_up_to: int | None
+    assume: Sequence[str]
+    seed: int
+    out: Path
+
+
+def _replayed(
+    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
+) -> tuple[str, str]:
+    """Replay; what ``_nodes`` says of the run."""
+    from tracekit.verbs._replaying import replay_by  # the crew is not kept waiting
+
+    alone, every = crew.size == 1, list(asked.policies) == ["all"]
+    progress.stage("replay" if alone else "replay, side by side with these", then="report")
+    replay_by(
+        None if alone else crew,
+        store.path,
+        asked.policies,
+        out=asked.out / "replay",
+        seed=asked.seed,
+        assume=asked.assume,
+        repeats=asked.repeats,
+        repeats_up_to=asked.repeats_up_to,
+        repeat_policies=["common"] if every else [],
+        follow=every,
+        fit=fit,
+        progress=progress,
+    )
+    progress.stage("how many nodes", then="report")
+    return _nodes(asked, store, fit, crew, progress)
+
+
 def _nodes(
-    out: Path,
-    store: Store,
-    *,
-    policies: Sequence[str],
-    fit: Path | None,
-    assume: Sequence[str],
-    seed: int,
-    crew: Crew,
-    progress: Progress,
+    asked: _Asked, store: Store, fit: Path | None, crew: Crew, progress: Progress
 ) -> tuple[str, str]:
     """How many nodes the recommended policy needs, in words; or empty, and why it was not asked."""
-    from tracekit.replay.policy.nearness import PARAMETER  # the crew is not kept waiting
+    from tracekit.replay.policy.nearness import PARAMETER  # the same
     from tracekit.replay.studies.after_run import nodes_after
     from tracekit.replay.studies.shrink_told import short
     from tracekit.replay.workload.source import source_of
 
-    calls = any(PARAMETER in text for text in policies)
+    calls = any(PARAMETER in text for text in asked.policies)
     study, why = nodes_after(
-        out / "replay",
-        source_of(store.path, None, assume=assume, seed=seed, calls=calls),
-        out / "studies" / "fewest",
-        policies=policies,
+        asked.out / "replay",
+        source_of(store.path, None, assume=asked.assume, seed=asked.seed, calls=calls),
+        asked.out / "studies" / "fewest",
+        policies=asked.policies,
         fit=fit,
-        seed=seed,
+        seed=asked.seed,
         crew=crew,
         progress=progress,
     )
     return (short(study), "") if study else ("", f"how many nodes: {why}")
-
-
-def _tell(task: Task, name: str, done: Future[None]) -> None:
-    """What failed is told by what it raises."""
-    if not done.cancelled() and done.exception() is None:
-        task.advance(1, name)
 
 
 def _check_out(out: Path) -> None:
