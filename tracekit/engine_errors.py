@@ -33,9 +33,9 @@ def system_error(error: BaseException) -> OSError | None:
     """The system's refusal that an engine's error tells of; None where it tells of another."""
     if isinstance(error, OSError) and error.errno is not None:
         return error
-    if not is_of_an_engine(error):
+    if not (isinstance(error, OSError) or is_of_an_engine(error)):
         return None
-    text = str(error)
+    text = str(error)  # polars raises an OSError that has only a text
     found = _RUST.search(text)
     if found:
         return _refused(int(found[1]), text)

@@ -173,10 +173,11 @@ ENGINES = [
     pl.exceptions.ComputeError("No space left on device (os error 28)"),
     duckdb.IOException("IO Error: Could not write file 'a/b': No space left on device"),
     OSError(errno.ENOSPC, "No space left on device", "a/b"),
+    OSError("No space left on device (os error 28)"),
 ]
 
 
-@pytest.mark.parametrize("error", ENGINES, ids=lambda error: type(error).__module__)
+@pytest.mark.parametrize("error", ENGINES, ids=repr)
 def test_a_full_disk_is_told_as_one_by_whichever_engine_saw_it(
     error: Exception, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

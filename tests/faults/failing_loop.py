@@ -212,8 +212,12 @@ class Loop:
         now = _files(self._work)
         if fault.error != 0 and done.code == 0:
             # what could not be cleared away is hidden, and the next run clears it
-            visible = {name: digest for name, digest in now.items() if not _is_hidden(name)}
-            if wrong := self._differences(visible):
+            meant = {
+                name: digest
+                for name, digest in now.items()
+                if name in self._new or not _is_hidden(name)
+            }
+            if wrong := self._differences(meant):
                 return f"exit code 0, but {wrong}"
         for result in self.scenario.whole:
             if wrong := self._torn(result, now):

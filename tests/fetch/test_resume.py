@@ -59,6 +59,14 @@ def test_what_is_there_is_not_fetched_again(take: Take, mirror: Mirror) -> None:
     assert (file.outcome, file.tries, file.sha256) == ("known", 0, first.sha256)
 
 
+def test_what_a_call_could_not_clear_away_goes_with_the_next(take: Take, target: Path) -> None:
+    take()
+    left = target.with_name(f".{target.name}.part.json")
+    left.write_text("{}")
+    take()
+    assert not left.exists()
+
+
 def test_an_archive_from_elsewhere_is_taken_if_it_is_whole(
     take: Take, mirror: Mirror, target: Path, node: bytes
 ) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from queue import Empty, SimpleQueue
@@ -16,7 +17,7 @@ from tracekit.fetch.check import DamagedError, checked
 from tracekit.fetch.download import Manner, StoppedError, download
 from tracekit.fetch.ledger import LOCK, Ledger
 from tracekit.fetch.meter import Meter
-from tracekit.fetch.part import disk_error
+from tracekit.fetch.part import Part, disk_error
 from tracekit.fetch.plan import Wanted, plan
 from tracekit.fetch.retry import GO_ON, FetchError, Retries
 from tracekit.files.lock import held
@@ -180,6 +181,8 @@ class _Crew:
             digest = noted if as_stated and noted else checked(target, wanted.path, wanted.sha256)
         except DamagedError:
             return None
+        with suppress(OSError):
+            Part(target).discard()  # left by a call that could not clear it away
         return _fetched(wanted, size, digest, outcome="known", tries=0)
 
     def _download(self, number: int, wanted: Wanted) -> FetchedFile:
