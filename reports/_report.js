@@ -66,23 +66,25 @@
       Object.keys(layout).filter((key) => new RegExp(`^${letter}axis\\d*$`).test(key));
     const titled = axes("y").filter((name) => layout[name].title?.text);
     layout.font.size = 12;
-    Object.assign(layout.margin, { l: 8, r: 12, t: Math.max(layout.margin.t, titled.length ? 44 : 8) });
     const annotations = (layout.annotations || []).map((one) => ({
       ...one, font: { ...one.font, size: 11 },
     }));
     for (const name of axes("y")) layout[name].automargin = true;
+    const right = (name) => layout[name].side === "right";
+    // two axes of one panel share the line above it
+    const room = titled.some(right) ? Math.floor(most / 2) : most;
+    let lines = 0;
     for (const name of titled) {
-      const text = wrapped(layout[name].title.text, most);
+      const text = wrapped(layout[name].title.text, room);
       layout[name].title.text = "";
-      if (titled.length === 1) {
-        layout.title = { text, x: 0, xref: "container", xanchor: "left", y: 1, yref: "container",
-          yanchor: "top", pad: { t: 4, l: 4 }, font: { size: 12 } };
-        continue;
-      }
       const top = layout[name].domain ? layout[name].domain[1] : 1;
-      annotations.push({ text, x: 0, xref: "paper", xanchor: "left", y: top, yref: "paper",
-        yanchor: "bottom", yshift: 6, showarrow: false, font: { size: 12 }, align: "left" });
+      if (top > 0.99) lines = Math.max(lines, text.split("<br>").length);
+      annotations.push({ text, xref: "paper", yref: "paper", y: top, yanchor: "bottom", yshift: 4,
+        x: right(name) ? 1 : 0, xanchor: right(name) ? "right" : "left", showarrow: false,
+        font: { size: 12 }, align: right(name) ? "right" : "left" });
     }
+    const above = lines ? 12 + 16 * lines : 8;
+    Object.assign(layout.margin, { l: 8, r: 12, t: Math.max(layout.margin.t, above) });
     layout.annotations = annotations;
     for (const name of axes("x")) {
       layout[name].nticks ??= 5;

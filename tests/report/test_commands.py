@@ -57,9 +57,14 @@ def page(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return (tmp_path / "page.html").read_text()
 
 
+def _joined(text: str) -> list[str]:
+    """The lines of a text, those that go on with their ends."""
+    return text.replace("\\\n", "").splitlines()
+
+
 def _commands(html: str) -> list[str]:
     shown = re.findall(r"<pre[^>]*>(.*?)</pre>", html, flags=re.DOTALL)
-    lines = [line.strip() for text in shown for line in unescape(text).splitlines()]
+    lines = [line.strip() for text in shown for line in _joined(unescape(text))]
     return [line for line in lines if line.startswith("tracekit ")]
 
 

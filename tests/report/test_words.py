@@ -7,7 +7,7 @@ import pytest
 
 from tracekit.report import words
 from tracekit.report.cells import size_text, table
-from tracekit.report.contents.replay import assumed_text
+from tracekit.report.contents.assumed import assumed_text
 
 PERCENT = [
     (0, None, "0 %"),

@@ -91,7 +91,7 @@ def test_the_order_of_the_study() -> None:
     rows["ddqn"][0] |= {"qos": 0.99, "container_memory_fraction": 0.7, "node_g": 0.4}
     turned = claims(summary(table(rows)))
     assert turned["holds"].to_list() == [True, True, False, False, False, True]
-    assert "3 hold here; not: container memory" in said(rows)[0]
+    assert "3 hold here. What does not hold: container memory" in said(rows)[0]
 
 
 def test_one_seed_has_no_interval() -> None:

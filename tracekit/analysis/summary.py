@@ -9,6 +9,8 @@ import polars as pl
 
 from tracekit.analysis.results.published_claims import FAILS, UNKNOWN
 from tracekit.analysis.work import Analysis
+from tracekit.replay.measures import words_of
+from tracekit.replay.runs.shown import decimals
 from tracekit.units import percent
 
 
@@ -65,7 +67,11 @@ _COHORT_CELLS = ("cpu_mean", "container_cpu_mean", "container_cpu_std")
 
 def _levels(frame: pl.DataFrame, _: Analysis) -> SummaryTable:
     rows = [
-        [level, resource, *_cells(frame.filter(level=level, resource=resource), _LEVEL_CELLS)]
+        [
+            level,
+            words_of(resource),
+            *_cells(frame.filter(level=level, resource=resource), _LEVEL_CELLS),
+        ]
         for level, resource in frame.select("level", "resource").unique().sort(pl.all()).rows()
     ]
     columns = ["level", "resource", "mean", "peak", "deviation"]
@@ -89,13 +95,15 @@ _CAUSE_CELLS = ("cpu_change_mean", "memory_change_mean")
 
 
 def _cells(frame: pl.DataFrame, measures: Sequence[str], digits: int = 1) -> list[str]:
-    """``45.4 ±8.3`` for each measure, in percent."""
+    """``45 ±8`` for each measure, in percent, with as many digits as its interval allows."""
     cells = []
     for measure in measures:
         row = frame.filter(measure=measure).row(0, named=True)
         mean, low, high = (row[name] for name in ("mean", "low", "high"))
-        text = "-" if mean is None else f"{round(100 * mean, digits) + 0.0:.{digits}f}"
-        reach = "" if low is None else f" ±{50 * (high - low):.{digits}f}"
+        half = 0.0 if low is None else 50 * (high - low)
+        places = decimals(half) if half > 0 else digits
+        text = "-" if mean is None else f"{round(100 * mean, places) + 0.0:.{places}f}"
+        reach = f" ±{half:.{places}f}" if half > 0 else ""
         cells.append(text + reach)
     return cells
 

@@ -35,6 +35,15 @@ def print_paragraph(text: str) -> None:
     print(textwrap.fill(" ".join(text.split()), WIDTH, break_on_hyphens=False))
 
 
+def print_command(command: str) -> None:
+    """Print a command below the text that proposes it, in lines that can be copied."""
+    import textwrap
+
+    from tracekit.shell import in_lines
+
+    print(textwrap.indent(in_lines(command, WIDTH - 2), "  "))
+
+
 def print_table(
     title: str, columns: Sequence[str], rows: Sequence[Sequence[object]], *, note: str = ""
 ) -> None:

@@ -86,42 +86,11 @@ def _background(load: Any) -> list[str]:
     return [said] if said else []
 
 
-#: What a reader must know before the numbers, by the name of the fact.
-_TOLD = {
-    "containers_set_aside_too_large": "fit on no node, even an empty one, and are set aside",
-    "containers_without_request": "request nothing, and fit wherever there is a node",
-    "containers_with_request_as_use": "have no recorded use: what they request stands in for it",
-    "containers_with_request_as_cpu_use": (
-        "have use of memory but none of CPU: what they request of it stands in"
-    ),
-    "containers_with_request_as_memory_use": (
-        "have use of CPU but none of memory: what they request of it stands in"
-    ),
-    "containers_on_unknown_nodes": "ran on nodes that are not listed, or set aside",
-    "containers_with_rules_not_held": (
-        "have rules that the replay does not hold (column not_held of the table container)"
-    ),
-}
-
-
-#: The same of what is no container, with what is counted.
-_TOLD_OF_SAMPLES = {
-    "container_steps_held": (
-        "steps of containers have no sample of their own: the nearest one of the container holds"
-    ),
-    "usage_samples_outside_lives": (
-        "samples of use are from before their container arrived or after it departed, and not used"
-    ),
-}
-
-
 def _told(load: Any) -> list[str]:
     """What of the workload bends its numbers."""
-    said = {**{name: f"containers {words}" for name, words in _TOLD.items()}, **_TOLD_OF_SAMPLES}
-    return [
-        *load.told,
-        *(f"{load.facts[name]:,} {words}" for name, words in said.items() if load.facts.get(name)),
-    ]
+    from tracekit.replay.workload.facts_told import bending
+
+    return [*load.told, *bending(load.facts)]
 
 
 def _lost(run: Any) -> list[str]:

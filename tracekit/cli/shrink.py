@@ -3,10 +3,17 @@
 from __future__ import annotations
 
 from pathlib import Path
+from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._output import (
+    print_command,
+    print_json,
+    print_paragraph,
+    print_sentence,
+    print_table,
+)
 from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
@@ -75,10 +82,10 @@ def _show(study: Study, out: Path | None) -> None:
     print_paragraph(_limits(study))
     if out is not None:
         print_paragraph(f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:")
-        print(f"  tracekit report {out} --out {out}.html")
+        print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
     for why, text in words.following(found):
         print_paragraph(why)
-        print(f"  {text}")
+        print_command(text)
 
 
 def _answers(study: Study) -> list[dict[str, Any]]:

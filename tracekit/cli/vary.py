@@ -5,7 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
+from tracekit.cli._output import (
+    print_command,
+    print_json,
+    print_paragraph,
+    print_sentence,
+    print_table,
+)
 from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
@@ -53,8 +59,8 @@ def _show(study: Study) -> None:
         note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",
     )
     print_sentence(words.sure(study))
-    for row in changes.filter(changes["problem"].is_not_null()).iter_rows(named=True):
-        print_sentence(f"{row['change']}: {row['problem']}")
+    for said in words.problems(study):
+        print_sentence(said)
     for why, text in words.following(study):
         print_paragraph(why)
-        print(f"  {text}")
+        print_command(text)

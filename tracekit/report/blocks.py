@@ -55,6 +55,8 @@ class LegendItem:
     ----------
     line : bool
         Whether its sign is a line, drawn with ``dash``; else it is a round mark.
+    square : bool
+        Whether the mark is a square.
     hollow : bool
         Whether the mark is a ring.
     """
@@ -62,6 +64,7 @@ class LegendItem:
     name: str
     color: str
     line: bool = False
+    square: bool = False
     dash: str = ""
     hollow: bool = False
 
@@ -138,11 +141,14 @@ def legend(figure: go.Figure) -> list[LegendItem]:
         if drawn is None:
             continue
         outline = getattr(look, "line", None) if not line else None
-        hollow = "-open" in str(getattr(look, "symbol", None) or "")
+        symbol = str(getattr(look, "symbol", None) or "")
+        hollow, square = "-open" in symbol, symbol.startswith("square")
         if drawn == _CARD and outline is not None and isinstance(outline.color, str):
             drawn, hollow = outline.color, True
         dash = _DASHES.get(look.dash or "solid", "") if line else ""
-        item = LegendItem(name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow)
+        item = LegendItem(
+            name=trace.name, color=drawn, line=line, dash=dash, hollow=hollow, square=square
+        )
         found.setdefault(trace.name, item)
     return list(found.values()) if len(found) > 1 else []
 

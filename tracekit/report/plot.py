@@ -17,12 +17,12 @@ DIGITS = 5
 
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
-    """A figure without data: legend on top, room for axis titles, on the card's background."""
+    """A figure without data: room for axis titles, on the card's background."""
     figure = go.Figure()
     figure.update_layout(
         template="none",
         height=height_px,
-        margin={"l": 62, "r": 16, "t": 44, "b": 56},
+        margin={"l": 62, "r": 16, "t": 20, "b": 56},
         paper_bgcolor=color("card"),
         plot_bgcolor=color("card"),
         font={"color": color("ink"), "size": 13},

@@ -32,6 +32,7 @@ from tracekit.report.pages import GROUPS, all_pages
 from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
+from tracekit.shell import in_lines
 from tracekit.shown import Shown
 from tracekit.store.folder import open_store
 from tracekit.study import STUDY_FOLDER
@@ -40,6 +41,8 @@ from tracekit.study import STUDY_FOLDER
 _EXPORTS = re.compile(r"export\{([^}]*)\};")
 #: Pictures in a style sheet; the page's own signs stand for them.
 _PICTURE = re.compile(r"url\([^)]*\)")
+#: A text longer than this may end a line between the parts of a name.
+_LONG_NAME = 20
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -152,6 +155,12 @@ def render_data(data: Data, *, progress: Progress = SILENT) -> str:
     )
 
 
+def breakable(text: str) -> Markup:
+    """A text whose long names end a line between their parts, not within a word."""
+    parts = re.split(r"(?<=[/_])(?=\w)", text) if len(text) > _LONG_NAME else [text]
+    return Markup("<wbr>").join(parts)
+
+
 def _environment(data: Data) -> jinja2.Environment:
     environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(asset_dir("reports")),
@@ -161,6 +170,7 @@ def _environment(data: Data) -> jinja2.Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
+    environment.filters.update(in_lines=in_lines, breakable=breakable)
     numbers = iter(range(1, 1000))
 
     def figure(name: str) -> Markup:

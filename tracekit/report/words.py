@@ -51,7 +51,7 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
 
 def spaced(text: str) -> str:
     """A sentence of another package with the report's space before its percent signs."""
-    return re.sub(r"(?<=\d)%", f"{NBSP}%", text)
+    return re.sub(r"(?<=\d) ?%", f"{NBSP}%", text)
 
 
 def short_id(text: str) -> str:

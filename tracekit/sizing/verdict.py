@@ -106,7 +106,7 @@ def _claims(
     name = "container_memory_fraction"
     claim = "container memory utilization: agent as minimum selection (within 5 points)"
     rows.append((claim, told(name), abs(of(name)[0] - of(name)[1]) <= 0.05))
-    claim = "node G: agent below minimum selection; the study reports 11 % for the agent"
+    claim = "node G: agent below minimum selection (the study reports 11 % for the agent)"
     rows.append((claim, told("node_g"), of("node_g")[0] < of("node_g")[1]))
     claim = "QoS: agent best of the three, below the 96.68 % of its training"
     rows.append((claim, told("qos"), of("qos")[0] == max(of("qos")) and of("qos")[0] < 0.9668))
@@ -122,6 +122,10 @@ def sentences(summary: pl.DataFrame, differences: pl.DataFrame) -> list[str]:
     if order.height:
         count = int(order["holds"].sum())
         lost = order.filter(~pl.col("holds"))["claim"].to_list()
-        tail = f"; not: {'; '.join(lost)}" if lost else ""
-        said.append(f"Of the study's {order.height} claims on the order, {count} hold here{tail}")
+        tail = f". What does not hold: {'; '.join(lost)}" if lost else ""
+        holds = "holds" if count == 1 else "hold"
+        said.append(
+            f"Of the study's {order.height} claims on the order of policies {count} {holds} here"
+            f"{tail}"
+        )
     return said

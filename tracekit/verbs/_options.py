@@ -136,4 +136,5 @@ MemoryLimit = Annotated[
         default="1GiB",
     ),
 ]
+Gangs = Annotated[bool, Option("Admit a service's containers all or none.", names="--gang")]
 SideBySide = Annotated[int, Option("Processes side by side.", minimum=1)]

@@ -107,7 +107,8 @@ def replay_by(
     if alone:
         run = dataclasses.replace(run, alone=ALIKE)
     named = None if workload is None else str(workload)
-    write_run(run, Path(out), store=None if store is None else place(store), loader=named)
+    stored = None if store is None else place(store)
+    write_run(run, Path(out), store=stored, loader=named, gangs=gangs)
     kept.forget()
     return run
 

@@ -11,6 +11,7 @@ from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
     Engine,
+    Gangs,
     Option,
     ReplayedStore,
     RunFolder,
@@ -56,9 +57,7 @@ def replay(
             completes="rebalancers",
         ),
     ] = (),
-    gangs: Annotated[
-        bool, Option("Admit a service's containers all or none.", names="--gang")
-    ] = False,
+    gangs: Gangs = False,
     repeats: Annotated[
         int | None,
         Option(

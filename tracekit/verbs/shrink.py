@@ -10,6 +10,7 @@ from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.declared import START, Start
 from tracekit.verbs._options import (
     Assumed,
+    Gangs,
     Option,
     ReplayedStore,
     Seed,
@@ -60,6 +61,7 @@ def shrink(
         Option("Another workload than a store.", metavar="NAME[:PATH]|PATH", takes=str),
     ] = None,
     assume: Assumed = (),
+    gangs: Gangs = False,
     start: Start = START,
     out: StudyFolder = None,
     jobs: SideBySide = 1,
@@ -82,6 +84,7 @@ def shrink(
         workload,
         assume=starting(assume, start),
         seed=seed,
+        gangs=gangs,
         calls=any(PARAMETER in text for text in policies),
     )
     return made(

@@ -210,7 +210,7 @@ def _what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
 
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
     load = manifest.get("workload", {})
-    plain = ("name", "nodes", "containers", "steps", "step_ms")
+    plain = ("name", "nodes", "containers", "steps", "step_ms", "gangs")
     return {
         "version": manifest.get("tool_version"),
         "seed": manifest.get("seed"),

@@ -100,13 +100,19 @@ def _repeats(run: Run, policy: str) -> int:
 
 
 def write_run(
-    run: Run, folder: Path, *, store: Path | None = None, loader: str | None = None
+    run: Run,
+    folder: Path,
+    *,
+    store: Path | None = None,
+    loader: str | None = None,
+    gangs: bool = False,
 ) -> None:
     """Write the run folder; an existing one is replaced but for what others put there.
 
     ``store`` is the store the trace came from, ``loader`` another workload as ``--workload`` spells
     it. The manifest names it relative to the run, so that a report finds it and both can be moved
-    together.
+    together. ``gangs`` says that the containers of a service were admitted together because
+    somebody asked for it.
 
     Raises
     ------
@@ -118,4 +124,6 @@ def write_run(
         document["workload"]["store"] = named_from(folder, store)
     if loader is not None:
         document["workload"]["loader"] = respelled(loader, lambda path: named_from(folder, path))
+    if gangs:
+        document["workload"]["admitted"] = "gangs"
     RUN_FOLDER.write(Path(folder), document, {name: getattr(run, name) for name in FRAMES})

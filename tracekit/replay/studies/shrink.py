@@ -281,6 +281,7 @@ def _given(source: WorkloadSource, called: str | None) -> dict[str, Any]:
         "store": "" if store is None else called or str(store),
         "loader": source.workload or "",
         "assume": list(source.assume),
+        "gangs": source.gangs,
         "made_up": store is not None and open_store(str(store)).manifest.made_up,
     }
 

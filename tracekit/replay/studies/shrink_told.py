@@ -354,7 +354,7 @@ def _following(found: Told) -> list[tuple[str, str]]:
     said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
     steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
     load = about["workload"]
-    if "assumed" in load["quantities"].values() and load["store"]:
+    if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
         rival = next(
             name
             for name in (*about["policies"], "least_allocated", "most_allocated")
@@ -377,6 +377,7 @@ def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool =
         words += ["--limit", text]
     for text in load["assume"]:
         words += ["--assume", text]
+    words += ["--gang"] if load.get("gangs") else []
     words += ["--seed", str(about["seed"])] if about["seed"] else []
     words += ["--scale", f"{about['scale']:g}"] if keep_scale and about["scale"] != 1 else []
     return " ".join(map(shlex.quote, words))

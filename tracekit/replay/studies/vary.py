@@ -263,12 +263,14 @@ def _check(measure: str) -> None:
 
 
 def _that_tells(found: Results) -> str:
-    """The first measure with a better end that tells these policies apart, beyond chance.
+    """The first measure with a better end by which some policy is best, beyond chance.
 
-    Else by the one order they met; else ``USUAL``.
+    Else the first that tells any two apart, also by the one order they met; else ``USUAL``.
     """
     judged = [one for one in found.measures.values() if one.better]
     ordered = sorted(judged, key=lambda one: one.group != "answer")
-    told = (one.name for one in ordered if standings(found, one.name).tells)
+    stands = [one for name in ordered if (one := standings(found, name.name)).tells]
+    stands.sort(key=lambda one: len(one.best) == len(one.rows))
+    told = (one.measure for one in stands)
     apart = (one.name for one in separating(found.summary) if one.better and one.compared)
     return next(told, next(apart, USUAL))

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 import polars as pl
 
@@ -32,6 +31,10 @@ def answer(study: Study) -> str:
     best = study.about["best"]
     if not best:
         return f"Nothing can be told by {_title(study)}: {study.about['why_not']}."
+    if not study.frames["changes"]["problem"].null_count():
+        return (
+            "Nothing can be told: no changed assumption could be replayed; the reasons are below."
+        )
     turned, told = _changes(study, OTHER), _changes(study, OTHER, SAME)
     if not told:
         return (
@@ -74,10 +77,12 @@ def following(study: Study) -> list[tuple[str, str]]:
     about = study.about
     words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
     asked = " ".join(map(shlex.quote, words))
+    if not study.frames["changes"]["problem"].null_count():
+        return []
     if not about["best"] or not _changes(study, OTHER, SAME):
         more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
         command = (
-            f"tracekit vary {asked}{_tried(about)} --measure {about['measure']} --repeat {more}"
+            f"tracekit vary {asked}{_tried(study)} --measure {about['measure']} --repeat {more}"
         )
         return [("Let the policies meet more orders of arrival:", command)]
     turned = _changes(study, OTHER)
@@ -94,9 +99,17 @@ def following(study: Study) -> list[tuple[str, str]]:
     ]
 
 
-def _tried(about: Mapping[str, Any]) -> str:
-    """The changes that were asked for, as options; none where the usual ones were tried."""
-    return "".join(f" --change {shlex.quote(change)}" for change in about.get("changes", ()))
+def problems(study: Study) -> list[str]:
+    """The changes that could not be replayed, each with the reason."""
+    failed = study.frames["changes"].filter(pl.col("problem").is_not_null())
+    return [f"{row['change']}: {row['problem']}" for row in failed.to_dicts()]
+
+
+def _tried(study: Study) -> str:
+    """The changes that were asked for and can be replayed, as options; none of the usual ones."""
+    failed = study.frames["changes"].filter(pl.col("problem").is_not_null())["change"].to_list()
+    asked = [one for one in study.about.get("changes", ()) if one not in failed]
+    return "".join(f" --change {shlex.quote(change)}" for change in asked)
 
 
 def _changes(study: Study, *stands: str) -> list[dict[str, str]]:

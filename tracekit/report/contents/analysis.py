@@ -13,7 +13,7 @@ from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.computed import ANALYSIS, CALLGRAPH
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
-from tracekit.report.words import MINUS, NBSP, count
+from tracekit.report.words import MINUS, NBSP, count, percent
 
 #: Queries that the tables with intervals take counts from.
 _QUERIES = (
@@ -55,8 +55,25 @@ def alikeness(data: Data) -> Table:
 def hot_services(data: Data, most: int = 12) -> Table:
     """The services that are called most."""
     frame = data.query("calls/hot_services")
+    if "service" in frame.columns:
+        frame = frame.filter(pl.col("service").is_not_null())
     caption = f"The {most} most called of {count(frame.height, 'service')}"
     return table(frame.head(most), caption, query="calls/hot_services")
+
+
+def unnamed_calls(data: Data) -> str:
+    """A sentence on calls to services that nobody recorded."""
+    frame = data.query("calls/hot_services")
+    if frame.is_empty():
+        return ""
+    unnamed = frame.filter(pl.col("service").is_null())
+    if unnamed.is_empty():
+        return ""
+    calls, share = unnamed.select("calls", "call_share").row(0)
+    return (
+        f"{count(calls, 'call')} more ({percent(share)} of all) go to services that the trace does"
+        " not name; the table leaves them out."
+    )
 
 
 def split_traces(data: Data) -> str:
@@ -123,4 +140,5 @@ __all__ = [
     "sentences",
     "sizes",
     "split_traces",
+    "unnamed_calls",
 ]

@@ -17,12 +17,25 @@ from tracekit.report.data import Data
 
 def asked(data: Data, verb: str) -> str:
     """A command of ``verb`` on what the run replayed, with its assumptions."""
-    return " ".join([f"tracekit {verb} {data.paths.replayed}", *_settings(data)])
+    return " ".join(
+        [f"tracekit {verb} {data.paths.replayed}", *_settings(data), *_circumstances(data)]
+    )
 
 
 def may_vary(data: Data) -> bool:
-    """Whether ``tracekit vary`` takes what was replayed: it reads stores alone."""
-    return data.paths.replayed == data.paths.store
+    """Whether ``tracekit vary`` takes what was replayed: it reads stores alone, without gangs."""
+    return data.paths.replayed == data.paths.store and not _gangs(data)
+
+
+def _gangs(data: Data) -> bool:
+    """Whether somebody asked for containers of a service to be admitted together."""
+    return bool((data.run or {}).get("workload", {}).get("admitted") == "gangs")
+
+
+def _circumstances(data: Data) -> list[str]:
+    """What else than assumptions decides the workload: gangs, and the seed of what is drawn."""
+    seed = (data.run or {}).get("seed", 0)
+    return [*(["--gang"] if _gangs(data) else []), *([f"--seed {seed}"] if seed else [])]
 
 
 def again(data: Data) -> list[str]:
@@ -42,7 +55,6 @@ def _replay(data: Data) -> str:
         asked(data, "replay"),
         *(f"--policy {quote(name)}" for name in names),
         *_orders(run),
-        f"--seed {run['seed']}",
         f"--out {data.paths.beside('again')}",
     ]
     return " ".join(words)

@@ -39,7 +39,7 @@ def lead(data: Data) -> str:
     policies = count(len(about["policies"]), "policy")
     if not differs(data):
         return (
-            f"Nothing changed from run {about['base']} to run {about['new']}: {of} {policies}"
+            f"Nothing changed from {about['base']} to {about['new']}: {of} {policies}"
             " came out the same."
         )
     told = [
@@ -47,13 +47,13 @@ def lead(data: Data) -> str:
         for word, said in (
             ("better", "better"),
             ("worse", "worse"),
-            ("changed", "changed, which is neither"),
+            ("changed", "other, neither better nor worse"),
             ("within chance", "within chance"),
         )
         if word in verdicts
     ]
     return (
-        f"From run {about['base']} to run {about['new']},"
+        f"From {about['base']} to {about['new']},"
         f" {count(changes.height - verdicts.count(SAME), 'value')} of {changes.height:,} changed"
         f" ({of} {policies}): {listed(told)}."
     )

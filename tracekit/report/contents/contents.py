@@ -12,6 +12,7 @@ from tracekit.report.cells import Table, table
 from tracekit.report.contents import (
     analysis,
     answer,
+    assumed,
     claims,
     commands,
     comparison,
@@ -36,6 +37,7 @@ from tracekit.units import MS_PER_MINUTE, duration
 __all__ = [
     "analysis",
     "answer",
+    "assumed",
     "claims",
     "commands",
     "comparison",
@@ -59,6 +61,8 @@ __all__ = [
     "zones",
 ]
 
+#: The release of tables that somebody wrote by hand, or that come with a made-up trace.
+_OWN = "folder"
 _ENTITIES = ("nodes", "containers", "services", "traces", "interfaces")
 
 
@@ -78,14 +82,21 @@ def _title(data: Data) -> str:
     if data.run is not None:
         load = data.run["workload"]
         return f"Replay of {load['name']}"
-    if data.sizing is not None and not data.has_store:
-        return f"Container sizing on {data.sizing.manifest['set']['name']}"
-    releases = sorted({source["release"] for source in (data.info or {"sources": []})["sources"]})
-    known = all_sources()
-    names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
+    named = _releases(data)
+    if data.sizing is not None:
+        return f"Container sizing on {named or data.sizing.manifest['set']['name']}"
     studied = [name.replace("_", " ").capitalize() for name in data.studies]
     alone = " and ".join(studied) if not data.has_store else ""
-    return " and ".join(names) or alone or "Empty store"
+    return named or alone or "Empty store"
+
+
+def _releases(data: Data) -> str:
+    """What the store was made of; tables of one's own only where there is nothing else."""
+    found = {source["release"] for source in (data.info or {"sources": []})["sources"]}
+    releases = sorted(found - {_OWN} or found)
+    known = all_sources()
+    names = [known[name].title.partition(":")[0] if name in known else name for name in releases]
+    return " and ".join(names)
 
 
 def facts(data: Data) -> list[tuple[str, str]]:

@@ -1,26 +1,24 @@
-"""What the replay page says beside its figures: the comparison, the gap, the assumptions."""
+"""What the replay page says beside its figures: the comparison, the gap, the policies."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import polars as pl
 
-from tracekit.parameters import about
 from tracekit.replay.measures import Measure, measures_in, part_column
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
 from tracekit.report.amounts import standing_text, value_text
-from tracekit.report.cells import Cell, Column, Table, size_text, table
-from tracekit.report.contents.commands import assumptions_of
+from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.words import NBSP, count, listed, percent, small
+from tracekit.report.words import count, listed, small
 from tracekit.units import MS_PER_MINUTE, duration
 
 _BEST, _WITHIN = "best", "within chance"
@@ -212,94 +210,6 @@ def gap_table(data: Data) -> Table | None:
         for one in made.columns
     ]
     return dataclasses.replace(made, columns=columns)
-
-
-#: What it means how a replay started.
-_STARTS = {
-    "empty": "the replay started empty: everything was placed anew",
-    "observed": "the replay started as observed: what ran at the beginning stayed on its node",
-}
-
-
-def assumptions(data: Data) -> Table:
-    """Every assumption of the run: value, meaning, and whether it is tracekit's default."""
-    load = (data.run or {}).get("workload", {})
-    kind = assumptions_of(load)
-    known = {field.name: field for field in dataclasses.fields(kind)}
-    meanings = about(kind)
-    rows = [
-        {
-            "assumption": name,
-            "value": assumed_text(name, value),
-            "meaning": meanings[name].doc if name in meanings else "",
-            "comes_from": _origin(known.get(name), value, _known_as(name, load)),
-        }
-        for name, value in load.get("assumptions", {}).items()
-    ]
-    schema = dict.fromkeys(("assumption", "value", "meaning", "comes_from"), pl.String)
-    return table(pl.DataFrame(rows, schema=schema), "Every assumption of this run")
-
-
-#: What is assumed of each quantity, by how the names of the assumptions begin.
-_ASSUMED_OF = {
-    "node_cpu_cores": "node sizes",
-    "node_memory_bytes": "node sizes",
-    "node_net_kbit": "node sizes",
-    "node_disk_bytes": "node sizes",
-    "request_": "requests",
-    "limit_factor": "limits",
-}
-
-
-def _known_as(name: str, load: Mapping[str, Any]) -> tuple[str, str]:
-    """The quantity that an assumption stands for, and how that is known; empty for none."""
-    about_ = next((what for start, what in _ASSUMED_OF.items() if name.startswith(start)), "")
-    return about_, str(load.get("quantities", {}).get(about_, ""))
-
-
-def _origin(field: dataclasses.Field[Any] | None, value: object, known_as: tuple[str, str]) -> str:
-    if field is None:
-        return "the workload"
-    if field.default != value:
-        return f"set for this run (default {assumed_text(field.name, field.default)})"
-    quantity, known = known_as
-    if known in ("recorded", "chosen", "inferred"):
-        return f"not used where {quantity} are known"
-    return "default; the trace does not say" if known == "assumed" else "default"
-
-
-def assumed_text(name: str, value: object) -> str:
-    """An assumption's value with its unit, which its name ends in."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return str(value)
-    if name.endswith("_bytes"):
-        return size_text(value)
-    if name.endswith("_ms"):
-        return duration(value)
-    if name.endswith(("_fraction", "_share")):
-        return percent(value)
-    unit = next((u for u in ("cores", "steps", "kbit") if name.endswith(f"_{u}")), "")
-    shown = f"{value:,.0f}" if float(value).is_integer() else f"{value:,g}"
-    return f"{shown}{NBSP}{unit}".strip()
-
-
-def counts(data: Data) -> list[str]:
-    """What is worth knowing about how the workload was made, and who decided without use."""
-    run = data.run or {}
-    load = run.get("workload", {})
-    start = load.get("assumptions", {}).get("start")
-    told = [_STARTS[start]] if start in _STARTS else []
-    told += load.get("told", [])
-    told += [f"{name.replace('_', ' ')}: {n:,}" for name, n in load.get("facts", {}).items()]
-    blind: dict[int, list[str]] = {}
-    for one in run.get("policies", []):
-        if one.get("decisions_without_use"):
-            blind.setdefault(one["decisions_without_use"], []).append(one["policy"])
-    return told + [
-        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided {n:,} times before"
-        " any use had been measured"
-        for n, names in blind.items()
-    ]
 
 
 def policy_table(data: Data) -> Table:

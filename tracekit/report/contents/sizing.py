@@ -6,15 +6,18 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.runs.shown import decimals
 from tracekit.report.cells import Cell, Column, Table, cell, table
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.sizing_run import SizingRun
-from tracekit.report.words import NBSP, count
+from tracekit.report.words import MINUS, NBSP, count, spaced
 from tracekit.sizing.measures import MEASURES
 
 #: Measures of the sensitivity table.
 _MOVED = ("qos", "container_cpu_fraction", "container_memory_fraction", "node_g", "change_share")
+#: What stands in a cell of the claims.
+_THREE = "here: agent / minimum / random"
 #: Names that hint at no unit in a table's own rule.
 _SHARES = {name for name, measure in MEASURES.items() if measure.unit == "0..1"}
 
@@ -23,7 +26,7 @@ def verdict(data: Data) -> list[str]:
     """Sentences on whom the agent beats, worst news first; one on what was compared without it."""
     if data.sizing is None:
         return []
-    said = [f"{sentence}." for sentence in data.sizing.manifest["verdict"]]
+    said = [spaced(f"{sentence}.") for sentence in data.sizing.manifest["verdict"]]
     return said or ["The agent was not among the policies, so nothing is said of it."]
 
 
@@ -82,13 +85,18 @@ def _row(policy: str, frame: pl.DataFrame, columns: list[Column]) -> list[Cell]:
         row = found[column.name]
         plain = cell(row["mean"], column)
         half = None if row["high"] is None else row["high"] - row["mean"]
-        text = plain.text if half is None else f"{plain.text} \u00b1{NBSP}{_half(half, column)}"
+        text = _with_half(row["mean"], half, column) if half else plain.text
         shown.append(Cell(text=text, sort=plain.sort))
     return shown
 
 
-def _half(half: float, column: Column) -> str:
-    return f"{100 * half:.1f}" if column.kind == "percent" else f"{half:.2f}"
+def _with_half(mean: float, half: float, column: Column) -> str:
+    """A mean and half of its interval, with as many digits as that allows."""
+    share = column.kind == "percent"
+    scale, unit = (100, f"{NBSP}%") if share else (1, "")
+    places = decimals(scale * half)
+    value = f"{scale * mean:,.{places}f}".replace("-", MINUS)
+    return f"{value} \u00b1{NBSP}{scale * half:,.{places}f}{unit}"
 
 
 def claims_table(data: Data) -> Table:
@@ -100,7 +108,7 @@ def claims_table(data: Data) -> Table:
         pl.when("holds").then(pl.lit("holds")).otherwise(pl.lit("does not hold")).alias("holds")
     )
     return table(
-        told.rename({"here": "here: agent / minimum / random", "holds": "verdict"}),
+        told.select("claim", pl.col("holds").alias("verdict"), pl.col("here").alias(_THREE)),
         "What the study reports, and what is so here",
     )
 

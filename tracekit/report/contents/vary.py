@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import polars as pl
+
 from tracekit.replay.studies import vary_told
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
@@ -16,6 +18,7 @@ def answer(data: Data) -> Answer:
     return Answer(
         asked=vary_told.question(study),
         sentence=vary_told.answer(study),
+        told=[f"Not replayed: {said}." for said in vary_told.problems(study)],
         sure=vary_told.sure(study),
         next=vary_told.following(study),
     )
@@ -24,7 +27,6 @@ def answer(data: Data) -> Answer:
 def changes(data: Data) -> Table:
     """Every change, those that turn the answer over first."""
     frame = data.result(f"{STUDY}/changes")
-    if "problem" in frame.columns and frame["problem"].null_count() == frame.height:
-        frame = frame.drop("problem")
+    frame = frame.filter(pl.col("problem").is_null()).drop("problem")
     shown = frame.rename({"stands": "answer", "first": "best"})
     return table(shown, "Assumptions that were changed, one at a time")

@@ -107,7 +107,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
         )
     if turned.is_empty():
         changes = count(told.height, "change")
-        return f"{usual} stays best, within chance, under all of {changes} of an assumption."
+        stays = "stay" if " and " in usual else "stays"
+        return f"{usual} {stays} best, within chance, under all of {changes} of an assumption."
     least = turned.row(0, named=True)
     return (
         f"The answer hangs on assumptions: {usual} is not among the best under {turned.height}"

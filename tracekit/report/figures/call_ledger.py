@@ -22,6 +22,8 @@ _MENDED = {
     "named by calls below",
     "named by siblings",
 }
+#: What a reader calls defects whose names are those of the file format.
+_CALLED = {"missing_twin": "recorded_at_one_end_only"}
 _GROUPS = (("mended", "policy-3"), ("left out", "policy-2"), ("kept as it is", "other"))
 _SCHEMA = pl.Schema(
     {
@@ -49,7 +51,7 @@ def _prepare(data: Data) -> pl.DataFrame:
     return (
         ledger.filter(pl.col("count") > 0)
         .with_columns(
-            pl.col("defect").cast(pl.String).str.replace_all("_", " "),
+            pl.col("defect").cast(pl.String).replace(_CALLED).str.replace_all("_", " "),
             action.alias("action"),
             group.alias("group"),
         )
@@ -78,7 +80,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         barmode="stack",
-        margin_l=150,
+        margin_l=180,
         xaxis=axis("How often [count]", rangemode="tozero"),
         yaxis=axis(
             "",

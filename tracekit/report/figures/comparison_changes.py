@@ -20,6 +20,7 @@ _COLORS = {
     "changed": "policy-1",
     "within chance": "other",
 }
+_JUDGED = ("better", "worse")
 _SCHEMA = {
     "policy": pl.String,
     "measure": pl.String,
@@ -27,7 +28,9 @@ _SCHEMA = {
     "low_fraction": pl.Float64,
     "high_fraction": pl.Float64,
     "verdict": pl.String,
-    "measures": pl.Int64,
+    "better": pl.Int64,
+    "worse": pl.Int64,
+    "values": pl.Int64,
 }
 
 
@@ -36,7 +39,8 @@ def _prepare(data: Data) -> pl.DataFrame:
     if frame.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     base = pl.col("base").abs()
-    shown = frame.with_columns(pl.len().cast(pl.Int64).alias("measures")).filter(base > 0)
+    counted = [(pl.col("verdict") == one).sum().cast(pl.Int64).alias(one) for one in _JUDGED]
+    shown = frame.with_columns(*counted, pl.len().cast(pl.Int64).alias("values")).filter(base > 0)
     relative = shown.with_columns(
         (pl.col("change") / base).alias("change_fraction"),
         (pl.col("change_low") / base).alias("low_fraction"),
@@ -44,7 +48,9 @@ def _prepare(data: Data) -> pl.DataFrame:
     )
     return (
         relative.filter(pl.col("verdict") != "same")
-        .sort(pl.col("change_fraction").abs(), "policy", "measure")
+        .sort(
+            pl.col("verdict").is_in(_JUDGED), pl.col("change_fraction").abs(), "policy", "measure"
+        )
         .tail(_MOST)
         .select(list(_SCHEMA))
     )
@@ -61,9 +67,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         low = (middle - part["low_fraction"]).fill_null(0.0)
         figure.add_scatter(
             x=percents(middle),
-            y=[
-                f"{row['policy']}<br>{_words(row['measure'])}" for row in part.iter_rows(named=True)
-            ],
+            y=_names(part),
             mode="markers",
             name=verdict,
             marker={"color": color(name), "size": 9},
@@ -78,9 +82,14 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         xaxis=axis("Change, of the value in the base run [%]", zeroline=True),
-        yaxis=axis("", type="category"),
+        yaxis=axis("", type="category", categoryarray=_names(frame)),
     )
     return figure
+
+
+def _names(frame: pl.DataFrame) -> list[str]:
+    """A line of the figure per row: policy and measure."""
+    return [f"{row['policy']}<br>{_words(row['measure'])}" for row in frame.iter_rows(named=True)]
 
 
 def _words(measure: str) -> str:
@@ -89,11 +98,8 @@ def _words(measure: str) -> str:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    said = [
-        f"{frame.filter(pl.col('verdict') == verdict).height} {verdict}"
-        for verdict in ("better", "worse")
-    ]
-    return f"Of {count(int(frame['measures'][0]), 'measure')} {said[0]} and {said[1]}."
+    better, worse, values = (int(frame[name][0]) for name in (*_JUDGED, "values"))
+    return f"Of {count(values, 'value')} {better:,} became better and {worse:,} worse."
 
 
 FIGURE = Figure(
@@ -107,7 +113,12 @@ FIGURE = Figure(
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=lambda frame: frame.drop("measures"),
+    table=lambda frame: frame.drop(*_JUDGED, "values").reverse(),
     absent="No measure changed that was above zero before, so there is nothing to draw.",
-    note=lambda frame: f"The {_MOST} largest changes are drawn." if frame.height == _MOST else "",
+    note=lambda frame: (
+        f"{_MOST} changes are drawn: those that are better or worse, then the largest."
+        " Where the base run has zero there is no percentage."
+        if frame.height == _MOST
+        else ""
+    ),
 )

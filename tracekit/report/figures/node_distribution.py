@@ -104,7 +104,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         figure.update_layout(
             {
                 f"xaxis{number}": axis(
-                    f"Mean {words} use of the node [% of capacity]",
+                    f"Mean {words} use [% of node]",
                     anchor=f"y{number}",
                     rangemode="tozero",
                     showgrid=False,

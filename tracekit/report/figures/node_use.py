@@ -69,8 +69,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate="node %{customdata}<br>CPU %{x:.0f} %, memory %{y:.0f} %<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis("Mean CPU in use [% of the node]", range=[0, 101], zeroline=False),
-        yaxis=axis("Mean memory in use [% of the node]", range=[0, 101], zeroline=False),
+        xaxis=axis("Mean CPU use [% of node]", range=[0, 101], zeroline=False),
+        yaxis=axis("Mean memory use [% of node]", range=[0, 101], zeroline=False),
     )
     return figure
 

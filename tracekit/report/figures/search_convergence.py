@@ -21,7 +21,7 @@ _COLORS = {
 }
 _SIDES = ("original", "shifted")
 _LEAST = 1e-12
-_GAP = 0.06
+_GAP = 0.16
 _SCHEMA = {
     "function": pl.String,
     "variant": pl.String,
@@ -65,9 +65,10 @@ def _place(
         "Iteration [count]" if last else "", domain=[left, left + width], anchor=f"y{suffix}"
     )
     layout[f"yaxis{suffix}"] = axis(
-        "Cost [value]" if column == 0 else "",
+        "",
         type="log",
         exponentformat="power",
+        nticks=5,
         domain=[top - height * 0.76, top - height * 0.08],
         anchor=f"x{suffix}",
     )
@@ -129,7 +130,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="Convergence on the test functions",
     question="How fast do searches converge, and does it last when the optimum moves?",
-    how_to_read="Each line is the median run of a search; lower is better, and costs below"
+    how_to_read="Each panel is a test function and shows its cost; each line is the median run of a"
+    " search. Lower is better, and costs below"
     f" {_LEAST:g} are drawn there. On the left the optimum is the origin, on the right it is moved:"
     " a line that dives on the left and stays flat on the right finds the origin, not the optimum.",
     reads=(_RESULT,),

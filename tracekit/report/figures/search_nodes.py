@@ -5,9 +5,11 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.measures import words_of
 from tracekit.replay.studies.claims import RANGES
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.heads import capital
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers, percents
 from tracekit.report.words import percent
@@ -49,7 +51,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
                     showticklabels=last,
                 ),
                 f"yaxis{number}": axis(
-                    f"{resource} [%]",
+                    f"{capital(words_of(resource))} [%]",
                     domain=[max(top - height, 0.0), top],
                     anchor=f"x{number}",
                     range=[0, 1.04 * most],
@@ -75,7 +77,8 @@ def _panel(figure: go.Figure, number: int, resource: str, part: pl.DataFrame) ->
             legendgroup=name,
             showlegend=number == 1,
             line={"color": color(f"policy-{at}"), "width": 1.8},
-            hovertemplate=f"{name}: {resource} %{{y:.0f}} % on node %{{x}}<extra></extra>",
+            hovertemplate=f"{name}: {words_of(resource)} %{{y:.0f}} % on node %{{x}}"
+            "<extra></extra>",
             **axes,
         )
     nodes = part["place"].max()
@@ -127,9 +130,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
     order = width.sort("width_fraction", "policy", "resource")
     least, most = order.row(0, named=True), order.row(-1, named=True)
     return (
-        f"Nodes lie furthest apart in {most['resource']} under {most['policy']}"
+        f"Nodes lie furthest apart in {words_of(most['resource'])} under {most['policy']}"
         f" ({percent(most['low_fraction'])} to {percent(most['high_fraction'])} of capacity),"
-        f" closest in {least['resource']} under {least['policy']}"
+        f" closest in {words_of(least['resource'])} under {least['policy']}"
         f" ({percent(least['low_fraction'])} to {percent(least['high_fraction'])})."
     )
 

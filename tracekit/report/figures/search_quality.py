@@ -54,8 +54,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate="%{x:.2g} ms, gap %{y:.4f}, %{customdata} iterations",
         )
     figure.update_layout(
-        xaxis=axis("Time for one batch [ms]", type="log"),
-        yaxis=axis("Fitness below the best there is [score]", type="log"),
+        xaxis=axis("Time for one batch [ms]", type="log", dtick=1),
+        yaxis=axis("Fitness below the best [score]", type="log", dtick=1, exponentformat="power"),
     )
     return figure
 

@@ -7,14 +7,16 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.palette import POLICY_SLOTS, color
+from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, percents
-from tracekit.report.policies import SYMBOLS
 from tracekit.report.words import listed, percent
+from tracekit.sizing.intervals import is_agent
 
 _X, _Y = "container_memory_fraction", "qos"
 _KEPT = (_X, "container_cpu_fraction", _Y)
 _SCHEMA = {"policy": pl.String, **dict.fromkeys(_KEPT, pl.Float64)}
+#: Room around the marks, as a share of what they span.
+_ROOM = 0.2
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -27,21 +29,40 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank()
-    for at, row in enumerate(frame.to_dicts()):
-        look = color(f"policy-{at + 1}") if at < POLICY_SLOTS else color("other")
+    rows = frame.sort("container_cpu_fraction").to_dicts()
+    for at, row in enumerate(rows):
+        name = row["policy"].partition("[")[0]
         figure.add_scatter(
             x=percents([row["container_cpu_fraction"]]),
             y=percents([row[_Y]]),
-            mode="markers",
-            name=row["policy"],
-            marker={"color": look, "size": 12, "symbol": SYMBOLS[at % len(SYMBOLS)]},
-            hovertemplate="CPU used %{x:.1f} %<br>QoS %{y:.1f} %",
+            mode="markers+text",
+            text=[name],
+            textposition=_side(at, len(rows)),
+            cliponaxis=False,
+            showlegend=False,
+            marker={"color": color("policy-1" if is_agent(row["policy"]) else "other"), "size": 12},
+            hovertemplate=f"{row['policy']}<br>CPU used %{{x:.1f}} %<br>QoS %{{y:.1f}} %"
+            "<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis("CPU used of what is reserved, mean over containers [%]"),
-        yaxis=axis("QoS: cycles without overflow [%]"),
+        xaxis=axis(
+            "CPU used of what is reserved [%]", range=_room(frame, "container_cpu_fraction")
+        ),
+        yaxis=axis("Cycles without overflow [%]", range=_room(frame, _Y)),
     )
     return figure
+
+
+def _side(at: int, of: int) -> str:
+    """Where a name stands: towards the middle, neighbours above and below in turn."""
+    return f"{'bottom' if at % 2 else 'top'} {'right' if 2 * at < of else 'left'}"
+
+
+def _room(frame: pl.DataFrame, name: str) -> list[float]:
+    """The range of an axis in percent: what is drawn, with room for names around it."""
+    found = [100 * value for value in frame[name].drop_nulls().to_list()] or [0.0, 100.0]
+    more = max(max(found) - min(found), 1.0) * _ROOM
+    return [min(found) - more, max(found) + more]
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

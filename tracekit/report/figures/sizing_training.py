@@ -65,8 +65,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         xaxis=axis("Epoch [count]"),
-        yaxis=axis("Reward of a container over 64 cycles [sum]"),
-        yaxis2=axis("Cycles that overflow [%]", overlaying="y", side="right", showgrid=False),
+        yaxis=axis("Reward in 64 cycles [sum]"),
+        yaxis2=axis("Overflow [% of cycles]", overlaying="y", side="right", showgrid=False),
     )
     return figure
 

@@ -53,7 +53,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     panels = max(len(zones), 1)
     inner = panels * _PANEL_PX + (panels - 1) * _GAP_PX
     figure = blank(inner + _EDGES_PX)
-    figure.update_layout(margin_t=64, legend_y=1 + 22 / inner)
+    figure.update_layout(margin_t=40, legend_y=1 + 22 / inner)
     span = _span(frame)
     for at, zone in enumerate(zones):
         _panel(figure, at, inner, frame.filter(pl.col("zone") == zone), span)
