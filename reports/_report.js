@@ -73,17 +73,21 @@
     const right = (name) => layout[name].side === "right";
     // two axes of one panel share the line above it
     const room = titled.some(right) ? Math.floor(most / 2) : most;
+    const same = titled.length > 1 && annotations.length > 0
+      && new Set(titled.map((name) => layout[name].title.text)).size === 1;
     let lines = 0;
     for (const name of titled) {
       const text = wrapped(layout[name].title.text, room);
       layout[name].title.text = "";
+      // panels that say the same of their own headings: once above them all
+      if (same && name !== titled[0]) continue;
       const top = layout[name].domain ? layout[name].domain[1] : 1;
       if (top > 0.99) lines = Math.max(lines, text.split("<br>").length);
-      annotations.push({ text, xref: "paper", yref: "paper", y: top, yanchor: "bottom", yshift: 4,
+      annotations.push({ text, xref: "paper", yref: "paper", y: top, yanchor: "bottom", yshift: same ? 20 : 4,
         x: right(name) ? 1 : 0, xanchor: right(name) ? "right" : "left", showarrow: false,
         font: { size: 12 }, align: right(name) ? "right" : "left" });
     }
-    const above = lines ? 12 + 16 * lines : 8;
+    const above = lines ? 12 + 16 * lines + (same ? 16 : 0) : 8;
     Object.assign(layout.margin, { l: 8, r: 12, t: Math.max(layout.margin.t, above) });
     layout.annotations = annotations;
     for (const name of axes("x")) {

@@ -32,7 +32,7 @@ def data() -> Data:
 def test_what_changed_and_what_is_the_same_is_said(data: Data) -> None:
     lead = page.lead(data).replace("\u00a0", " ")
     assert lead == (
-        "From run main to run mine, 3 values of 4 changed (3 measures of 2 policies): 2 worse and"
+        "From main to mine, 3 values of 4 changed (3 measures of 2 policies): 2 worse and"
         " 1 within chance."
     )
     assert page.same(data).lower() == "the same in both runs: qos share, under every policy."
@@ -43,7 +43,7 @@ def test_runs_that_are_alike_have_a_sentence_and_no_figure(data: Data) -> None:
     alike = _alike()
     lead = page.lead(alike).replace("\u00a0", " ")
     assert lead == (
-        "Nothing changed from run main to run mine: 3 measures of 2 policies came out the same."
+        "Nothing changed from main to mine: 3 measures of 2 policies came out the same."
     )
     assert page.same(alike) == ""
     assert not any("interval" in said for said in page.sentences(alike))
@@ -61,4 +61,4 @@ def test_the_first_page_says_it_too(data: Data) -> None:
     assert said.sentence == page.lead(data)
     assert said.warnings == ["Failed: imbalance_mean > base, under lra."]
     assert page.same(data) in said.told
-    assert answer(_alike()).sentence.startswith("Nothing changed from run main")
+    assert answer(_alike()).sentence.startswith("Nothing changed from main")

@@ -30,7 +30,7 @@ BUDGET_BYTES = 12_000_000
 #: What a run beside its store has.
 HAS = {"run", "store", "data", "any"}
 PACKED = "application/gzip"
-_VOID = {"meta", "link", "br", "img", "input", "hr"}
+_VOID = {"meta", "link", "br", "wbr", "img", "input", "hr"}
 
 
 class Parsed(HTMLParser):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import dataclasses
 from pathlib import Path
 
+import polars as pl
 import pytest
 from cluster_support import stored
 from report_studies_support import varied
@@ -13,7 +15,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.measures import find_measure
 from tracekit.replay.studies.vary import SIZED_CHANGES, USUAL, vary_assumptions
 from tracekit.replay.studies.vary_ranks import BASE, SAME, UNTOLD
-from tracekit.replay.studies.vary_told import answer, following
+from tracekit.replay.studies.vary_told import answer, following, problems
 
 
 @pytest.fixture(scope="module")
@@ -70,6 +72,26 @@ def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
     told = found.frames["changes"].filter(change="node_cpu_cores=zero")
     assert "node_cpu_cores" in told["problem"][0]
     assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
+
+
+def test_where_no_change_can_be_replayed_none_is_proposed_again() -> None:
+    found = varied()
+    failed = found.frames["changes"].with_columns(
+        pl.lit("nothing fits").alias("problem"), pl.lit(None, dtype=pl.String).alias("stands")
+    )
+    found = dataclasses.replace(found, frames={**found.frames, "changes": failed})
+    assert answer(found).startswith("Nothing can be told: no changed assumption")
+    assert following(found) == []
+    assert problems(found)[0] == "node_cpu_cores=52: nothing fits"
+
+
+def test_a_change_that_failed_is_not_proposed_again() -> None:
+    found = varied()
+    about = {**found.about, "best": [], "why_not": "chance"}
+    about["changes"] = ["node_cpu_cores=52", "limit_factor=0"]
+    ((_, command),) = following(dataclasses.replace(found, about=about))
+    assert "node_cpu_cores=52" in command
+    assert "limit_factor" not in command
 
 
 def test_bad_calls(store: Path) -> None:

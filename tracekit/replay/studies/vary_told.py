@@ -31,6 +31,9 @@ def answer(study: Study) -> str:
     best = study.about["best"]
     if not best:
         return f"Nothing can be told by {_title(study)}: {study.about['why_not']}."
+    if set(best) >= set(study.about["policies"]):
+        alike = "no policy differs from the best beyond chance"
+        return f"Nothing can be told by {_title(study)}: {alike}."
     if not study.frames["changes"]["problem"].null_count():
         return (
             "Nothing can be told: no changed assumption could be replayed; the reasons are below."

@@ -33,13 +33,13 @@ _BENDING = {
 }
 #: What changes little, and is told where there is room.
 _FURTHER = {
-    "rows_incomplete": "samples lack a resource and are left out",
-    "rows_stray": "samples have times far from all others and are left out",
-    "nodes_without_usage": "nodes have no recorded use",
+    "rows_incomplete": "samples that lack a resource, left out",
+    "rows_stray": "samples of times far from all others, left out",
+    "nodes_without_usage": "nodes without recorded use",
     "containers_on_several_nodes": (
-        "containers are recorded on several nodes: the one with most samples counts"
+        "containers recorded on several nodes, of which the one with most samples counts"
     ),
-    "containers_with_assumed_request": "containers have an assumed request",
+    "containers_with_assumed_request": "containers with an assumed request",
 }
 
 
@@ -50,9 +50,9 @@ def bending(facts: Mapping[str, int]) -> list[str]:
 
 def facts_told(facts: Mapping[str, int]) -> list[str]:
     """Everything that was counted and is not 0; a name without words is said as it is."""
-    words = {**_BENDING, **_FURTHER}
-    return [
-        f"{value:,} {words[name]}" if name in words else f"{name.replace('_', ' ')}: {value:,}"
+    further = [
+        f"{_FURTHER.get(name, name.replace('_', ' '))}: {value:,}"
         for name, value in facts.items()
-        if value
+        if value and name not in _BENDING
     ]
+    return [*bending(facts), *further]

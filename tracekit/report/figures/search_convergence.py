@@ -45,7 +45,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     for row, function in enumerate(functions):
         for column, variant in enumerate(_SIDES):
             at = row * len(_SIDES) + column + 1
-            _place(layout, at, (row, len(functions)), column, f"{function}, {variant}")
+            _place(layout, at, (row, len(functions)), column, f"{function}<br>{variant}")
             _curves(figure, frame, function, variant, at)
     figure.update_layout(layout)
     return figure

@@ -29,15 +29,15 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank()
-    rows = frame.sort("container_cpu_fraction").to_dicts()
-    for at, row in enumerate(rows):
+    span = _room(frame, "container_cpu_fraction")
+    for at, row in enumerate(frame.sort("container_cpu_fraction").to_dicts()):
         name = row["policy"].partition("[")[0]
         figure.add_scatter(
             x=percents([row["container_cpu_fraction"]]),
             y=percents([row[_Y]]),
             mode="markers+text",
             text=[name],
-            textposition=_side(at, len(rows)),
+            textposition=_side(at, 100 * (row["container_cpu_fraction"] or 0.0), span),
             cliponaxis=False,
             showlegend=False,
             marker={"color": color("policy-1" if is_agent(row["policy"]) else "other"), "size": 12},
@@ -45,17 +45,15 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             "<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis(
-            "CPU used of what is reserved [%]", range=_room(frame, "container_cpu_fraction")
-        ),
+        xaxis=axis("CPU used of what is reserved [%]", range=span),
         yaxis=axis("Cycles without overflow [%]", range=_room(frame, _Y)),
     )
     return figure
 
 
-def _side(at: int, of: int) -> str:
+def _side(at: int, value: float, span: list[float]) -> str:
     """Where a name stands: towards the middle, neighbours above and below in turn."""
-    return f"{'bottom' if at % 2 else 'top'} {'right' if 2 * at < of else 'left'}"
+    return f"{'bottom' if at % 2 else 'top'} {'right' if 2 * value < sum(span) else 'left'}"
 
 
 def _room(frame: pl.DataFrame, name: str) -> list[float]:
