@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import pytest
 from docs_support import DOCS
@@ -15,6 +16,10 @@ from tracekit import registry, verbs
 from tracekit._version import VERSION
 
 ROOT = DOCS.parent
+#: What ``make docs`` puts beside the pages once they are built.
+_EXAMPLE = "example-report.html"
+_ID = re.compile(r"\bid=[\"']?([^\s\"'>]+)")
+_LINK = re.compile(r"<(?:a|link|img|script)\b[^>]*?\b(?:href|src)=[\"']?([^\s\"'>]+)")
 _LOADED = re.compile(r"<(?:script|link|img|iframe)\b[^>]*?(?:src|href)=[\"']?(https?:)?//")
 
 
@@ -46,6 +51,22 @@ def test_nothing_is_loaded_from_elsewhere(site: Path) -> None:
         assert not _LOADED.search(page.read_text(encoding="utf-8")), page
     for sheet in site.rglob("*.css"):
         assert not re.search(r"@import|url\(['\"]?https?:", sheet.read_text(encoding="utf-8"))
+
+
+def test_every_link_leads_somewhere(site: Path) -> None:
+    ids = {
+        page: set(_ID.findall(page.read_text(encoding="utf-8"))) for page in site.rglob("*.html")
+    }
+    for page in ids:
+        for link in _LINK.findall(page.read_text(encoding="utf-8")):
+            path, _, part = unquote(link).partition("#")
+            if urlsplit(link).scheme or path.startswith("/") or path == _EXAMPLE:
+                continue
+            found = (page.parent / path).resolve() if path else page
+            found = found / "index.html" if found.is_dir() else found
+            assert found.is_file(), f"{page.name}: {link}"
+            if part and found in ids and not part.startswith("__"):
+                assert part in ids[found], f"{page.name}: {link}"
 
 
 def test_the_api_is_made_from_docstrings(site: Path) -> None:

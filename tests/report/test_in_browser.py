@@ -105,7 +105,8 @@ async () => {
       for (const text of plot.querySelectorAll("svg text")) {
         const box = text.getBoundingClientRect();
         if (!box.width || text.closest(".hoverlayer")) continue;
-        const out = Math.max(frame.left - box.left, box.right - frame.right);
+        const out = Math.max(frame.left - box.left, box.right - frame.right,
+          frame.top - box.top, box.bottom - frame.bottom);
         if (out > 2) say(`${plot.id} cuts "${text.textContent}" by ${Math.round(out)} px`);
       }
       if (plot.querySelector(".legend")) say(`${plot.id} has a legend of its own`);
