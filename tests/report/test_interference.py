@@ -91,7 +91,18 @@ def test_what_binding_saves_is_told_against_the_best_that_knows_no_fit(
     assert _told({name: [value] for name, value in lost.items()}).endswith(said)
 
 
-def _told(lost: dict[str, list[float]]) -> str:
+def test_what_is_lost_as_recorded_is_not_compared_where_other_vcpus_are_bound() -> None:
+    lost = {"whole_cores": [80.0], "recorded": [240.0]}
+    assert "less than as recorded" in _told(lost, {"whole_cores": 1000, "recorded": 990})
+    said = _told(lost, {"whole_cores": 1000, "recorded": 800})
+    assert "less than as recorded" not in said
+    assert said.endswith(
+        "The recorded sets have 800 vCPUs, the others as many as is requested, 1,000: what is lost"
+        " as recorded is not of the same load."
+    )
+
+
+def _told(lost: dict[str, list[float]], bound: dict[str, int] | None = None) -> str:
     """What the figure says of lost vCPUs in each order of arrival, by way to bind."""
     rows = [
         {
@@ -99,6 +110,7 @@ def _told(lost: dict[str, list[float]]) -> str:
             "policy": name,
             "inflation_vcpus": value,
             "inflation_mean_fraction": 0.1,
+            **({"bound_vcpus": bound[name]} if bound else {}),
         }
         for name, values in lost.items()
         for at, value in enumerate(values)

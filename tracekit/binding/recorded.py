@@ -18,8 +18,6 @@ from tracekit.store.folder import Store
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room
 
-#: What this way to bind is called.
-RECORDED = "recorded"
 #: For each container the node where it ran, and its vCPUs as Linux writes them.
 Bindings = Mapping[str, tuple[str, str]]
 _NOWHERE = np.empty(0, dtype=np.int64)

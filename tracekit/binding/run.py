@@ -17,7 +17,8 @@ from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use, positions
-from tracekit.binding.recorded import RECORDED, Bindings, Recorded, recorded_chooser
+from tracekit.binding.recorded import Bindings, Recorded, recorded_chooser
+from tracekit.binding.recorded_load import RECORDED
 from tracekit.binding.tables import (
     containers_of,
     differences_of,

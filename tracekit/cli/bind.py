@@ -37,6 +37,8 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _show(run: VcpuRun) -> None:
+    from tracekit.binding.recorded_load import unlike_recorded
+
     rows = [
         [
             row["policy"],
@@ -55,7 +57,8 @@ def _show(run: VcpuRun) -> None:
         rows,
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
     )
-    for sentence in [*sentences(run.differences), run.held.sentence()]:
+    unlike = unlike_recorded(dict(run.summary.select("policy", "bound_vcpus").iter_rows()))
+    for sentence in [*sentences(run.differences), unlike, run.held.sentence()]:
         if sentence:
             print_sentence(sentence)
     if run.model.unknown:

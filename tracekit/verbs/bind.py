@@ -79,7 +79,8 @@ def bind(
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.hosts import room_of, room_of_file
     from tracekit.binding.model import model_of_fit, model_of_truth
-    from tracekit.binding.recorded import RECORDED, bindings_of_fit, recorded_bindings
+    from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
+    from tracekit.binding.recorded_load import RECORDED
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store

@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray
+from tracekit.binding.recorded_load import RECORDED, unlike_recorded
 from tracekit.replay.runs.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
@@ -24,6 +25,7 @@ _SCHEMA = {
     "low": pl.Float64,
     "high": pl.Float64,
     "fraction": pl.Float64,
+    "vcpus": pl.Float64,
     "orders": pl.Int64,
     "apart_from_best": pl.Boolean,
 }
@@ -46,6 +48,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             "low": middle.low,
             "high": middle.high,
             "fraction": [of[name]["inflation_mean_fraction"].mean() for name in names],
+            "vcpus": [_bound(of[name]) for name in names],
             "orders": [len(lost)] * len(names),
             "apart_from_best": _apart(lost)[best],
         },
@@ -53,6 +56,13 @@ def _prepare(data: Data) -> pl.DataFrame:
     )
     frame = frame.sort("mean", maintain_order=True)
     return frame.with_columns(pl.col("low", "high").fill_nan(None))
+
+
+def _bound(orders: pl.DataFrame) -> float | None:
+    """How many vCPUs a way binds; None for a run that does not say."""
+    if "bound_vcpus" not in orders.columns:
+        return None
+    return float(orders["bound_vcpus"].to_numpy().mean())
 
 
 def _apart(lost: FloatArray) -> BoolArray:
@@ -95,7 +105,7 @@ def _color(row: Mapping[str, Any], *, best: bool) -> str:
     """Blue for the best, green within chance of it, black as recorded, grey for the rest."""
     if best:
         return "policy-1"
-    if row["policy"] == "recorded":
+    if row["policy"] == RECORDED:
         return "observed"
     return "other" if row["orders"] < 2 or row["apart_from_best"] else "policy-3"
 
@@ -103,7 +113,7 @@ def _color(row: Mapping[str, Any], *, best: bool) -> str:
 #: What the best way to bind is measured by, where it is there; else the worst way.
 _BASELINES = {
     "whole_cores": "under whole_cores, which knows no fit",
-    "recorded": "as recorded",
+    RECORDED: "as recorded",
 }
 
 #: The way to bind that goes by the fit.
@@ -114,7 +124,9 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = {row["policy"]: row for row in frame.to_dicts()}
     lost = {name: row["mean"] for name, row in rows.items()}
     best = min(lost, key=lambda name: (lost[name], name))
-    others = {name: words for name, words in _BASELINES.items() if name in lost and name != best}
+    unlike = unlike_recorded({name: row["vcpus"] or 0.0 for name, row in rows.items()})
+    bases = {name: words for name, words in _BASELINES.items() if name != RECORDED or not unlike}
+    others = {name: words for name, words in bases.items() if name in lost and name != best}
     if not others:
         worst = max(lost, key=lambda name: (lost[name], name))
         others = {worst: f"under {worst}"} if worst != best else {}
@@ -133,7 +145,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     if _FITTED in lost and best != _FITTED and lost[best] > 0 and sure[_FITTED]:
         more = percent(lost[_FITTED] / lost[best] - 1)
         told += f" Choosing by the fit costs {more} more than {best}."
-    return told
+    return f"{told} {unlike}".rstrip()
 
 
 def _sure(row: Mapping[str, Any]) -> str:
