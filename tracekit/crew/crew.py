@@ -9,6 +9,7 @@ import subprocess
 import threading
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
 from typing import Any, Protocol, TypeVar
 
 from tracekit.errors import TracekitError
@@ -81,7 +82,9 @@ class Workers:
     def __init__(self, size: int, without: tuple[str, ...] = ()) -> None:
         self.size = size
         self._idle: queue.SimpleQueue[_Worker] = queue.SimpleQueue()
-        self._all = [_Worker(without) for _ in range(size)]
+        self._without = without
+        # one per core at once, while the task is prepared; more only when a task finds none idle
+        self._all = [_Worker(without) for _ in range(min(size, os.cpu_count() or 1))]
         for worker in self._all:
             self._idle.put(worker)
         self._threads = ThreadPoolExecutor(size)
@@ -97,11 +100,20 @@ class Workers:
         return self._threads.submit(self._do, task, told)
 
     def _do(self, task: Task[S], on_progress: OnProgress) -> S:
-        worker = self._idle.get()
+        worker = self._free()
         try:
             return worker.do(task, on_progress)
         finally:
             self._idle.put(worker)
+
+    def _free(self) -> _Worker:
+        with suppress(queue.Empty):
+            return self._idle.get_nowait()
+        with self._lock:
+            if len(self._all) < self.size:
+                self._all.append(_Worker(self._without))
+                return self._all[-1]
+        return self._idle.get()
 
     def close(self) -> None:
         """Stop the workers at once."""
