@@ -76,7 +76,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure.update_layout(
         margin_l=190,
         xaxis=axis("Response time [ms]", type="log"),
-        yaxis=axis("Upstream \u2192 downstream (kind of call) [edge]", showgrid=True),
+        yaxis=axis("Calls [edge]", showgrid=True),
     )
     return figure
 
