@@ -16,7 +16,9 @@ from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
 from tracekit.replay.runs.decision import Decision, decision
+from tracekit.replay.runs.may_answer import may_be_chosen
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.runs.standings import Standings, standings
 from tracekit.report.computed import Computed
@@ -105,8 +107,18 @@ class Data:
         if self.results is None:
             raise LookupError(measure)
         if measure not in self._standings:
-            self._standings[measure] = standings(self.results, measure)
+            beside = self._beside(self.results, measure)
+            self._standings[measure] = standings(self.results, measure, beside=beside)
         return self._standings[measure]
+
+    def _beside(self, found: Results, measure: str) -> str:
+        """Whom the others are set beside: the policy that is chosen, else the best that may be."""
+        told = self.decision
+        if told is not None and told.chosen and measure == told.criterion:
+            return told.chosen[0]
+        usual = [names for names in found.groups if OBSERVED in names]
+        rows = standings(found, measure, among=[*may_be_chosen(found), *usual]).rows
+        return rows[0].names[0] if rows else ""
 
     @property
     def has_store(self) -> bool:

@@ -8,6 +8,7 @@ import polars as pl
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.compare import differences, sentences, with_intervals
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.student import compare
 
 REPEATS = 12
 
@@ -144,3 +145,28 @@ def test_who_met_one_order_is_not_compared() -> None:
     assert lines[:-1] == sentences(known, ours=["a", "b"])
     many = sentences(found, ours=["a", "b", *(f"d{at}" for at in range(23))])
     assert many[-1] == "met one order of arrival alone, so not compared: 23 other policies"
+
+
+def test_an_interval_leaves_zero_out_only_where_signs_agree_too() -> None:
+    """Four of six ahead by much, two not at all: Student's t alone would tell it."""
+    found = compare(np.array([[0.0], [0.0], [3.1], [3.2], [2.9], [3.0]]))
+    assert found.p[0] < 0.05
+    assert not found.separated[0]
+    assert found.low[0] <= 0 < found.high[0]
+
+
+def test_who_overloads_nodes_is_not_within_chance_of_anybody() -> None:
+    known = measured()
+    assert known.repeats is not None
+    more = known.repeats.filter(policy="b").with_columns(policy=pl.lit("d"), imbalance_mean=9.0)
+    over = pl.when(pl.col("policy") == "d").then(500).otherwise(0)
+    frame = pl.concat([known.repeats, more]).with_columns(
+        overloaded_node_steps=over, cpu_max_fraction=pl.col("imbalance_mean") / 100
+    )
+    found = Results({}, frame.filter(repeat=0).drop("repeat"), frame)
+    said = sentences(found, ours=["a", "b", "c", "d"])
+    assert "overload nodes too much to be chosen, so not compared: d" in said
+    assert not any("d" in text.partition("within chance of it: ")[2].split("; ") for text in said)
+    families = differences(found).filter(measure="cpu_max_fraction")
+    assert set(families.filter(policy_b="d")["family"]) == {"others"}
+    assert set(families.filter(policy_a="a", policy_b="b")["family"]) == {"decision"}

@@ -177,3 +177,13 @@ def test_nothing_is_kept_where_production_leaves_containers_waiting() -> None:
     waiting = {"observed": 2, "clever": 0, "first_fit": 0}
     found = decision(made({"observed": 0.0, "clever": 0.2, "first_fit": 0.2}, pending=waiting))
     assert not found.answer.startswith("Keep")
+
+
+def test_rows_are_set_beside_the_policy_that_is_named() -> None:
+    """The lowest may not be chosen: who is within chance of it may be far from the chosen one."""
+    offsets = {"low": 0.0, "chosen": 0.1, "near": 0.1, "far": 0.3}
+    plain = standings(made(offsets), "cpu_max_fraction")
+    beside = standings(made(offsets), "cpu_max_fraction", beside="chosen")
+    assert [row.apart_from_best for row in plain.rows] == [False, True, True, True]
+    told = {row.names[0]: row.apart_from_best for row in beside.rows}
+    assert told == {"low": True, "chosen": False, "near": False, "far": True}

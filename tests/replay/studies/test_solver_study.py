@@ -65,5 +65,7 @@ def test_nothing_passes_the_best() -> None:
     quality = found.frames["quality"]
     assert found.about["proven"]
     assert (quality["gap_mean"] >= -1e-9).all()
-    assert {"integer_program", "greedy", "local_search", "tbesk"} <= set(quality["method"])
+    assert {"integer_program", "greedy", "local_search", "first_fit_decreasing", "tbesk"} <= set(
+        quality["method"]
+    )
     assert (quality["decision_ms"] > 0).all()

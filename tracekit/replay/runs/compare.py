@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.measures import part_column
+from tracekit.replay.runs.may_answer import asked, may_be_chosen
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.shown import few, shown
 from tracekit.replay.runs.standings import Standings, differences_of, interval_of, standings
@@ -26,6 +27,7 @@ _SCHEMA = {
     "p": pl.Float64,
     "p_corrected": pl.Float64,
     "separated": pl.Boolean,
+    "family": pl.String,
     "all_placed": pl.Boolean,
 }
 
@@ -38,8 +40,10 @@ def differences(found: Results) -> pl.DataFrame:
     DataFrame
         policy_a, policy_b, measure, repeats, difference_mean; low, high: its interval at the level
         that the family of all comparisons leaves it; p of it alone and p_corrected after Holm;
-        ``separated`` where it is beyond chance; ``all_placed`` where neither policy ever left a
-        container waiting, so that both carried the same load.
+        ``separated`` where it is beyond chance; family: whether it is one of the comparisons that
+        a decision asks for, to which most of what may go wrong is left, or one of the ``others``,
+        so that p_corrected of the one and of the other do not rank alike; ``all_placed`` where
+        neither policy ever left a container waiting, so that both carried the same load.
     """
     most = max((found.orders(name) for name in found.policies), default=0)
     names = [name for name in found.policies if found.orders(name) == most]
@@ -59,11 +63,21 @@ def differences(found: Results) -> pl.DataFrame:
         ):
             columns[name] += [value] * len(found.measures)
         part = _part(found, first[one], first[other])
+        columns["family"] += _families(found, first[one], first[other])
         columns["difference_mean"] += part.mean.tolist()
         for name in ("low", "high", "p", "p_corrected", "separated"):
             columns[name] += getattr(part, name).tolist()
     made = pl.DataFrame(columns, schema=_SCHEMA, strict=False)
     return made.with_columns(pl.col("low", "high", "p", "p_corrected").fill_nan(None))
+
+
+def _families(found: Results, one: str, other: str) -> list[str | None]:
+    """Of each measure the family that a pair is of; none where the two place alike."""
+    if one == other:
+        return [None] * len(found.measures)
+    pairs, _ = differences_of(found)
+    pair = (one, other) if (one, other) in pairs else (other, one)
+    return ["decision" if ours else "others" for ours in asked(found, [pair]).tolist()]
 
 
 def _part(found: Results, one: str, other: str) -> Compared:
@@ -122,6 +136,8 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     groups = [names for names in found.groups if set(names) <= set(ours)]
     rivals = [names for names in groups if found.orders(names[0]) == most]
     spoken = [one.name for one in found.measures.values() if one.spoken]
+    barred = _barred(found, rivals)
+    rivals = [names for names in rivals if names not in barred]
     comparable = [names for names in rivals if not any(map(found.waited, names))]
     said = [
         _sentence(found, standings(found, name, among=rivals))
@@ -130,9 +146,24 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     ]
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
+    if barred:
+        named = few([name for names in barred for name in names])
+        said.append(f"overload nodes too much to be chosen, so not compared: {named}")
     if once and said:
         said.append(f"met one order of arrival alone, so not compared: {few(once)}")
     return said
+
+
+def _barred(found: Results, rivals: Sequence[tuple[str, ...]]) -> list[tuple[str, ...]]:
+    """Those that may not be chosen for what they do to nodes; none where that leaves no two.
+
+    Little of what may go wrong is left to comparisons with them, so they would hardly ever be told
+    from the best, and stand "within chance" of it wherever they are.
+    """
+    may = may_be_chosen(found)
+    fit = [names for names in rivals if names in may]
+    out = [names for names in rivals if names not in fit and not any(map(found.waited, names))]
+    return out if len(fit) > 1 else []
 
 
 def _sentence(found: Results, stand: Standings) -> str:

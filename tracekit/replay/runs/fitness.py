@@ -38,6 +38,15 @@ def rule(found: Results) -> str:
     )
 
 
+def allowed(found: Results) -> float | None:
+    """In how many node-steps nodes may be overloaded at the mean; None where it is not known."""
+    return (
+        most_overload(_usual(found, OVERLOAD), _node_steps(found))
+        if OVERLOAD in found.measures
+        else None
+    )
+
+
 def left_out(found: Results) -> tuple[LeftOut, ...]:
     """The policies that break the rule; production is among them only where it left some out."""
     reasons = ((names, _why(found, names[0])) for names in found.groups)
@@ -83,7 +92,7 @@ def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
     if not pairs:
         return frozenset()
     apart = [found.of(policy, name) - found.of(OBSERVED, name) for policy, name in pairs]
-    told = compare(np.stack(apart, axis=1)).separated
+    told = compare(np.stack(apart, axis=1), looks=found.looks).separated
     return frozenset(pair for pair, one in zip(pairs, told, strict=True) if one)
 
 

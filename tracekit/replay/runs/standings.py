@@ -122,6 +122,7 @@ def standings(
     measure: str,
     *,
     among: Sequence[tuple[str, ...]] | None = None,
+    beside: str = "",
 ) -> Standings:
     """How the policies of a run stand by a measure.
 
@@ -131,6 +132,9 @@ def standings(
         One ``Results`` serves many measures: the differences are worked out once.
     among : sequence of tuples, optional
         Those of ``Results.groups`` that are ranked; all of them if not given.
+    beside : str
+        The policy that others are set beside, so that a row is "within chance" of it; the best of
+        the ranked if not given, or if it met fewer orders.
     """
     found = results(run)
     end = found.measures[measure].first
@@ -142,7 +146,8 @@ def standings(
     ordered = sorted(groups, key=lambda names: (waited[names], sign * middles[names]))
     rivals = [names for names in ordered if not waited[names]]
     most = max((found.orders(names[0]) for names in rivals), default=0)
-    best = next((names for names in rivals if found.orders(names[0]) == most), None)
+    judged = [names for names in rivals if found.orders(names[0]) == most]
+    best = next((names for names in judged if beside in names), next(iter(judged), None))
     rows = tuple(_row(found, measure, names, best, waited=waited[names]) for names in ordered)
     why_not = _why_not(found, measure, rivals)
     return Standings(measure=measure, rows=rows, tells=not why_not, why_not=why_not)

@@ -185,13 +185,17 @@ def judge(
     corrected = np.minimum(corrected * looks, 1.0)
     # of what never differs there is no doubt; of what is not tested there is no interval
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
+    told = np.asarray(tested & (corrected <= 1 - level) & steady)
+    # the interval is of both conditions: it leaves 0 out just where the difference is told
+    open_ = differs & ~told
+    low, high = mean - reach, mean + reach
     return Compared(
         mean=_round(mean),
-        low=_round(mean - reach),
-        high=_round(mean + reach),
+        low=_round(np.where(open_, np.minimum(low, 0.0), low)),
+        high=_round(np.where(open_, np.maximum(high, 0.0), high)),
         p=p,
         p_corrected=corrected,
-        separated=np.asarray(tested & (corrected <= 1 - level) & steady),
+        separated=told,
     )
 
 

@@ -22,6 +22,7 @@ from tracekit.replay.optimize.searches import all_searches
 from tracekit.replay.placement._batch import Batch
 from tracekit.replay.placement._fitness import FitnessPolicy
 from tracekit.replay.placement._searching import BatchFitness, SearchingPolicy
+from tracekit.replay.placement.first_fit_decreasing import FirstFitDecreasing
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.studies.batch_solvers import best_possible, greedy, local_search
 from tracekit.replay.studies.declared import SolverStudy
@@ -93,7 +94,11 @@ def study_solvers(study: SolverStudy | None = None, *, progress: Progress = SILE
 
 
 def _methods() -> dict[tuple[str, int], Method]:
-    methods: dict[tuple[str, int], Method] = {("greedy", 0): _greedy, ("local_search", 0): _local}
+    methods: dict[tuple[str, int], Method] = {
+        ("greedy", 0): _greedy,
+        ("local_search", 0): _local,
+        ("first_fit_decreasing", 0): _decreasing,
+    }
     for name in all_searches():
         for iterations in _BUDGETS:
             methods[name, iterations] = _search(name, iterations)
@@ -108,6 +113,10 @@ def _local(task: _Task, rng: np.random.Generator) -> IntArray:
     start = greedy(task.judged(), len(task.batch.containers), task.nodes)
     _ = rng
     return local_search(task.judged(), start, task.nodes, _ROUNDS)
+
+
+def _decreasing(task: _Task, rng: np.random.Generator) -> IntArray:
+    return FirstFitDecreasing().select(task.snapshot, task.batch, rng)
 
 
 def _search(name: str, iterations: int) -> Method:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from typing import Any
 
 import polars as pl
@@ -47,7 +47,7 @@ def comparison(data: Data) -> Table:
     groups = sorted((row.names for row in order), key=lambda names: names[0] in barred)
     groups += [names for names in found.groups if names not in groups]
     rows = [
-        [_names(names), *(_standing(one, standing[one.name], names[0]) for one in measures)]
+        [_names(names), *(_standing(one, standing[one.name], names[0], barred) for one in measures)]
         for names in groups
     ]
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
@@ -95,11 +95,13 @@ def _names(names: Sequence[str]) -> Cell:
     return Cell(text=label(names[0]), sort=names[0], mark=others)
 
 
-def _standing(measure: Measure, found: Standings, policy: str) -> Cell:
+def _standing(measure: Measure, found: Standings, policy: str, barred: Container[str]) -> Cell:
+    """A policy's value; marked where it is the best that may be chosen, or within chance of it."""
     row = found.row(policy)
     if row is None:
         return Cell(text="\u2013", sort="")
-    best = found.best if len(found.best) <= len(found.rows) / 2 else found.best[:1]
+    best = [one for one in found.best if one.names[0] not in barred]
+    best = best if len(best) <= len(found.rows) / 2 else best[:1]
     mark = "" if row not in best else _BEST if row is best[0] else _WITHIN
     return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark)
 

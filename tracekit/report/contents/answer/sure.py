@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from tracekit.replay.measures import all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.fitness import allowed
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
@@ -31,13 +33,28 @@ def sure(data: Data, told: Decision) -> str:
         f" number of comparisons{_looks(data)}. They cover {listed(covers)}; they do not"
         " cover what was assumed."
     )
-    return spaced(f"{said}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip())
+    return spaced(
+        f"{said}{_overload(data, told)}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip()
+    )
 
 
 def _looks(data: Data) -> str:
     """That it was looked twice, a clause."""
     twice = data.results is not None and data.results.looks > 1
     return " and for looking twice, as orders were to be added where the first left it open" * twice
+
+
+def _overload(data: Data, told: Decision) -> str:
+    """That chance does not rule out more overload than bars others; a sentence, or empty."""
+    found, chosen = data.results, told.chosen[:1]
+    row = data.standings(OVERLOAD).row(chosen[0]) if chosen and found is not None else None
+    most = None if found is None else allowed(found)
+    if row is None or most is None or row.high is None or row.high <= most:
+        return ""
+    return (
+        f" Chance does not rule out that {chosen[0]} overloads nodes in {row.high:,.0f} node-steps"
+        f" at the mean; policies whose mean is beyond {most:,.0f} are barred."
+    )
 
 
 def _not_chosen(data: Data, told: Decision) -> str:
