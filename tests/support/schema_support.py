@@ -15,15 +15,16 @@ from typing import Any
 
 from docs_support import DOCS
 from genson import SchemaBuilder
+from kubernetes_support import listed, node, pod, written
 
 from tracekit.cli import run
 
 FOLDER = DOCS / "reference" / "schemas"
 #: Keys whose value is a mapping by names that come from the data or from what was asked.
 NAMED = frozenset({
-    "about", "assume", "assumptions", "columns", "counts", "defects", "dimensions", "facts",
-    "layouts", "missing", "models", "movable", "parameters", "params", "quantities", "results",
-    "rows", "settings", "tables", "values", "options",
+    "about", "assume", "assumptions", "barred_by", "columns", "counts", "defects", "dimensions",
+    "facts", "layouts", "missing", "models", "movable", "parameters", "params", "quantities",
+    "results", "rows", "settings", "tables", "values", "options",
 })  # fmt: skip
 #: Documents of what needs a network or hours; they are described in docs/sources.
 NOT_HERE = frozenset(
@@ -32,6 +33,7 @@ NOT_HERE = frozenset(
                  "sizing-model", "run")
 )  # fmt: skip
 
+_NULL = {"type": "null"}
 _BENCH = ["--sets", "2", "--containers", "40", "--batches", "1"]
 #: Calls whose documents are taken, in an order in which each finds what it needs.
 CALLS: tuple[tuple[str, ...], ...] = (
@@ -60,6 +62,8 @@ CALLS: tuple[tuple[str, ...], ...] = (
     # one policy with an answer and no bound, and one without an answer
     ("shrink", "store", "--policy", "best_fit", "--policy", "random", "--limit",
      "pending_container_steps <= 9", "--limit", "random: cpu_max_fraction <= 0", "--repeat", "1"),
+    ("ingest", "cluster.json", "budgeted"),
+    ("shrink", "budgeted", "--policy", "best_fit", "--repeat", "1"),
     ("size", "store", "--policy", "percentile_request", "--out", "sized"),
     ("score", "store", "--policy", "best_fit", "--container", "?"),
     ("report", "run", "--out", "report.html"),
@@ -73,6 +77,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     """Documents by the schema that they name: printed ones, and those of the folders written."""
     found: dict[str, list[Any]] = {}
     with contextlib.chdir(folder):
+        written(Path("cluster.json"), listed(*_budgeted()))
         for call in CALLS:
             for document in _printed(call):
                 found.setdefault(document["schema"], []).append(document)
@@ -85,6 +90,19 @@ def documents(folder: Path) -> dict[str, list[Any]]:
                 if name:
                     found.setdefault(name, []).append(document)
     return found
+
+
+def _budgeted() -> Iterator[dict[str, Any]]:
+    """A cluster of which no drain empties two nodes, for a budget wants both of its pods."""
+    yield {
+        "apiVersion": "policy/v1",
+        "kind": "PodDisruptionBudget",
+        "metadata": {"name": "web", "namespace": "default"},
+        "spec": {"minAvailable": 2, "selector": {"matchLabels": {"app": "web"}}},
+    }
+    for at in range(3):
+        yield node(f"n{at}")
+        yield pod(f"web-{at}", meta={"labels": {"app": "web" if at else "job"}}, nodeName=f"n{at}")
 
 
 def _printed(call: tuple[str, ...]) -> Iterator[Any]:
@@ -130,7 +148,8 @@ def schema_of(name: str, found: list[Any]) -> dict[str, Any]:
 def _plain(schema: Mapping[str, Any], key: str) -> dict[str, Any]:
     """What a few documents tell for sure: no lists of keys, and any number where there is one."""
     if "anyOf" in schema:
-        several = [_plain(one, key) for one in schema["anyOf"]]
+        # null beside something else is null, not anything
+        several = [one if one == _NULL else _plain(one, key) for one in schema["anyOf"]]
         return {"anyOf": [one for at, one in enumerate(several) if one not in several[:at]]}
     kind = schema.get("type")
     if kind == "object" or (isinstance(kind, list) and "object" in kind):
