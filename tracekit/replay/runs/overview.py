@@ -134,6 +134,10 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
             + "; wider for looking twice"
             * (found.looks > 1)
         )
+        said.append(
+            "two policies may be within chance although their ± do not meet: differences are"
+            " corrected for all comparisons of the run (--repeat-up-to adds orders)"
+        )
         once = [name for name in found.policies if found.orders(name) < most]
         if once:
             said.append(f"no ±: one order of arrival, or the same in all ({len(once)} policies met"
