@@ -24,6 +24,8 @@ class Answer:
 
     Parameters
     ----------
+    barred : str
+        Who may not be chosen, and by which rule.
     movable : str
         How much any answer could change at all.
     meaning : str
@@ -52,12 +54,13 @@ class Answer:
     meaning: str = ""
     also: str = ""
     warnings: Sequence[str] = ()
+    barred: str = ""
     changes: Sequence[Change] = ()
     before: str = ""
     after: str = ""
     change: str = ""
     beyond: str = ""
-    interval: str = "95 %"
+    interval: str = "95\u00a0%"
     told: Sequence[str] = ()
     sure: str = ""
     rests: Sequence[tuple[str, str]] = ()

@@ -34,7 +34,8 @@ def of_run(data: Data, told: Decision) -> Answer:
         sentence=sentence(data, told),
         meaning=meaning(told),
         also=nodes_needed.said(data, told),
-        warnings=_warnings(data, told),
+        warnings=_warnings(data),
+        barred=_barred(told),
         told=nodes_needed.held(data),
         changes=changes(data, told, shown, before),
         beyond=beyond(data, told, shown, before),
@@ -58,21 +59,20 @@ def _asked(data: Data, told: Decision) -> str:
 
 
 def _movable(load: Mapping[str, Any]) -> str:
-    """How much of the load a policy can move, and what becomes of the rest."""
+    """How much of the load a policy can move."""
     known = load.get("movable") or {}
     shares = {name: known[name] for name in RESOURCES if known.get(name) is not None}
     if not shares:
         return ""
     told = listed([f"{percent(share)} of the {words_of(name)}" for name, share in shares.items()])
-    rest = background(load)
-    return spaced(f"A policy can move {told} in use.{f' {rest}' if rest else ''}")
+    return spaced(f"A policy can move {told} in use.")
 
 
 def _policies(number: int) -> str:
     return "1 policy" if number == 1 else f"{number:,}\u00a0policies"
 
 
-def _warnings(data: Data, told: Decision) -> list[str]:
+def _warnings(data: Data) -> list[str]:
     said = []
     if data.made_up:
         said.append(
@@ -82,13 +82,18 @@ def _warnings(data: Data, told: Decision) -> list[str]:
     silent = _without_use((data.run or {})["workload"])
     if silent:
         said.append(silent)
-    names = [name for one in told.left_out for name in one.names if name != OBSERVED]
-    if names:
-        said.append(
-            f"Not to be chosen: {few(names)}. {spaced(told.rule)} The policies page has the"
-            " reason for each."
-        )
     return said
+
+
+def _barred(told: Decision) -> str:
+    """Who may not be chosen, and by which rule; empty where all may."""
+    names = [name for one in told.left_out for name in one.names if name != OBSERVED]
+    if not names:
+        return ""
+    return (
+        f"Not to be chosen: {few(names)}. {spaced(told.rule)} The policies page has the reason"
+        " for each."
+    )
 
 
 def _without_use(load: Mapping[str, Any]) -> str:
@@ -105,4 +110,6 @@ def _without_use(load: Mapping[str, Any]) -> str:
 
 def _rests(data: Data) -> list[tuple[str, str]]:
     load = (data.run or {}).get("workload", {})
-    return quantities.rests(load.get("quantities", {}), made_up=data.made_up)
+    known = quantities.rests(load.get("quantities", {}), made_up=data.made_up)
+    rest = background(load)
+    return [*known, ("Use that no container explains", spaced(rest))] if rest else list(known)
