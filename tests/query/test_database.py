@@ -1,13 +1,19 @@
 from __future__ import annotations
 
+import errno
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
 
+import duckdb
+import pytest
+from store_support import tiny_store
 from tests_support import TraceFolder
 
 from tracekit.ingest import ingest
 from tracekit.query import Database
+from tracekit.query.views import Views
 from tracekit.sqlfiles import get_query
 from tracekit.store import open_store
 
@@ -36,3 +42,23 @@ def test_other_threads_always_find_a_view_that_is_being_kept(
         finally:
             done.set()
         assert asking.result() > 0
+
+
+def test_what_the_system_refuses_to_read_is_told_as_its_refusal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """So no caller takes a full or failing disk for a fault of its statement."""
+    refused = duckdb.IOException("IO Error: Could not read 'a/b': No space left on device")
+    store = tiny_store(tmp_path)
+    with Database(store) as database:
+        monkeypatch.setattr(Views, "make_for", _raising(refused))
+        with pytest.raises(OSError, match="No space left") as found:
+            database.rows("SELECT 1 AS one")
+    assert found.value.errno == errno.ENOSPC
+
+
+def _raising(error: Exception) -> Callable[..., None]:
+    def fail(*_: object) -> None:
+        raise error
+
+    return fail

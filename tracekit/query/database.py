@@ -13,6 +13,7 @@ from typing import Any, Self
 import duckdb
 import polars as pl
 
+from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.places import is_remote, snapshot, told
 from tracekit.query.views import Views
@@ -166,10 +167,15 @@ class Database:
         try:
             yield cursor
         except duckdb.Error as error:
-            raise told(error) or _as_error(error) from error
+            raise told(error) or _refused(error) or _as_error(error) from error
         finally:
             self._under_way.discard(cursor)
             cursor.close()
+
+
+def _refused(error: duckdb.Error) -> OSError | None:
+    """The system's refusal to read a file: no fault of the statement, nor of what is stored."""
+    return system_error(error) if isinstance(error, duckdb.IOException) else None
 
 
 def _as_error(error: duckdb.Error) -> TracekitError:
