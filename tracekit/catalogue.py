@@ -129,6 +129,20 @@ def _rebalancers() -> list[Entry]:
     return [_policy(name, policy) for name, policy in all_rebalancers().items()]
 
 
+def _assumptions() -> list[Entry]:
+    """What ``--assume`` takes: of traces without sizes, of stores with sizes, or of both."""
+    from tracekit.replay.workload.assumptions import Assumptions
+    from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+
+    kinds = {"a trace without sizes": Assumptions, "a store with sizes": SizedAssumptions}
+    found: dict[str, dict[str, Any]] = {}
+    for load, kind in kinds.items():
+        for one in _params(kind):
+            entry = {"title": one["description"], "default": one["default"], "of": []}
+            found.setdefault(str(one["name"]), entry)["of"].append(load)
+    return [{"name": name, **about} for name, about in sorted(found.items())]
+
+
 def _sizing_policies() -> list[Entry]:
     from tracekit.sizing.policies import all_sizing_policies
 
@@ -239,6 +253,7 @@ KINDS: Mapping[str, Callable[[], Sequence[Entry]]] = {
     "measures": _measures,
     "figures": _figures,
     "policies": _policies,
+    "assumptions": _assumptions,
     "rebalancers": _rebalancers,
     "sizing_policies": _sizing_policies,
     "reports": _reports,

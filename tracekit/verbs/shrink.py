@@ -25,7 +25,6 @@ if TYPE_CHECKING:
 
 def shrink(
     store: ReplayedStore = None,
-    *,
     policies: Annotated[
         Sequence[str],
         Option(
@@ -36,6 +35,7 @@ def shrink(
             metavar="all|common|NAME[param=value,...]",
         ),
     ] = (),
+    *,
     limits: Annotated[
         Sequence[str],
         Option(

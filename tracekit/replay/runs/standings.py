@@ -19,6 +19,7 @@ from tracekit.arrays import FloatArray
 from tracekit.replay.runs.may_answer import asked
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
 from tracekit.replay.runs.windows import SEED
 
@@ -278,7 +279,8 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
         return "all policies place alike" if count > 1 else "no two policies can be compared"
     middles = [float(found.of(names[0], measure).mean()) for names in rivals]
     if max(middles) == min(middles):
-        return f"it is {middles[0]:.4g} under every policy"
+        same = shown(found.measures[measure], middles[0], None, unit=True)
+        return f"it is {same} under every policy"
     most = max(found.orders(names[0]) for names in rivals)
     if most < FEWEST:
         return too_few(found)
