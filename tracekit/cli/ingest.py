@@ -32,6 +32,13 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         print_table(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
+    if summary.anew:
+        print_sentence(
+            visible(
+                f"{summary.anew} lists the cluster again: the store was made anew of all files, so"
+                " that what has left since has left"
+            )
+        )
     for entry in summary.ingested:
         if not entry.rows_read:
             print(
@@ -64,6 +71,7 @@ def _document(summary: object) -> dict[str, object]:
         "ingested": [dataclasses.asdict(entry) for entry in summary.ingested],
         "known": [{"file": name, "same_as": same} for name, same in summary.known],
         "mended": list(summary.mended),
+        "anew": summary.anew,
         "unknown": summary.unknown,
         "doubts": list(summary.doubts),
         "passed_over": [{"file": n, "reason": reason} for n, reason in summary.passed_over],

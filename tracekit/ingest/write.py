@@ -12,12 +12,14 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.places import is_remote, place, telling
+from tracekit.ingest.anew import late_list, put_back, replaced_by
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
@@ -27,7 +29,6 @@ from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
 from tracekit.read.discover import TraceFile, discover
 from tracekit.shown import Shown
-from tracekit.sources import ClusterMatch
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
@@ -62,6 +63,7 @@ class IngestSummary(Shown):
     mended: list[str] = field(default_factory=list)
     unknown: str = ""
     doubts: tuple[str, ...] = ()
+    anew: str = ""
 
 
 def ingest(
@@ -109,6 +111,8 @@ def ingest(
             )
         found = discover(where.resolve() if elsewhere else where, release=release)
     target = target.resolve() if elsewhere else target
+    if not is_remote(target):
+        put_back(target)
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
         summary = IngestSummary(
             target, passed_over=list(found.passed_over), failed=list(found.unreadable)
@@ -121,8 +125,23 @@ def ingest(
         if is_made_up(where):
             manifest = dataclasses.replace(manifest, made_up=True)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
+        late = None
         if not is_remote(target) and not unfinished(Store(folder, manifest)):
-            writer.refuse_what_came_too_late(found.files)
+            late = late_list(found.files, manifest, writer.known_file)
+        if late is not None:
+            again = partial(
+                ingest,
+                source,
+                release=release,
+                jobs=jobs,
+                memory_limit_bytes=memory_limit_bytes,
+                max_rejects_fraction=max_rejects_fraction,
+                crew=crew,
+                progress=progress,
+            )
+            summary = replaced_by(folder, again)
+            finish()
+            return dataclasses.replace(summary, store=target, anew=late.name)
         total = sum(file.size_bytes for file in found.files)
         with (
             _finished(finish),
@@ -198,35 +217,14 @@ class _Writer:
     def unknown(self, files: Iterable[TraceFile], advance: Advance) -> Iterator[TraceFile]:
         """The files whose very bytes are not in the store yet, looked at when they are due."""
         for file in files:
-            same = self._known_file(file)
+            same = self.known_file(file)
             if same is None:
                 yield file
             else:
                 self._summary.known.append((file.name, same.file))
                 advance(file.size_bytes, file.name)
 
-    def refuse_what_came_too_late(self, files: Sequence[TraceFile]) -> None:
-        """Raise TracekitError for a new file that changes what another in the store means."""
-        for file in files:
-            match = file.match
-            if not isinstance(match, ClusterMatch) or not match.file.together:
-                continue
-            before = [
-                entry
-                for table in ("container", "node")
-                for entry in self.manifest.parts(table)
-                if entry.release == match.source.name and entry.rows
-            ]
-            if before and self._known_file(file) is None:
-                raise TracekitError(
-                    f"{file.name} lists the cluster again, and the store holds {before[0].file}:"
-                    " what has left since is only seen by reading both together",
-                    hint="both are here: ingest all of it into a new store"
-                    if any(before[0].file == one.name for one in files)
-                    else "put both into one folder and ingest it into a new store",
-                )
-
-    def _known_file(self, file: TraceFile) -> SourceEntry | None:
+    def known_file(self, file: TraceFile) -> SourceEntry | None:
         """The entry with the same bytes, looked for only where a size agrees."""
         alike = [e for e in self.manifest.sources if e.size_bytes == file.size_bytes]
         digest = sha256(file.path) if alike else None
