@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
+
+if TYPE_CHECKING:
+    from tracekit.ingest import IngestSummary
 
 PANEL = Panel.data
 
@@ -32,6 +36,15 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         print_table(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
+    _files(summary)
+    if summary.unknown:
+        print_sentence(visible(summary.unknown))
+    for sentence in summary.doubts:
+        print_sentence(visible(sentence))
+
+
+def _files(summary: IngestSummary) -> None:
+    """What is to be said of single files."""
     if summary.anew:
         print_sentence(
             visible(
@@ -54,10 +67,6 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
     for name, reason in summary.passed_over:
         what = reason if reason.startswith("is ") else "not a trace table"
         print(visible(f"{name}: {what}, passed over"))
-    if summary.unknown:
-        print_sentence(visible(summary.unknown))
-    for sentence in summary.doubts:
-        print_sentence(visible(sentence))
 
 
 def _document(summary: object) -> dict[str, object]:
