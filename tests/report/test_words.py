@@ -36,6 +36,10 @@ def test_other_words() -> None:
     assert words.signed(-0.62) == "\u22120.62"
     assert words.number(0.04821) == "0.0482"
     assert words.short_id("a" * 64) == "a" * 10 + "\u2026"
+    assert words.short_id("kube-system/kube-proxy") == "kube-system/kube-proxy"
+    nodes = [f"ip-10-0-{at}-95.eu-west-1.compute.internal" for at in range(20)]
+    assert len({words.short_id(node) for node in nodes}) == len(nodes)
+    assert max(len(words.short_id(node)) for node in nodes) == 24
 
 
 VALUES = [

@@ -49,14 +49,24 @@ def listed(items: Sequence[str], joiner: str = "and") -> str:
     return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
 
 
+#: Ids that were hashed.
+_DIGITS = re.compile(r"[0-9a-fA-F]+")
+
+
 def spaced(text: str) -> str:
     """A sentence of another package with the report's space before its percent signs."""
     return re.sub(r"(?<=\d) ?%", f"{NBSP}%", text)
 
 
 def short_id(text: str) -> str:
-    """An id's beginning: enough to find it, short enough to read."""
-    return text if len(text) <= 14 else f"{text[:10]}\u2026"
+    """Enough of an id to find it, short enough to read.
+
+    Of digits without a meaning the beginning; of a name that people gave both ends, for names of
+    one cluster begin alike.
+    """
+    if _DIGITS.fullmatch(text):
+        return text if len(text) <= 14 else f"{text[:10]}\u2026"
+    return text if len(text) <= 24 else f"{text[:14]}\u2026{text[-9:]}"
 
 
 def small(title: str) -> str:

@@ -117,4 +117,5 @@ def test_through_the_command_line_and_its_report(tmp_path: Path) -> None:
     assert command(["report", str(out), "--out", str(page)]) == 0
     text = page.read_text()
     assert "for looking twice" in text
-    assert "--repeat 6 --repeat-up-to 8" in text
+    # a command is broken into lines, each with its backslash
+    assert "--repeat 6 --repeat-up-to 8" in " ".join(text.replace("\\\n", " ").split())

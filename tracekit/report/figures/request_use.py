@@ -47,8 +47,10 @@ def _prepare(data: Data) -> pl.DataFrame:
         (pl.col("cpu_mean") * weight).sum().alias("all_cpu_mean"),
         (pl.col("memory_mean") * weight).sum().alias("all_memory_mean"),
     )
-    largest = frame.sort(["containers", "service"], descending=[True, False]).head(_MOST)
-    return largest.select(_SCHEMA.names()).cast(_SCHEMA)
+    # by what all its containers hold and do not use, in containers
+    unused = pl.col("containers") * (1 - pl.max_horizontal("cpu_mean", "memory_mean"))
+    worst = frame.sort(unused, "service", descending=[True, False]).head(_MOST)
+    return worst.select(_SCHEMA.names()).cast(_SCHEMA)
 
 
 def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
@@ -130,7 +132,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
     return (
         f"Containers use {percent(row['all_cpu_mean'])} of the CPU and"
         f" {percent(row['all_memory_mean'])} of the memory that they may use, on average;"
-        f" {row['below_half']:,} of {count(row['services'], 'service')} never use half of either."
+        f" in {row['below_half']:,} of {count(row['services'], 'service')} the peaks of containers"
+        " stay below half of both, on average."
     )
 
 
@@ -138,7 +141,8 @@ def _note(frame: pl.DataFrame) -> str:
     services = int(frame["services"][0]) if frame.height else 0
     if services <= frame.height:
         return ""
-    return f"{frame.height} of {services:,} services are drawn, those with the most containers."
+    drawn = f"{frame.height} of {services:,} services are drawn"
+    return f"{drawn}, those that hold the most without using it."
 
 
 FIGURE = Figure(
@@ -146,7 +150,8 @@ FIGURE = Figure(
     question="Which services hold much more than they use?",
     how_to_read="A round mark is the mean use of a service's containers, the stroke at the other"
     " end the mean of their peaks. What lies between the stroke and 100 % is held and never used."
-    " Behind each name is how many containers it has. What a container may use is its request where"
+    " The service whose containers together hold the most without using it is on top. Behind each"
+    " name is how many containers it has. What a container may use is its request where"
     " the source records one, else what the source measures use against.",
     reads=(_QUERY,),
     prepare=_prepare,
