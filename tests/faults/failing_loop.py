@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from forks import Done, Fault, Forks
+from kubernetes_support import listed, node, pod, written
 from sizing_support import written_set
 from store_support import tree
 from tests_support import TraceFolder
@@ -48,6 +49,8 @@ class Scenario:
 
 _INGEST = ("ingest", "traces", "store", "--jobs", "1")
 _NODES = ("ingest", "traces/Node_0.csv", "store", "--jobs", "1")
+_LISTS = ("ingest", "lists", "cluster", "--jobs", "1")
+_MONDAY = ("ingest", "lists/monday.json", "cluster", "--jobs", "1")
 _REPLAY = ("replay", "store", "--policy", "first_fit", "--policy", "random", "--out", "myrun")
 _OTHER = ("replay", "store", "--policy", "best_fit", "--out", "myrun")
 _ANALYZE = ("analyze", "store", "--out", "analysis")
@@ -71,6 +74,8 @@ _SIZE = ("size", "set", "--policy", "percentile_request", "--out", "sized")
 SCENARIOS = (
     Scenario(name="ingest", command=_INGEST, store="store"),
     Scenario(name="ingest-more", command=_INGEST, before=(_NODES,), store="store"),
+    # a later list: the store is made anew in the place of the earlier one
+    Scenario(name="ingest-anew", command=_LISTS, before=(_MONDAY,), store="cluster"),
     Scenario(name="replay-over", command=_REPLAY, before=(_INGEST, _OTHER), whole=("myrun",)),
     Scenario(
         name="analyze-over", command=_ANALYZE, before=(_INGEST, _ANALYZE), whole=("analysis",)
@@ -147,6 +152,7 @@ class Loop:
         self._work = folder / "work"
         self._start.mkdir(parents=True)
         TraceFolder.written(self._start / "traces")
+        _write_lists(self._start / "lists")
         (self._start / "set").mkdir()
         written_set(self._start / "set", containers=20, periods=20)
         self._old = self._prepared()
@@ -239,10 +245,11 @@ class Loop:
         }
 
     def _store_is_damaged(self) -> str | None:
-        """A store that is there can be read to its last byte."""
+        """A store that was there still is, and can be read to its last byte."""
         store = self.scenario.store
         if store is None or not (self._work / store / "manifest.json").exists():
-            return None
+            was = f"{store}/manifest.json" in self._old
+            return f"{store} was a store, and is none" if was else None
         for command in (("check", store, "--verify"), ("query", store, "quality/ledger")):
             done = self._forks.run(*command, folder=self._work)
             if done.code != 0:
@@ -263,6 +270,15 @@ class Loop:
             return f"left over: {more[:5]}"
         other = [name for name in now if now[name] != self._new[name] and name not in self._timed]
         return f"other bytes: {other[:5]}" if other else None
+
+
+def _write_lists(folder: Path) -> None:
+    """A cluster as kubectl lists it on two days: what ran on the first has left on the second."""
+    folder.mkdir()
+    for day, name in ((1, "monday"), (2, "tuesday")):
+        came = {"creationTimestamp": f"2026-01-{day:02}T00:00:00Z"}
+        objects = listed(node("n1"), pod(f"web-{day}", meta=came, nodeName="n1"))
+        written(folder / f"{name}.json", objects)
 
 
 def _is_hidden(name: str) -> bool:

@@ -1,4 +1,7 @@
-"""Every call on files fails in turn: some points of each command; ``make fuzz`` tries all."""
+"""Every call on files fails in turn: some points of each command; ``make fuzz`` tries all.
+
+``make test`` tries the points of one command that is quick.
+"""
 
 from __future__ import annotations
 
@@ -12,10 +15,10 @@ from forks import Fault, Forks, failing_calls
 #: Points of one command that the small form tries.
 _POINTS = 4
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux"),
-]
+#: The command whose points are tried by ``make test`` too.
+_QUICK = "ingest-anew"
+
+pytestmark = pytest.mark.skipif(failing_calls() is None, reason="no C compiler, or not Linux")
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +27,12 @@ def forks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Forks]:
         yield made
 
 
-@pytest.mark.parametrize("scenario", SCENARIOS, ids=[scenario.name for scenario in SCENARIOS])
+def _marked(scenario: Scenario) -> object:
+    marks = () if scenario.name == _QUICK else (pytest.mark.slow,)
+    return pytest.param(scenario, id=scenario.name, marks=marks)
+
+
+@pytest.mark.parametrize("scenario", [_marked(scenario) for scenario in SCENARIOS])
 def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path, forks: Forks) -> None:
     loop = Loop(scenario, tmp_path, forks)
     share = _POINTS / (loop.calls + loop.reads)

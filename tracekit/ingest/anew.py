@@ -7,12 +7,13 @@ its place. Until then the store is as it was.
 
 from __future__ import annotations
 
-import shutil
+import os
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
 from tracekit.errors import TracekitError
+from tracekit.files.replacing import replaced_folder
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
 from tracekit.store.folder import LOCK
@@ -59,26 +60,11 @@ def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
     ----------
     make : called with the folder of the new store
     """
-    fresh, old = (folder.with_name(f".{folder.name}.{word}") for word in ("anew", "old"))
-    for leftover in (fresh, old):
-        shutil.rmtree(leftover, ignore_errors=True)
-    try:
+    with replaced_folder(folder) as fresh:
         made = make(fresh)
-        # the lock that is held stays the one that stands at its path
-        (folder / LOCK).rename(fresh / LOCK)
-        folder.rename(old)
-        fresh.rename(folder)
-    finally:
-        shutil.rmtree(fresh, ignore_errors=True)
-    shutil.rmtree(old, ignore_errors=True)
+        # the lock that is held stands in both, so that nobody gets into either
+        os.link(folder / LOCK, fresh / LOCK)
     return made
-
-
-def put_back(folder: Path) -> None:
-    """Put a store back that was moved aside by a process that ended before the new one came."""
-    old = folder.with_name(f".{folder.name}.old")
-    if old.is_dir() and not folder.exists():
-        old.rename(folder)
 
 
 def _changes(file: TraceFile, manifest: Manifest) -> bool:

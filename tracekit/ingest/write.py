@@ -19,7 +19,8 @@ from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.places import is_remote, place, telling
-from tracekit.ingest.anew import late_list, put_back, replaced_by
+from tracekit.files.replacing import put_back
+from tracekit.ingest.anew import late_list, replaced_by
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up

@@ -10,6 +10,7 @@ from kubernetes_support import CREATED_MS, Object, container, listed, node, owne
 from reading_support import Reading, opened, read, stored
 
 from tracekit.errors import TracekitError
+from tracekit.files import replacing
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.store import open_store
@@ -122,6 +123,31 @@ def test_a_list_that_comes_later_has_the_store_made_anew(tmp_path: Path) -> None
     assert stored(folder, tmp_path, _WHO) == found
     assert ingest(folder, tmp_path / "cron").ingested == []
     assert sorted(one.name for one in tmp_path.iterdir()) == ["cron", "mine", "store"]
+
+
+def test_nobody_gets_into_a_store_that_is_made_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, store = tmp_path / "mine", tmp_path / "cron"
+    folder.mkdir()
+    written(folder / "a.json", listed(node("n1"), _web("old")))
+    ingest(folder, store)
+    written(folder / "b.json", listed(node("n1"), _web("new", 5)))
+    real, moments = replacing._put_in_place, []
+
+    def put_in_place(made: Path, place: Path) -> None:
+        for moment in ("before", "after"):
+            with pytest.raises(TracekitError, match="is being written"):
+                ingest(folder, store)
+            moments.append((moment, len(open_store(store).manifest.parts("container"))))
+            if moment == "before":
+                real(made, place)
+
+    monkeypatch.setattr(replacing, "_put_in_place", put_in_place)
+    ingest(folder, store)
+    assert moments == [("before", 1), ("after", 2)]
+    monkeypatch.undo()
+    assert ingest(folder, store).ingested == []
 
 
 def test_a_list_that_comes_later_alone_is_refused(tmp_path: Path) -> None:
