@@ -127,8 +127,8 @@ def ingest(
             manifest = dataclasses.replace(manifest, made_up=True)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
         late = None
-        if not is_remote(target) and not unfinished(Store(folder, manifest)):
-            late = late_list(found.files, manifest, writer.known_file)
+        if not is_remote(target):
+            late = _late(found.files, Store(folder, manifest), writer)
         if late is not None:
             again = partial(
                 ingest,
@@ -161,6 +161,13 @@ def ingest(
         raise _failure(summary)
     progress.told(_said(summary))
     return summary
+
+
+def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
+    """The file for which a store is made anew; None where it only gets more."""
+    if unfinished(store):
+        return None
+    return late_list(files, store.manifest, writer.known_file)
 
 
 def _said(summary: IngestSummary) -> str:
