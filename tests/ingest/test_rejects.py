@@ -29,3 +29,14 @@ def test_a_broken_row_is_of_a_kind(tmp_path: Path, reason: str, kind: str) -> No
     rejects.append(pl.DataFrame([row], schema=REJECTS_SCHEMA))
     rejects.close()
     assert [one.defect for one in rejects.defects()] == [kind]
+
+
+def test_the_example_is_the_first_line_with_its_reason(tmp_path: Path) -> None:
+    rejects = RejectsWriter(tmp_path / "rejects.parquet", "file.csv")
+    for line, reason in ((9, "is 'b', expected a number"), (4, "is 'a', expected a number")):
+        row = {"line": line, "column": "cpu", "reason": reason, "text": ""}
+        rejects.append(pl.DataFrame([row], schema=REJECTS_SCHEMA))
+    rejects.close()
+    (found,) = rejects.defects()
+    assert (found.rows, found.column) == (2, "cpu")
+    assert found.example == "line 4: is 'a', expected a number"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -11,6 +11,7 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_sentence, print_table
 from tracekit.cli._panels import Panel
+from tracekit.cli._streams import visible
 
 PANEL = Panel.look
 
@@ -89,10 +90,21 @@ def _show(store: object, document: Mapping[str, Any]) -> None:
         title = f"{table}: {counts['rows']:,} row{many} in {store}"
         if rows:
             print_table(title, ["defect", "rows", "share", "what was done"], rows)
+            _first_of(ledger)
         else:
             print(f"{title}, no defects found")
     for sentence in document["doubts"]:
         print_sentence(sentence)
+
+
+def _first_of(ledger: Sequence[Mapping[str, Any]]) -> None:
+    """Where the first broken row of each kind is, and what is wrong with it."""
+    from tracekit.store.manifest import REJECTED
+
+    for row in ledger:
+        if row["action"] == REJECTED:
+            kind = " ".join(part for part in (row["defect"], row["column"]) if part)
+            print_sentence(visible(f"{kind}, the first: {row['example']}"))
 
 
 def _named(row: Mapping[str, Any]) -> str:

@@ -6,7 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import (
+    print_command,
+    print_json,
+    print_paragraph,
+    print_sentence,
+    print_table,
+)
 from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
 
@@ -36,11 +42,26 @@ def command(asked: Asked, store: Path, json: JsonOption = False) -> None:
         print_table(
             f"Ingested into {store}", ["file", "table", "rows", "rejected", "duplicates"], rows
         )
+    _broken(summary, store)
     _files(summary)
     if summary.unknown:
         print_sentence(visible(summary.unknown))
     for sentence in summary.doubts:
         print_sentence(visible(sentence))
+
+
+def _broken(summary: IngestSummary, store: Path) -> None:
+    """Why rows are kept apart, and where they are seen."""
+    import shlex
+
+    from tracekit.store.broken_rows import broken_rows
+
+    told = broken_rows(summary.ingested)
+    for sentence in told:
+        print_sentence(visible(sentence))
+    if told:
+        print_paragraph("Each broken row, with its file, line and reason:")
+        print_command(f"tracekit query {shlex.quote(str(store))} 'FROM reject'")
 
 
 def _files(summary: IngestSummary) -> None:
@@ -65,8 +86,14 @@ def _files(summary: IngestSummary) -> None:
     for name, same in summary.known:
         print(visible(f"{name}: already in the store{'' if name == same else f' as {same}'}"))
     for name, reason in summary.passed_over:
-        what = reason if reason.startswith("is ") else "not a trace table"
-        print(visible(f"{name}: {what}, passed over"))
+        print_sentence(visible(f"{name}: {_passed_over(name, reason)}"))
+
+
+def _passed_over(name: str, reason: str) -> str:
+    """Why nothing was read from a file; of JSON all is told, for a list may be meant."""
+    if name.removesuffix(".gz").endswith(".json"):
+        return f"passed over, nothing of it is in the store: {reason}"
+    return f"{reason if reason.startswith('is ') else 'not a trace table'}, passed over"
 
 
 def _document(summary: object) -> dict[str, object]:

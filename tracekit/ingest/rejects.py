@@ -9,7 +9,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from tracekit.store.manifest import Defect
+from tracekit.store.manifest import REJECTED, Defect
 
 SCHEMA = pa.schema(
     [
@@ -21,6 +21,8 @@ SCHEMA = pa.schema(
     ]
 )
 _GROUP_ROWS = 1 << 17
+#: Of a reason, which may quote what a file holds.
+_EXAMPLE_CHARS = 240
 
 
 class RejectsWriter:
@@ -30,7 +32,8 @@ class RejectsWriter:
         self.rows = 0
         self._path = path
         self._source_file = source_file
-        self._kinds: dict[tuple[str, str], tuple[int, int]] = {}
+        #: By column and kind: rows, and line and reason of the first.
+        self._kinds: dict[tuple[str, str], tuple[int, tuple[int, str]]] = {}
         self._pending = pl.DataFrame()
         self._out: pq.ParquetWriter | None = None
 
@@ -53,10 +56,14 @@ class RejectsWriter:
             self._out.close()
 
     def defects(self) -> Iterator[Defect]:
-        """The kinds of broken rows, with the first line of each as an example."""
-        for (column, reason), (rows, line) in sorted(self._kinds.items()):
+        """The kinds of broken rows, with line and reason of the first of each as an example."""
+        for (column, kind), (rows, (line, reason)) in sorted(self._kinds.items()):
             yield Defect(
-                defect=reason, column=column, rows=rows, action="rejected", example=f"line {line}"
+                defect=kind,
+                column=column,
+                rows=rows,
+                action=REJECTED,
+                example=f"line {line}: {reason}"[:_EXAMPLE_CHARS],
             )
 
     def _write(self, rejects: pl.DataFrame) -> None:
@@ -71,8 +78,8 @@ class RejectsWriter:
         found = rejects.group_by("column", "reason").agg(pl.len(), pl.col("line").min())
         for column, reason, count, line in found.iter_rows():
             key = (column or "", _kind(reason))
-            rows, first = self._kinds.get(key, (0, line))
-            self._kinds[key] = (rows + count, min(first, line))
+            rows, first = self._kinds.get(key, (0, (line, reason)))
+            self._kinds[key] = (rows + count, min(first, (line, reason)))
 
 
 #: What reasons say of an id that no table names.

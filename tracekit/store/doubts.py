@@ -15,6 +15,8 @@ from tracekit.units import EPOCH_FROM_MS
 
 #: A node without these is no room.
 _BASE = ("cpu", "memory")
+#: What a replay assumes of nodes that state none of it.
+_ASSUMED = {"cpu": "node_cpu_cores", "memory": "node_memory_bytes"}
 #: The source whose own scheduler lets no node take more than it has.
 _NEVER_OVER = "kubernetes"
 #: Sums of binary fractions may be off by so much.
@@ -99,10 +101,22 @@ def _found(store: Store) -> Iterator[str]:
             f"{_are(bare['node'], 'node')} set aside, nothing is placed there: the source states no"
             f" {bare['resource'].mode().sort()[0]} that can be used"
         )
+    yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
     yield from _left_out(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
+
+
+def _of_no_node(capacity: pl.DataFrame) -> Iterator[str]:
+    """What no node states, although sizes of other resources are stated."""
+    stated = set(capacity.filter(pl.col("amount") > 0)["resource"])
+    for name, assumption in _ASSUMED.items():
+        if stated and name not in stated:
+            yield (
+                f"the source states no {name} that can be used of any node: a replay gives every"
+                f" node as much as it assumes; say how much: --assume {assumption}=..."
+            )
 
 
 def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:

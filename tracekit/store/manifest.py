@@ -32,6 +32,8 @@ _SEAL = b',\n "seal": "'
 _FIRST_KEY, _HEAD_BYTES = b'"format_version"', 64
 #: The release of a part that ingest worked out of others.
 DERIVED = "derived"
+#: What is done about a broken row: it is kept apart, with its line and the reason.
+REJECTED = "rejected"
 
 
 @dataclass(frozen=True, kw_only=True)

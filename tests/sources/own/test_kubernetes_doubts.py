@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -63,8 +64,22 @@ def test_a_node_without_a_usable_size_is_set_aside_and_its_daemons_with_it(
 
 def test_where_no_size_is_stated_at_all_it_is_an_assumption(tmp_path: Path) -> None:
     load, told = _loaded(tmp_path, node("n1", allocatable={"pods": "9"}), pod(nodeName="n1"))
-    assert (load.nodes, told) == (1, ())
+    assert load.nodes == 1
+    found = [pair for one in told for pair in re.findall(r"states no (\w+).*--assume (\w+)=", one)]
+    assert found == [
+        ("cpu", "node_cpu_cores"),
+        ("memory", "node_memory_bytes"),
+    ]
     assert load.quantities["node sizes"] == "assumed"
+
+
+def test_what_every_node_spells_wrong_is_no_silent_assumption(tmp_path: Path) -> None:
+    sizes = {"cpu": "eight", "memory": "32Gi", "pods": "110"}
+    load, told = _loaded(tmp_path, node("n1", allocatable=sizes), pod(nodeName="n1"))
+    assert load.capacity[0, 1] == 32 << 30
+    (said,) = told
+    assert "states no cpu that can be used of any node" in said
+    assert "--assume node_cpu_cores=" in said
 
 
 def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) -> None:

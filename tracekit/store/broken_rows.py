@@ -1,0 +1,38 @@
+"""What is wrong with the broken rows of files, in sentences: said by ``ingest``, as it takes them.
+
+The rows themselves are in the view ``reject``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from tracekit.store.manifest import REJECTED, Defect, SourceEntry
+
+#: Kinds of broken rows that get a sentence of their own.
+_KINDS_TOLD = 5
+
+
+def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
+    """What is wrong with broken rows: a sentence for each file, table and kind, most rows first."""
+    kinds = [
+        (defect.rows, entry, defect)
+        for entry in entries
+        for defect in entry.defects
+        if defect.action == REJECTED
+    ]
+    kinds.sort(key=lambda one: (-one[0], one[1].file, one[1].table, one[2].column))
+    told = [_one_kind(entry, defect) for _, entry, defect in kinds[:_KINDS_TOLD]]
+    further = len(kinds) - len(told)
+    if further:
+        rows = sum(count for count, *_ in kinds[_KINDS_TOLD:])
+        told.append(f"{further} more kinds of broken rows, {rows:,} rows in all")
+    return told
+
+
+def _one_kind(entry: SourceEntry, defect: Defect) -> str:
+    whole = "nothing of it is used: " if entry.rejected == entry.rows_read else ""
+    count = f"{defect.rows:,} of {entry.rows_read:,} rows are broken"
+    line, _, reason = defect.example.partition(": ")
+    what = f"{defect.column} {reason}" if defect.column else reason
+    return f"{entry.file}, {entry.table}: {whole}{count}; the first is {line}: {what}"
