@@ -73,6 +73,21 @@ def test_no_module_of_the_current_folder_is_imported(trapped: Path, command: str
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_numba_takes_no_settings_from_the_current_folder(tmp_path: Path) -> None:
+    """They could name a folder of compiled code, which is pickles; and here they are broken too."""
+    (tmp_path / ".numba_config.yaml").write_text("cache_dir: .kept\n")
+    ask = (
+        "import colorsys, yaml; from tracekit import jit; from tracekit.numba_alone import numba;"
+        "from pathlib import Path; Path('.numba_config.yaml').write_text('- x');"
+        "compiled = jit.compiled(colorsys.rgb_to_yiq);"
+        "print(compiled(0.0, 0.0, 0.0)[0], numba.config.CACHE_DIR, yaml)"
+    )
+    done = run_in(tmp_path, [sys.executable, "-W", "error", "-c", ask])
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith("0.0  <module 'yaml'")
+    assert not (tmp_path / ".kept").exists()
+
+
 def test_an_empty_entry_of_the_module_path_is_not_the_current_folder(trapped: Path) -> None:
     done = run_in(trapped, SCRIPT, "ingest", ".", "../store", "--jobs", "2", path=f"{HOME}:")
     assert not (trapped.parent / "ran").exists()

@@ -13,12 +13,14 @@ from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-import numba
-from numba import types
-from numba.core.errors import NumbaError
-from numba.core.types import WrapperAddressProtocol
-
 from tracekit.kept import kept_folder
+from tracekit.numba_alone import (
+    NumbaError,
+    WrapperAddressProtocol,
+    numba,
+    own_cache_folder,
+    types,
+)
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -73,7 +75,7 @@ def compiled_in_any_order(function: F) -> F:
 
 def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
     given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = given or str(_folder())
+    numba.config.CACHE_DIR = own_cache_folder() or str(_folder())
     try:
         make = numba.njit(*signature, cache=True, nogil=True, error_model="numpy", **options)
         made = make(function)

@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import Any, TypeVar, cast
 
 from llvmlite import ir
-from numba.core import cgutils, types
-from numba.core.types import Type
-from numba.extending import intrinsic
+
+from tracekit.numba_alone import Type, cgutils, intrinsic, types
 
 F = TypeVar("F", bound=Callable[..., Any])
 

@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import types
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
 from tracekit.jit import compiled, compiled_for
+from tracekit.numba_alone import types
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
 from tracekit.replay.fast.order_statistic import order_statistic

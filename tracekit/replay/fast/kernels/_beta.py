@@ -8,9 +8,9 @@ from __future__ import annotations
 from typing import Any
 
 from llvmlite import ir
-from numba import types
-from numba.extending import get_cython_function_address, intrinsic
 from scipy.special import cython_special
+
+from tracekit.numba_alone import get_cython_function_address, intrinsic, types
 
 _SIGNATURE = "double (double, double, double, int"
 
