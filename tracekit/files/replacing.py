@@ -16,7 +16,7 @@ import functools
 import os
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 
 #: Follows the name in hidden names; what has it is ours to take away.
@@ -60,6 +60,29 @@ def replaced_file(path: Path) -> Iterator[Path]:
     finally:
         made.unlink(missing_ok=True)
         os.close(handle)
+
+
+def taken_over(paths: Iterable[Path], folder: Path) -> None:
+    """Have files and folders stand in another folder too: those of its name there stay.
+
+    Each file has two names then, where the file system can do that, and a copy otherwise: it is
+    there at every moment, and what somebody is writing to it is not lost.
+    """
+    for path in paths:
+        target = folder / path.name
+        if os.path.lexists(target):
+            continue
+        if path.is_dir() and not path.is_symlink():
+            shutil.copytree(path, target, symlinks=True, copy_function=_named_too)
+        else:
+            _named_too(path, target)
+
+
+def _named_too(path: str | Path, target: str | Path) -> None:
+    try:
+        os.link(path, target, follow_symlinks=False)
+    except OSError:
+        shutil.copy2(path, target, follow_symlinks=False)
 
 
 def put_back(folder: Path) -> None:

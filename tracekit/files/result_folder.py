@@ -5,14 +5,13 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
-import shutil
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tracekit.errors import TracekitError
-from tracekit.files.replacing import put_back, replaced_folder
+from tracekit.files.replacing import put_back, replaced_folder, taken_over
 from tracekit.opened import NoFileError, read_text
 
 if TYPE_CHECKING:
@@ -112,13 +111,7 @@ class ResultFolder:
         there = [path for path in folder.iterdir() if not (made / path.name).exists()]
         # a folder that does not say which files are its own came before they were listed: all are
         own = set(self.read(folder).get("files", [path.name for path in there])) if there else set()
-        for path in there:
-            if path.name in own:
-                continue
-            if path.is_dir() and not path.is_symlink():
-                shutil.copytree(path, made / path.name, symlinks=True)
-            else:
-                shutil.copy2(path, made / path.name, follow_symlinks=False)
+        taken_over((path for path in there if path.name not in own), made)
 
 
 def sealed(document: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracekit.errors import TracekitError
-from tracekit.files.replacing import replaced_folder
+from tracekit.files.replacing import replaced_folder, taken_over
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
-from tracekit.store.folder import LOCK
+from tracekit.store.folder import LOCK, others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
 
 Made = TypeVar("Made")
@@ -56,12 +56,15 @@ def late_list(files: Sequence[TraceFile], manifest: Manifest, known: Known) -> T
 def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
     """Have a store made beside this one, which is locked, and put in its place.
 
+    What somebody has put into the folder besides stays there.
+
     Parameters
     ----------
     make : called with the folder of the new store
     """
     with replaced_folder(folder) as fresh:
         made = make(fresh)
+        taken_over(others(folder), fresh)
         # the lock that is held stands in both, so that nobody gets into either
         os.link(folder / LOCK, fresh / LOCK)
     return made

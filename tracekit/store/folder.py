@@ -7,12 +7,14 @@ from pathlib import Path
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import place, telling
-from tracekit.store.manifest import ANEW, Manifest, read_manifest
+from tracekit.store.manifest import ANEW, NAME, Manifest, read_manifest
 
 STAGING = ".staging"
 LOCK = ".lock"
 CATALOG = "catalog.duckdb"
 DIMENSIONS = "dimensions"
+#: What a store consists of.
+_OWN = frozenset({NAME, CATALOG, DIMENSIONS, LOCK, STAGING, "tables", "rejects", "quality"})
 
 
 @dataclass(frozen=True)
@@ -49,6 +51,12 @@ def open_store(path: str | Path) -> Store:
     folder = place(path)
     with telling():
         return Store(folder, read_manifest(folder))
+
+
+def others(folder: Path) -> list[Path]:
+    """What lies in the folder of a store and is none of its own: runs, notes."""
+    half_written = {f".{name}.new" for name in _OWN}
+    return sorted(one for one in folder.iterdir() if one.name not in _OWN | half_written)
 
 
 def part_path(table: str, part: int) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import polars as pl
@@ -123,6 +124,26 @@ def test_a_list_that_comes_later_has_the_store_made_anew(tmp_path: Path) -> None
     assert stored(folder, tmp_path, _WHO) == found
     assert ingest(folder, tmp_path / "cron").ingested == []
     assert sorted(one.name for one in tmp_path.iterdir()) == ["cron", "mine", "store"]
+
+
+def test_what_lies_in_a_store_that_is_made_anew_stays(tmp_path: Path) -> None:
+    folder, store = tmp_path / "mine", tmp_path / "cron"
+    folder.mkdir()
+    written(folder / "a.json", listed(node("n1"), _web("old")))
+    ingest(folder, store)
+    (store / "runs" / "monday").mkdir(parents=True)
+    (store / "runs" / "monday" / "run.txt").write_text("a run")
+    (store / "notes.txt").write_text("mine")
+    (store / "latest").symlink_to("runs/monday")
+    os.mkfifo(store / "pipe")
+    (store / ".manifest.json.new").write_text("half")
+    written(folder / "b.json", listed(node("n1"), _web("new", 5)))
+    assert ingest(folder, store).anew == "b.json"
+    assert (store / "latest" / "run.txt").read_text() == "a run"
+    assert (store / "latest").is_symlink()
+    assert (store / "notes.txt").read_text() == "mine"
+    assert (store / "pipe").is_fifo()
+    assert not (store / ".manifest.json.new").exists()
 
 
 def test_nobody_gets_into_a_store_that_is_made_anew(
