@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -121,3 +126,47 @@ exit 1
     assert caught.value.what == (
         "kubectl failed: The connection to the server localhost:8080 was refused"
     )
+
+
+def _program(folder: Path, script: str) -> str:
+    path = folder / "kubectl"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+@pytest.mark.parametrize(
+    "script",
+    ["exec sleep 600", "sleep 600", "trap '' TERM; while :; do sleep 1; done", "exec yes"],
+    ids=["silent", "a child of its own", "deaf to SIGTERM", "never ending"],
+)
+def test_a_program_that_does_not_end_is_waited_for_as_long_as_asked(
+    tmp_path: Path, script: str
+) -> None:
+    started = time.monotonic()
+    with pytest.raises(TracekitError, match=r"kubectl has not ended after 0\.5 s"):
+        fetch_kubernetes(tmp_path / "out", kubectl=_program(tmp_path, script), timeout_s=0.5)
+    assert time.monotonic() - started < 60
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_a_program_may_say_as_much_as_it_likes(tmp_path: Path) -> None:
+    (tmp_path / "objects").write_text(CLUSTER)
+    script = f"head -c 300000 /dev/zero | tr '\\0' 'x' >&2\ncat {tmp_path}/objects"
+    program = _program(tmp_path, script)
+    assert fetch_kubernetes(tmp_path / "out", kubectl=program, timeout_s=120).pods == 2
+    with pytest.raises(TracekitError, match="kubectl failed: xxx"):
+        fetch_kubernetes(tmp_path / "out", kubectl=_program(tmp_path, f"{script}\nexit 3"))
+
+
+def test_a_signal_ends_the_program_too(tmp_path: Path) -> None:
+    program = _program(tmp_path, f"echo $$ > {tmp_path}/id\nexec sleep 600")
+    words = ["fetch", "kubernetes", "out", "--kubectl", program]
+    with subprocess.Popen([sys.executable, "-m", "tracekit", *words], cwd=tmp_path) as running:
+        while not (tmp_path / "id").exists() or not (tmp_path / "id").read_text().strip():
+            assert running.poll() is None
+            time.sleep(0.05)
+        running.terminate()
+        assert running.wait(60) == 128 + signal.SIGTERM
+    with pytest.raises(ProcessLookupError):
+        os.kill(int((tmp_path / "id").read_text()), 0)

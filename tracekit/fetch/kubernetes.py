@@ -4,15 +4,14 @@ from __future__ import annotations
 
 import re
 import shlex
-import subprocess
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.http import CHUNK_BYTES
 from tracekit.fetch.packed import packing, unpacked
 from tracekit.fetch.part import disk_error
+from tracekit.fetch.program import print_into
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.shown import Shown
@@ -133,16 +132,8 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
     """What a program prints, packed; raises TracekitError when it cannot be run or fails."""
     by_hand = shlex.join(command)
     try:
-        with (
-            packing(path) as out,
-            subprocess.Popen(  # noqa: S603 - the user names the program
-                command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
-            ) as running,
-        ):
-            assert running.stdout is not None  # noqa: S101 - as asked for
-            while chunk := running.stdout.read(CHUNK_BYTES):
-                out.write(chunk)
-            said = running.communicate(timeout=timeout_s)[1].decode(errors="replace")
+        with packing(path) as out:
+            code, said = print_into(command, out, timeout_s)
     except FileNotFoundError:
         raise TracekitError(
             f"there is no program {command[0]}",
@@ -151,8 +142,13 @@ def _print_to(command: list[str], path: Path, timeout_s: float) -> None:
         ) from None
     except PermissionError:
         raise TracekitError(f"{command[0]} may not be run") from None
-    if running.returncode != 0:
-        told = _told(said) or f"exit code {running.returncode}"
+    except TimeoutError:
+        raise TracekitError(
+            f"kubectl has not ended after {timeout_s:g} s",
+            hint=f"a longer patience: --timeout 3600; or run it by hand: {by_hand}",
+        ) from None
+    if code != 0:
+        told = _told(said) or f"exit code {code}"
         raise TracekitError(f"kubectl failed: {told}", hint=f"run it by hand: {by_hand}")
 
 
