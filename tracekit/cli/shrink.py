@@ -74,8 +74,14 @@ def _show(study: Study, out: Path | None) -> None:
     for row in study.frames["policies"].to_dicts():
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
-    told = [words.goes(found), drains_told.barred(found), words.margin(found), words.bound(found)]
-    told += [words.production(study), words.sure(found), *study.about["workload"].get("told", ())]
+    told = [words.goes(found), words.unexplained(study), drains_told.barred(found)]
+    told += [
+        words.margin(found),
+        words.bound(found),
+        words.production(study),
+        words.sure(found),
+        *study.about["workload"].get("told", ()),
+    ]
     for sentence in told:
         if sentence:
             print_sentence(sentence)

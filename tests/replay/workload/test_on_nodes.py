@@ -41,19 +41,45 @@ def pinned_load() -> Workload:
         ([1], ["c2", "c3"], [-1, -1], [-1, 0]),
     ],
 )
-def test_daemons_and_background_go_with_their_node(
+def test_daemons_go_with_their_node(
     nodes: list[int], containers: list[str], pinned: list[int], recorded: list[int]
 ) -> None:
     load = pinned_load()
     made = on_nodes(load, np.array(nodes))
     assert made.node_ids == tuple(f"n{at}" for at in nodes)
     assert made.capacity.tolist() == load.capacity[nodes].tolist()
-    assert made.background.tolist() == load.background[:, :, nodes].tolist()
     assert list(made.container_ids) == containers
     assert made.pinned is not None
     assert made.pinned.tolist() == pinned
     assert made.recorded_node.tolist() == recorded
     assert made.use_at(0)[0].tolist() == [(10 + int(name[1:])) / 2 for name in containers]
+
+
+def test_what_no_container_explains_is_spread_over_the_nodes_that_stay() -> None:
+    load = dataclasses.replace(pinned_load(), reserved=np.array([[0, 40], [0, 60], [0, 25]]))
+    made = on_nodes(load, np.array([2, 0]))
+    # node 1 used 1, 4, 7, 10 millicores; of n2 289.5 are free on average, of n0 95.5
+    gone = load.background[0, :, 1]
+    free = np.array([300 - 6.5, 100 - 4.5])
+    wanted = load.background[0][:, [2, 0]] + np.multiply.outer(gone, free / free.sum())
+    assert made.background[0] == pytest.approx(wanted, rel=1e-6)
+    # 60 bytes were kept for it: 75 and 60 of 135 are free there
+    assert made.reserved is not None
+    assert made.reserved.tolist() == [[0, 25 + 33], [0, 40 + 26]]
+
+
+@given(some.integers(0, 2**32 - 1))
+def test_no_load_is_lost_with_a_node(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    nodes = int(rng.integers(1, 6))
+    background = rng.uniform(0, 120, (2, 3, nodes)).astype(np.float32)
+    load = workload([(100, 100)] * nodes, [(0, 9000, 10, 10)], background=background, steps=3)
+    kept = rng.permutation(nodes)[: int(rng.integers(1, nodes + 1))]
+    made = on_nodes(load, kept)
+    before, after = (one.background.sum(axis=2, dtype=np.float64) for one in (load, made))
+    assert after == pytest.approx(before, rel=1e-5)
+    if len(kept) == nodes:
+        assert made.background.tolist() == load.background[:, :, kept].tolist()
 
 
 def test_daemons_leave_the_rest_of_their_nodes() -> None:

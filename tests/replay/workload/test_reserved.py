@@ -99,13 +99,13 @@ def loaded(**about: object) -> Workload:
     return dataclasses.replace(load, reserved=np.array([[0, 20], [0, 0]]), **about)  # type: ignore[arg-type]
 
 
-def test_who_goes_by_requests_has_the_rest_and_what_is_reserved_goes_with_its_node() -> None:
+def test_who_goes_by_requests_has_the_rest_and_what_is_reserved_stays_reserved() -> None:
     load = loaded()
     assert replayed(load, "first_fit") == [0, 1, 1]
     assert replayed(dataclasses.replace(load, reserved=None), "first_fit") == [0, 0, 1]
     other = on_nodes(load, np.array([1]))
     assert other.reserved is not None
-    assert other.reserved.tolist() == [[0, 0]]
+    assert other.reserved.tolist() == [[0, 20]]
     assert bound_steps(load)[0]["nodes_used"] == 2
 
 

@@ -5,9 +5,38 @@ from __future__ import annotations
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.replay.runs.node_bound import linear_bound, volume_bound
+from tracekit.replay.runs.node_bound import linear_bound, volume_bound, volume_bounds
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Workload
+
+#: Background is spread in single precision: so much of a sum proves nothing.
+_ROUNDING = 1e-6
+
+
+def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
+    """A lower bound on nodes that carry all load, also the background of nodes that are not there.
+
+    By volume at every settled step, as ``demand_bound``: use and background within ``most``, and
+    with ``requests`` what is requested and what is kept for background within the capacity. What
+    daemons use or request goes with their node, and is not counted.
+    """
+    within = np.where(np.isfinite(most), most, 1.0)
+    counted = np.isfinite(most)
+    room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
+    used, asked = [], []
+    for step in _settled(workload):
+        there = workload.present_but_daemons(int(step))
+        own = workload.background[:, step].sum(axis=1, dtype=np.float64)
+        use = workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
+        used.append(np.where(counted, (use + own) * (1 - _ROUNDING), 0))
+        asked.append(workload.request[there].sum(axis=0))
+    needed = int(volume_bounds(np.floor(used).astype(np.int64), room).max(initial=0))
+    if not requests:
+        return needed
+    # what is spread is rounded down on each node
+    kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
+    together = np.array(asked) + np.maximum(kept, 0)
+    return max(needed, int(volume_bounds(together, workload.capacity).max(initial=0)))
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
@@ -19,11 +48,16 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
     the linear program at the one where it is largest: demand varies over time, and its peak
     decides.
     """
-    settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)
-    steps = settled if len(settled) else np.arange(len(workload.times_ms))
+    steps = _settled(workload)
     needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
     peak = int(steps[int(np.argmax(needed))])
     return max(*needed, linear_bound(*_demand(workload, peak, most)) or 0, 0)
+
+
+def _settled(workload: Workload) -> IntArray:
+    """The settled steps, every one where none is."""
+    settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)
+    return settled if len(settled) else np.arange(len(workload.times_ms))
 
 
 def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:

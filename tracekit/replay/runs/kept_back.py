@@ -59,5 +59,25 @@ def background(found: Mapping[str, Any]) -> str:
     return " ".join(said)
 
 
+def spread(used: Mapping[str, float]) -> str:
+    """Where the use that no container explains goes when its node does, in a sentence.
+
+    Empty where there is little such use.
+
+    Parameters
+    ----------
+    used : mapping
+        Of each resource the share of what the nodes have: ``background`` of ``shares``.
+    """
+    much = {name: share for name, share in used.items() if share >= _LITTLE}
+    if not much:
+        return ""
+    told = " and ".join(_amount(name, share) for name, share in much.items())
+    return (
+        f"No container explains {told} that nodes have and use. It counts as work that goes on:"
+        " that of nodes that go is spread over those that stay, by what is free there."
+    )
+
+
 def _amount(resource: str, share: float) -> str:
     return f"{percent(share)} of the {RESOURCES[resource]}"

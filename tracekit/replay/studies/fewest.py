@@ -30,7 +30,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.bounds import bound_frame, bound_steps
-from tracekit.replay.runs.demand_bound import demand_bound
+from tracekit.replay.runs.demand_bound import demand_bound, load_bound
 from tracekit.replay.studies.few_nodes import Ask
 from tracekit.replay.studies.limits import Limits
 from tracekit.replay.studies.trials import Trial, Trials
@@ -203,6 +203,8 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     most = limits.most_use(str(policy))
     if np.isfinite(most).any():
         found.append(demand_bound(_by_use(stays, filtered=policy.filtered and free), most))
+    asks = policy.filtered and free and requests_respected(load)
+    found.append(load_bound(load, most, requests=asks))
     return min(max(found), load.nodes)
 
 

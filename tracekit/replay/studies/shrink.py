@@ -22,6 +22,7 @@ from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.followed import LARGEST, how_large
+from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
@@ -112,6 +113,7 @@ def _facts(load: Workload) -> dict[str, Any]:
         "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
         "varying": varying(load),
         "quantities": dict(load.quantities),
+        "background": shares(load)["background"],
         **({"told": list(load.told)} if load.told else {}),
     }
 

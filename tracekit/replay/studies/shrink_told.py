@@ -15,7 +15,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.measures import RESOURCES, Measure, find_measure
-from tracekit.replay.runs import overload
+from tracekit.replay.runs import kept_back, overload
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST, compare
@@ -198,6 +198,11 @@ def _shape(row: Mapping[str, Any]) -> str:
 def _size(value: float) -> str:
     whole = value % BYTES_PER_GIB == 0
     return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else size(value)
+
+
+def unexplained(study: Study) -> str:
+    """What becomes of use that no container explains; empty where there is little."""
+    return kept_back.spread(study.about["workload"].get("background") or {})
 
 
 def margin(found: Told) -> str:

@@ -6,7 +6,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.arrays import Float32Array, IntArray
+from tracekit.arrays import Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Losses, Workload
@@ -15,9 +15,11 @@ from tracekit.replay.workload.workload import Losses, Workload
 def on_nodes(load: Workload, nodes: IntArray) -> Workload:
     """The workload on the nodes at these positions, in this order.
 
-    What belongs to a node goes with it: its daemons, and its background, which no container
-    explains. Every other container stays: one that was pinned to a node that goes is placed by the
-    policy at its arrival, and its recorded node is not known.
+    The daemons of a node go with it. All other load stays. A container that was pinned to a node
+    that goes is placed by the policy at its arrival, and its recorded node is not known. Use that
+    no container explains is work that is not listed: that of nodes that go is spread over those
+    that stay, to each by what its own background leaves free on average, and what is kept for it
+    likewise.
 
     Parameters
     ----------
@@ -30,8 +32,8 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         stays,
         node_ids=tuple(load.node_ids[at] for at in nodes.tolist()),
         capacity=load.capacity[nodes],
-        background=load.background[:, :, nodes],
-        reserved=None if load.reserved is None else load.reserved[nodes],
+        background=_all_background(load, nodes),
+        reserved=None if load.reserved is None else _all_reserved(load.reserved, load, nodes),
         doubt=None if load.doubt is None else load.doubt.on(nodes),
         price_per_hour=None if load.price_per_hour is None else load.price_per_hour[nodes],
         recorded_node=place[stays.recorded_node],
@@ -40,6 +42,39 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         losses=None if stays.losses is None else _losses_on(stays.losses, place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
     )
+
+
+def _all_background(load: Workload, nodes: IntArray) -> Float32Array:
+    """The background of all nodes on those that stay, shape (2, steps, kept)."""
+    stays = load.background[:, :, nodes]
+    gone = _gone(load, nodes)
+    for resource in range(2) if len(gone) else ():
+        left = load.background[resource][:, gone].sum(axis=1, dtype=np.float64)
+        if left.any():
+            own = stays[resource].mean(axis=0, dtype=np.float64)
+            part = _parts(load.capacity[nodes, resource], own)
+            stays[resource] += np.multiply.outer(left, part).astype(np.float32)
+    return stays
+
+
+def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArray:
+    """What is kept for the background of all nodes on those that stay, (kept, resources)."""
+    stays, left = reserved[nodes], reserved[_gone(load, nodes)].sum(axis=0)
+    for column in np.flatnonzero(left):
+        part = _parts(load.capacity[nodes, column], stays[:, column])
+        stays[:, column] += np.floor(left[column] * part).astype(np.int64)
+    return stays
+
+
+def _gone(load: Workload, nodes: IntArray) -> IntArray:
+    return np.setdiff1d(np.arange(load.nodes), nodes, assume_unique=True)
+
+
+def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
+    """The part of each node in what is spread, of 1 in all: by what is free, else by size."""
+    free = np.maximum(capacity - own, 0).astype(np.float64)
+    by = free if free.any() else np.maximum(capacity, 1).astype(np.float64)
+    return np.asarray(by / by.sum())
 
 
 def _losses_on(losses: Losses, place: IntArray) -> Losses:

@@ -35,6 +35,7 @@ def answer(data: Data) -> Answer:
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
     told = (shrink_told.goes, drains_told.barred, shrink_told.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
+    said.insert(1, spaced(shrink_told.unexplained(study)))
     return Answer(
         asked=spaced(asked),
         sentence=spaced(shrink_told.answer(found)),

@@ -27,7 +27,10 @@ def said(data: Data, told: Decision) -> str:
 def held(data: Data) -> list[str]:
     """What held for the count, where it was asked."""
     found = data.studies.get(STUDY)
-    return [spaced(shrink_told.short_within(found))] if found else []
+    if not found:
+        return []
+    told = (shrink_told.short_within(found), shrink_told.unexplained(found))
+    return [spaced(one) for one in told if one]
 
 
 def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
