@@ -44,6 +44,15 @@ REFUSED = [
     ("COPY node_usage TO '{0}/x.csv'", "a query only reads, and this is COPY"),
     ("CREATE TABLE '{0}' AS SELECT 1", "a query only reads, and this is CREATE"),
     ("ATTACH '{0}/x.duckdb' AS x", "a query only reads, and this is ATTACH"),
+    ("EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/x.csv'", "a query only reads, and this is COPY"),
+    ("explain /* */ analyze COPY (SELECT 1) TO '{0}/x.csv'", "SQL: Parser Error"),
+    ("FROM enable_logging(storage := 'file')", "a query only reads, and enable_logging writes"),
+    ("SELECT 1 AS a, 2 AS a", "two columns are called 'a', expected a name for each"),
+    ("SELECT interval 1 day AS d", "column 'd' is INTERVAL, a type that no frame has"),
+    ("SELECT union_value(a := 1) AS u", "column 'u' is UNION, a type that no frame has"),
+    ("SELECT '101'::BIT AS b", "column 'b' is BIT, a type that no frame has"),
+    ("SELECT 'infinity'::TIMESTAMP AS t", "column 't' holds a time beyond the years 1 to 9999"),
+    ("SELECT '-infinity'::DATE AS t", "column 't' holds a time beyond the years 1 to 9999"),
     ("SELECT 1; SELECT 2", "2 SQL statements, expected one"),
     ("SELEC zone FROM y", "SQL: Parser Error"),
     ("SELECT zone FROM usage_zone_sumary", "SQL: Catalog Error"),
@@ -75,3 +84,27 @@ def test_json_names_its_schema_and_spells_no_nan(
 def test_a_table_of_it_has_no_title_of_sql(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["query", str(store), "SELECT 1 AS one"]) == 0
     assert "SELECT" not in capsys.readouterr().out
+
+
+def test_what_is_explained_is_shown(store: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for word in ("EXPLAIN", "explain analyze", "EXPLAIN (FORMAT json)"):
+        assert run(["query", str(store), f"{word} SELECT 1 AS a"]) == 0
+        assert capsys.readouterr().out
+
+
+UNUSUAL = (
+    "SELECT 'nan'::DOUBLE AS n, 'inf'::DOUBLE AS i, [1, 2] AS l, {'a': 'inf'::DOUBLE} AS s,"
+    " '\\xAA'::BLOB AS b, NULL::INTEGER[] AS e"
+)
+
+
+def test_unusual_values_have_a_spelling_in_json_and_csv(
+    store: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["query", str(store), UNUSUAL, "--json"]) == 0
+    wanted = {"n": None, "i": None, "l": [1, 2], "s": {"a": None}, "b": "aa", "e": None}
+    assert json.loads(capsys.readouterr().out)["rows"] == [wanted]
+    assert run(["query", str(store), UNUSUAL, "--format", "json"]) == 0
+    assert json.loads(capsys.readouterr().out) == [wanted]
+    assert run(["query", str(store), UNUSUAL, "--format", "csv"]) == 0
+    assert capsys.readouterr().out == ('n,i,l,s,b,e\nNaN,inf,"[1, 2]","{""a"": null}",aa,\n')

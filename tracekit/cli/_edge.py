@@ -41,6 +41,11 @@ def _code(call: Callable[[], object]) -> int:
         return _report(error)
     except Exception as error:  # noqa: BLE001 - the one place where a bug must not show a traceback
         return _report(_foreseen(error) or _from_bug(error))
+    except BaseException as error:
+        # a library in Rust that gives up raises what is no Exception
+        if type(error).__name__ != "PanicException":
+            raise
+        return _report(_from_bug(error))
     return 0
 
 
@@ -96,7 +101,7 @@ def _from_os(error: OSError) -> TracekitError:
     )
 
 
-def _from_bug(error: Exception) -> TracekitError:
+def _from_bug(error: BaseException) -> TracekitError:
     """A failure nobody foresaw, still in one line; its traceback is shown with --debug."""
     bug = TracekitError(
         f"tracekit failed: {type(error).__name__}: {next(iter(str(error).splitlines()), '')}",

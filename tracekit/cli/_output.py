@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import sys
 from collections.abc import Sequence
 from typing import Any
@@ -132,13 +133,45 @@ def console(*, stderr: bool) -> Any:
 def print_frame(frame: Any, output_format: str, *, title: str = "") -> None:
     """Print a polars frame as a table, CSV or JSON array."""
     if output_format == "json":
-        print_json(frame.to_dicts())
+        print_json(rows_of(frame))
     elif output_format == "csv":
-        print_raw(frame.write_csv())
+        print_raw(_flat(frame).write_csv())
     elif output_format == "parquet":
         frame.write_parquet(sys.stdout.buffer)
     else:
         _print_rows(frame, title)
+
+
+def rows_of(frame: Any) -> list[dict[str, Any]]:
+    """The rows of a frame as JSON can spell them: no number that is none, bytes in hexadecimal."""
+    return [{name: _plain(value) for name, value in row.items()} for row in frame.to_dicts()]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, bytes):
+        return value.hex()
+    if isinstance(value, dict):
+        return {str(key): _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list) else value
+
+
+def _flat(frame: Any) -> Any:
+    """A frame whose lists, structs and bytes are texts, as CSV has nothing else."""
+    import polars as pl
+
+    made = [
+        pl.Series(name, [_text(value) for value in frame[name].to_list()], dtype=pl.String)
+        for name, kind in frame.schema.items()
+        if kind.is_nested() or kind == pl.Binary
+    ]
+    return frame.with_columns(made) if made else frame
+
+
+def _text(value: Any) -> str | None:
+    plain = _plain(value)
+    return plain if plain is None or isinstance(plain, str) else json.dumps(plain, default=str)
 
 
 ROWS_SHOWN = 40
@@ -197,6 +230,7 @@ def write_frame(frame: Any, path: Any, output_format: str) -> None:
         if kind == "parquet":
             frame.write_parquet(made)
         elif kind == "json":
-            made.write_text(json.dumps(frame.to_dicts(), indent=2, default=str) + "\n")
+            text = json.dumps(rows_of(frame), indent=2, allow_nan=False, default=str)
+            made.write_text(text + "\n", encoding="utf-8")
         else:
-            frame.write_csv(made)
+            _flat(frame).write_csv(made)

@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import typer
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_frame, print_json, write_frame
+from tracekit.cli._output import print_frame, print_json, rows_of, write_frame
 from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
@@ -61,7 +61,7 @@ def _document(name: str, frame: Any) -> dict[str, Any]:
         "schema": "tracekit/query/1",
         "query": name,
         "columns": {name: str(kind) for name, kind in frame.schema.items()},
-        "rows": frame.fill_nan(None).to_dicts(),
+        "rows": rows_of(frame),
     }
 
 

@@ -5,6 +5,7 @@ Only calls that DuckDB 1.x and 2.x share are used here, so that a new major vers
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from types import TracebackType
@@ -16,6 +17,7 @@ import polars as pl
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.places import is_remote, snapshot, told
+from tracekit.query.frames import frame_of
 from tracekit.query.views import Views
 from tracekit.sqlfiles import SqlFile
 from tracekit.store.folder import Store
@@ -28,6 +30,12 @@ _READING = {
     duckdb.StatementType.EXPLAIN,
     duckdb.StatementType.MULTI,
 }
+
+
+#: What stands before the statement that is explained; ANALYZE runs that statement.
+_EXPLAIN = re.compile(r"\s*EXPLAIN\b\s*(ANALYZE\b)?\s*(\([^()]*\))?", re.IGNORECASE)
+#: Functions that a SELECT may call, and that write: DuckDB's log goes to files.
+_WRITING = re.compile(r"\b(enable_logging|write_log)\b", re.IGNORECASE)
 
 
 def connection(store: Store, *, threads: int | None = None) -> duckdb.DuckDBPyConnection:
@@ -63,6 +71,13 @@ def check_only_reads(sql: str) -> None:
             f"{len(statements)} SQL statements, expected one", hint="write one SELECT statement"
         )
     kind = statements[0].type
+    if kind == duckdb.StatementType.EXPLAIN:
+        check_only_reads(_EXPLAIN.sub("", sql, count=1) if _EXPLAIN.match(sql) else "CHECKPOINT")
+    called = _WRITING.search(sql)
+    if called:
+        raise TracekitError(
+            f"a query only reads, and {called[0]} writes", hint="to do more: tracekit duckdb STORE"
+        )
     if kind not in _READING:
         raise TracekitError(
             f"a query only reads, and this is {kind.name}: {sql.strip()[:60]}",
@@ -113,7 +128,7 @@ class Database:
             relation = self._bound(cursor, sql)
             if relation is None:
                 raise TracekitError("the SQL gives no rows", hint="write one SELECT statement")
-            return pl.DataFrame(relation.to_arrow_table())
+            return frame_of(relation)
 
     def keep(self, query: SqlFile) -> pl.DataFrame:
         """Run a query and keep its rows in place of its view, for the queries that build on it."""
