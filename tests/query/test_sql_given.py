@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import duckdb
 import pytest
 from store_support import tiny_store
 
@@ -46,7 +47,10 @@ REFUSED = [
     ("ATTACH '{0}/x.duckdb' AS x", "a query only reads, and this is ATTACH"),
     ("EXPLAIN ANALYZE COPY (SELECT 1) TO '{0}/x.csv'", "a query only reads, and this is COPY"),
     ("explain /* */ analyze COPY (SELECT 1) TO '{0}/x.csv'", "SQL: Parser Error"),
-    ("FROM enable_logging(storage := 'file')", "a query only reads, and enable_logging writes"),
+    ("COPY (PIVOT (SELECT 1 a, 2 b) ON a USING sum(b)) TO '{0}/x'", "a query only reads, and this"),
+    ("FROM enable_logging(storage='file', storage_config={{'path': '{0}'}})", "SQL: Invalid Input"),
+    ("FROM enable_profiling(save_location='{0}/x')", "SQL: Invalid Input Error"),
+    ("SELECT ['infinity'::DATE] AS t", "column 't' holds a time beyond the years 1 to 9999"),
     ("SELECT 1 AS a, 2 AS a", "two columns are called 'a', expected a name for each"),
     ("SELECT interval 1 day AS d", "column 'd' is INTERVAL, a type that no frame has"),
     ("SELECT union_value(a := 1) AS u", "column 'u' is UNION, a type that no frame has"),
@@ -66,6 +70,61 @@ def test_what_does_more_than_read_is_refused(
     assert run(["query", str(store), sql.format(tmp_path)]) == 2
     assert capsys.readouterr().err.startswith(f"error: {said}")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_file_of_sql_only_reads_too(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.sql").write_text(f"COPY (SELECT 1) TO '{tmp_path}/x.csv'")
+    assert run(["query", str(store), str(tmp_path / "own.sql")]) == 2
+    assert "this is COPY" in capsys.readouterr().err
+    assert not (tmp_path / "x.csv").exists()
+
+
+READING = [
+    "PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)",
+    "FROM (PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b))",
+    "EXPLAIN SELECT 1",
+    "EXPLAIN ANALYZE SELECT 1",
+    "SUMMARIZE node_usage",
+]
+
+
+@pytest.mark.parametrize("sql", READING)
+def test_what_only_reads_is_answered(store: Path, sql: str) -> None:
+    assert tracekit.query(store, sql).height
+
+
+EVERY_TYPE = sorted(
+    str(row[0])
+    for row in duckdb.execute(
+        "SELECT column_name FROM (DESCRIBE SELECT * FROM test_all_types())"
+    ).fetchall()
+)
+FORMATS = ("--json", "--format=json", "--format=csv", "--format=table")
+
+
+@pytest.mark.parametrize("column", EVERY_TYPE)
+def test_a_value_of_any_type_is_printed_or_refused_in_one_line(
+    store: Path, tmp_path: Path, column: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The least and the largest of each type, and none: intervals, blobs, infinite times."""
+    sql = f'SELECT "{column}" AS value FROM test_all_types()'
+    for words in [*([one] for one in FORMATS), ["--out", str(tmp_path / "x.parquet")]]:
+        code = run(["query", str(store), sql, *words])
+        printed = capsys.readouterr()
+        if code == 0:
+            assert printed.err == ""
+            if "json" in words[0]:
+                json.loads(printed.out)
+            continue
+        assert code == 2
+        error, hint = printed.err.splitlines()
+        assert "column 'value'" in error
+        assert 'CAST("value" AS VARCHAR)' in hint
+        as_text = sql.replace(f'"{column}"', f'CAST("{column}" AS VARCHAR)')
+        assert run(["query", str(store), as_text, *words]) == 0
+        capsys.readouterr()
 
 
 def test_json_names_its_schema_and_spells_no_nan(

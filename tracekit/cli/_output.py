@@ -164,7 +164,7 @@ def _flat(frame: Any) -> Any:
     made = [
         pl.Series(name, [_text(value) for value in frame[name].to_list()], dtype=pl.String)
         for name, kind in frame.schema.items()
-        if kind.is_nested() or kind == pl.Binary
+        if kind.is_nested() or isinstance(kind, pl.Binary | pl.BaseExtension)
     ]
     return frame.with_columns(made) if made else frame
 

@@ -39,13 +39,12 @@ def query(
     ``tracekit.quick.run``.
     """
     from tracekit.query import run
+    from tracekit.query.database import check_only_reads
     from tracekit.quick.run import run_quick
-    from tracekit.sqlfiles import is_sql
+    from tracekit.sqlfiles import all_queries, get_query
     from tracekit.store import open_store
 
-    if is_sql(name):
-        from tracekit.query.database import check_only_reads
-
-        check_only_reads(name)
+    if name.removesuffix(".sql") not in all_queries():
+        check_only_reads(get_query(name).text)
     opened = open_store(store)
     return run(opened, name, params, engine=engine) if engine else run_quick(opened, name, params)
