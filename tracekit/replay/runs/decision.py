@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -11,6 +10,7 @@ from tracekit.replay.measures import Measure, words_of
 from tracekit.replay.runs.fitness import LeftOut, left_out, rule
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
 from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.runs.preferred import SIMPLE, better_than_production, preferred, why_first
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import few, shown
@@ -24,12 +24,6 @@ from tracekit.replay.runs.standings import (
     too_few,
 )
 from tracekit.replay.runs.student import FEWEST
-
-#: Rules that need no knowledge of use: what anything cleverer has to be better than.
-SIMPLE = (
-    "first_fit", "best_fit", "worst_fit", "random",
-    "least_allocated", "most_allocated", "least_requested", "most_requested",
-)  # fmt: skip
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
 SMALL_SHARE = 0.2
@@ -71,7 +65,10 @@ class Decision:
         The answer in one sentence; where nothing can be told it says so, and why.
     chosen : tuple of str
         Policies that may be chosen: the best by ``criterion`` and those within chance of it, by
-        that and by the other measures that may answer. Empty where nothing can be told.
+        that and by the other measures that may answer, in the order of ``runs.preferred``. Empty
+        where nothing can be told.
+    why_first : str
+        Why the first of them is that, a clause; empty where it is the best by ``criterion``.
     criterion : str
         The measure that decided, also that production is kept; empty where none did.
     nearest : str
@@ -96,6 +93,7 @@ class Decision:
     answer: str
     rule: str
     chosen: tuple[str, ...]
+    why_first: str
     criterion: str
     nearest: str
     measures: tuple[Told, ...]
@@ -127,7 +125,6 @@ def decision(run: Results | Run | Path | str) -> Decision:
     out = {name for one in barred for name in one.names}
     fit = may_be_chosen(found)
     measure, best = _best(found, fit, barred)
-    best = _simple_first(best)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
     kept = _Kept() if chosen else _kept(found, fit, barred)
@@ -136,6 +133,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
         answer=kept.answer or _answer(found, best, measure, barred, fit),
         rule=rule(found),
         chosen=chosen,
+        why_first=why_first(found, best, measure) if chosen else "",
         criterion=measure or kept.criterion,
         nearest=kept.nearest,
         measures=_measures(found, chosen[0], simple) if chosen else (),
@@ -162,21 +160,27 @@ def _best(
     """
     tells = _telling(found, fit)
     for one, stand in tells:
-        if OBSERVED not in found.policies or _better(found, stand.best[0], one):
-            return one.name, _undominated(found, stand.best)
+        better = _better_rows(found, stand.best, one.name)
+        if better and better[0] == stand.best[0]:
+            return one.name, preferred(found, better)
     fewer = _fewer_nodes(found, fit)
     if fewer:
         return NODES, fewer
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
-    judged = [names[0] for names in fit if found.orders(names[0]) >= FEWEST]
-    known = [name for name in CONDITIONS if all(found.known(one, name) for one in judged)]
-    if not judged or not known or all(one.names == (OBSERVED,) for one in barred):
+    known = [name for name in CONDITIONS if all(found.known(one[0], name) for one in fit)]
+    judged = _judged(found, fit, known[0]) if known else ()
+    if not judged or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     if _production_holds(found, barred):
         return "", ()
-    rows = (standings(found, known[0]).row(name) for name in judged)
-    return known[0], tuple(row for row in rows if row is not None)
+    return known[0], judged
+
+
+def _judged(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
+    """Those of the policies that met orders enough, none told from another, in their order."""
+    rows = (standings(found, measure).row(names[0]) for names in fit)
+    return preferred(found, [row for row in rows if row is not None and row.orders >= FEWEST])
 
 
 def _production_holds(found: Results, barred: Sequence[LeftOut]) -> bool:
@@ -184,31 +188,14 @@ def _production_holds(found: Results, barred: Sequence[LeftOut]) -> bool:
     return OBSERVED in found.policies and all(OBSERVED not in one.names for one in barred)
 
 
-def _simple_first(best: tuple[Standing, ...]) -> tuple[Standing, ...]:
-    """The best rows; what comes to the same is named by its simple rules before others."""
-    rows = [
-        dataclasses.replace(row, names=tuple(sorted(row.names, key=lambda one: one not in SIMPLE)))
-        for row in best
-    ]
-    return tuple(sorted(rows, key=lambda row: _after_simple(row, rows[0])))
-
-
-def _after_simple(row: Standing, first: Standing) -> tuple[bool, bool]:
-    """Where a row goes: among those that come to the same as the first, or as it stood."""
-    same = row.mean == first.mean
-    return not same, same and row.names[0] not in SIMPLE
+def _better_rows(found: Results, rows: Sequence[Standing], measure: str) -> list[Standing]:
+    return [row for row in rows if better_than_production(found, row.names[0], measure)]
 
 
 def _telling(found: Results, fit: Sequence[tuple[str, ...]]) -> list[tuple[Measure, Standings]]:
     """The measures that may answer and tell policies apart, in order, with how these stand."""
     every = ((one, standings(found, one.name, among=fit)) for one in may_answer(found))
     return [(one, stand) for one, stand in every if stand.tells]
-
-
-def _better(found: Results, best: Standing, measure: Measure) -> bool:
-    """Whether a policy is better than production by a measure, beyond chance."""
-    told = difference(found, best.names[0], OBSERVED, measure.name)
-    return told is not None and told.apart and (told.mean < 0) == (measure.better == "low")
 
 
 def _less_overload(found: Results, policy: str) -> bool:
@@ -226,32 +213,7 @@ def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standi
     told = difference(found, best[0].names[0], OBSERVED, NODES)
     usual = float(found.of(OBSERVED, NODES).mean())
     fewer = told is not None and told.apart and told.mean < -MATERIAL * usual
-    return best if fewer else ()
-
-
-def _undominated(found: Results, best: Sequence[Standing]) -> tuple[Standing, ...]:
-    """The first, and those within chance of it but for what other measures tell.
-
-    One goes that the first is better than beyond chance by another measure that may answer, and
-    that is better than the first by none.
-    """
-    first, *others = best
-    kept = [
-        row
-        for row in others
-        if not _worse(found, row.names[0], first.names[0])
-        or _worse(found, first.names[0], row.names[0])
-    ]
-    return (first, *kept)
-
-
-def _worse(found: Results, policy: str, other: str) -> bool:
-    """Whether it is worse than the other, beyond chance, by a measure that may answer."""
-    apart = ((one, difference(found, policy, other, one.name)) for one in may_answer(found))
-    return any(
-        told is not None and told.apart and (told.mean > 0) == (one.better == "low")
-        for one, told in apart
-    )
+    return preferred(found, _better_rows(found, best, NODES)) if fewer else ()
 
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
@@ -306,16 +268,30 @@ def _answer(
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
     if measure in CONDITIONS:
-        return _holding(found, chosen, fit, count)
-    one = found.measures[measure]
-    first, *others = best
+        return _holding(found, chosen, fit, count, why_first(found, best, measure))
+    others = [name for row in best[1:] for name in row.names]
+    tail = f"within chance of it: {few(others)}" if others else "all others differ beyond chance"
+    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival; {tail}."
+
+
+def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
+    """What the first comes to, beside the best mean where that is another's, a clause."""
+    one, first = found.measures[measure], best[0]
+    sign = 1 if one.first == "low" else -1
+    top = min(best, key=lambda row: sign * row.mean)
     end = "lowest" if one.first == "low" else "highest"
-    alike = few([name for row in others for name in row.names])
-    tail = f"; within chance of it: {alike}" if others else "; all others differ beyond chance"
+    about, value = f"{', '.join(first.names)}: {_small(one.title)}", _value(one, first)
+    why = why_first(found, best, measure)
+    if not why:
+        return f"{about} is the {end} of {count} policies ({value})"
     return (
-        f"{', '.join(first.names)}: {_small(one.title)} is the {end} of {count} policies"
-        f" ({shown(one, first.mean, first.reach, unit=True)}), in {orders} orders of arrival{tail}."
+        f"{about} is {value}, within chance of the {end} of {count} policies"
+        f" ({top.names[0]}, {_value(one, top)}; {first.names[0]} goes first: {why})"
     )
+
+
+def _value(measure: Measure, row: Standing) -> str:
+    return shown(measure, row.mean, row.reach, unit=True)
 
 
 def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> _Kept:
@@ -326,27 +302,30 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
     tells = _telling(found, fit)
     if tells:
         one, stand = tells[0]
-        best = stand.best[0]
+        best, near = stand.best[0], preferred(found, stand.best)[0]
         usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
         said = (
             f"{keep} By {_small(one.title)} production comes to {usual}, {best.names[0]}, the"
-            f" best of the policies, to {shown(one, best.mean, best.reach, unit=True)}."
+            f" best of the policies, to {_value(one, best)}."
         )
-        return _Kept(said, one.name, best.names[0])
-    judged = [name for names in fit if found.orders(names[0]) >= FEWEST for name in names]
+        if why := why_first(found, (near, *stand.best), one.name):
+            said += f" Within chance of it {near.names[0]} goes first ({_value(one, near)}): {why}."
+        return _Kept(said, one.name, near.names[0])
     known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")
-    if not (judged and barred and known):
+    judged = _judged(found, fit, known) if known else ()
+    if not (judged and barred):
         return _Kept()
     others = sum(len(one.names) for one in barred)
+    names = [name for row in judged for name in row.names]
     said = (
-        f"{keep} {_listed(judged)} {'hold' if len(judged) > 1 else 'holds'} the load as it does,"
+        f"{keep} {_listed(names)} {'hold' if len(names) > 1 else 'holds'} the load as it does,"
         f" {others} other{'s do' if others > 1 else ' does'} not."
     )
-    return _Kept(said, known, min(judged, key=lambda one: one not in SIMPLE))
+    return _Kept(said, known, names[0])
 
 
 def _holding(
-    found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int
+    found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int, why: str
 ) -> str:
     """Policies that nothing tells apart but that others do not hold the load."""
     others = sum(len(names) for names in fit) - len(chosen)
@@ -355,6 +334,7 @@ def _holding(
     met = "met one order alone" if others == 1 else "met too few orders to be judged"
     tails = [
         "they do not differ beyond chance among themselves" if len(chosen) > 1 else "",
+        f"{chosen[0]} goes first: {why}" if why else "",
         f"{others} more {'does' if others == 1 else 'do'} so but {met}" if others else "",
     ]
     alone = "" if others else " alone"

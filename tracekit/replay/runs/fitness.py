@@ -7,7 +7,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tracekit.replay.runs.overload import FULL, OVERLOAD, most_full, most_overload, within
+from tracekit.replay.runs.overload import (
+    FULL,
+    OVERLOAD,
+    limits_of,
+    most_full,
+    most_overload,
+    within,
+)
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import compare
@@ -45,6 +52,14 @@ def allowed(found: Results) -> float | None:
         if OVERLOAD in found.measures
         else None
     )
+
+
+def limits(found: Results) -> dict[str, float]:
+    """The most that each measure of overload may be, of those that the run knows."""
+    usual = {name: _usual(found, name) for name in (OVERLOAD, *FULL)}
+    known = usual if usual[OVERLOAD] is not None else None
+    most = limits_of(known, _node_steps(found))
+    return {name: value for name, value in most.items() if name in found.measures}
 
 
 def left_out(found: Results) -> tuple[LeftOut, ...]:

@@ -21,7 +21,7 @@ from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import count, listed, small
 from tracekit.units import MS_PER_MINUTE, duration
 
-_BEST, _WITHIN = "best", "within chance"
+_CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
 #: More measures than this are counted, not named.
 _FEW = 3
 #: The measures that a table begins with, beside that which ranks.
@@ -46,10 +46,14 @@ def comparison(data: Data) -> Table:
     barred = {name for one in data.decision.left_out for name in one.names} if data.decision else ()
     groups = sorted((row.names for row in order), key=lambda names: names[0] in barred)
     groups += [names for names in found.groups if names not in groups]
+    first = _first_choice(data)
     rows = [
         [_names(names), *(_standing(one, standing[one.name], names[0], barred) for one in measures)]
         for names in groups
     ]
+    for row, names in zip(rows, groups, strict=True):
+        if first in names:
+            row[1] = dataclasses.replace(row[1], mark=_CHOSEN)
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
     apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
@@ -60,6 +64,11 @@ def comparison(data: Data) -> Table:
         rows=rows,
         apart=apart,
     )
+
+
+def _first_choice(data: Data) -> str:
+    """The policy that the first page recommends; empty where it recommends none."""
+    return next(iter(data.decision.chosen), "") if data.decision else ""
 
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:

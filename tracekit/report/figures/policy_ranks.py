@@ -22,7 +22,8 @@ from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
 from tracekit.report.words import listed
 
-BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
+CHOSEN, BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
+    "first choice",
     "best",
     "within chance of the best",
     "worse, beyond chance",
@@ -36,6 +37,7 @@ UNJUDGED = "met too few orders to be judged"
 #: say more.
 _CLOSE = 0.6
 _COLORS = {
+    CHOSEN: "policy-1",
     BEST: "policy-1",
     WITHIN: "policy-3",
     WORSE: "policy-5",
@@ -47,8 +49,8 @@ _COLORS = {
 }
 #: Drawn as an outline.
 _HOLLOW = (UNJUDGED, WAITED)
-#: Below those that may be chosen, each group in order of rank.
-_LATER = {UNJUDGED: 1, BARRED: 2, WAITED: 2}
+#: Below the first choice, and those that may be chosen, each group in order of rank.
+_LATER = {CHOSEN: -1, UNJUDGED: 1, BARRED: 2, WAITED: 2}
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
 _SCHEMA = {
@@ -98,7 +100,7 @@ def _stands(
     said = (
         (PRODUCTION, row.names[0] == OBSERVED),
         (WAITED, row.waited),
-        (BEST, chosen and chosen[0] in names),
+        (CHOSEN, chosen and chosen[0] in names),
         (WITHIN, names & set(chosen)),
         (BARRED, names & barred),
         (UNTOLD, not found.tells),
@@ -238,7 +240,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = frame.filter(~pl.col("stands").is_in([PRODUCTION, WAITED]))
     if rows.height < 2:
         return f"{rows.height or 'No'} way to place can be ranked; a rank needs 2."
-    best = rows.filter(pl.col("stands") == BEST)
+    best = rows.filter(pl.col("stands").is_in([CHOSEN, BEST]))
     why = frame["why_not"][0]
     if best.is_empty() or (why and not _some(rows, BARRED)):
         return _untold(measure, rows, why)
@@ -294,7 +296,8 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
-    how_to_read="The lowest stands on top where low is better; those that met one order, and those"
+    how_to_read="The first choice stands on top, below it the lowest where low is better; those"
+    " that met one order, and those"
     " that may not be chosen, stand below. Behind each name is its mean; the"
     " thin line is the 95 % interval over the orders of arrival. An outline without a line met"
     " one order alone. Where values lie close together there are marks on a part of the axis, else"

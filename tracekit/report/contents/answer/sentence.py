@@ -73,7 +73,8 @@ def _others(data: Data, told: Decision, measure: Measure) -> str:
     rows = data.standings(told.criterion)
     found = [(name, rows.row(name)) for name in told.chosen[1:]]
     named = [f"{name} ({standing_text(measure, row)})" for name, row in found if row]
-    return f" Too few orders tell it from {few(named)}." if named else ""
+    why = f"; it goes first: {told.why_first}" if told.why_first else ""
+    return f" Too few orders tell it from {few(named)}{why}." if named else ""
 
 
 def _price(data: Data, told: Decision) -> str:

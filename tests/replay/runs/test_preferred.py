@@ -1,0 +1,117 @@
+"""Which of the policies goes first that chance does not tell apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.preferred import rules_out_overload
+from tracekit.replay.runs.results import Results
+
+#: 18 overloaded node-steps are allowed.
+WORKLOAD = {"nodes": 130, "steps": 1440}
+NEVER = (0,) * 6
+#: Its mean is within 18, its interval is not.
+WILD = (3, 1, 2, 17, 3, 16)
+
+
+def run(
+    stranded: dict[str, float],
+    overloaded: dict[str, tuple[int, ...]] | None = None,
+    memory: dict[str, float] | None = None,
+) -> Results:
+    """Six orders; the first measure that tells is stranded CPU."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": float((overloaded or {}).get(name, NEVER)[at]),
+            "cpu_stranded_share": share + 0.002 * rng.normal(),
+            "memory_stranded_share": (memory or {}).get(name, 0.1) + 0.001 * rng.normal(),
+        }
+        for at in range(6)
+        for name, share in stranded.items()
+    ]
+    frame = pl.DataFrame(rows)
+    about = {"workload": WORKLOAD, "repeats_cover": ["order of arrival"]}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+def test_the_least_risk_goes_first_and_the_answer_says_so() -> None:
+    """The policy of the best mean may overload nodes beyond what is allowed; another does not."""
+    found = run(
+        {"observed": 0.4, "default_scheduler": 0.1, "tsbo": 0.1005, "poor": 0.4},
+        {"default_scheduler": WILD},
+    )
+    assert not rules_out_overload(found, "default_scheduler")
+    assert rules_out_overload(found, "tsbo")
+    told = decision(found)
+    assert set(told.chosen) == {"tsbo", "default_scheduler"}
+    assert (told.chosen[0], told.criterion) == ("tsbo", "cpu_stranded_share")
+    assert told.why_first == (
+        "chance does not rule out that default_scheduler overloads nodes more than a policy may"
+    )
+    assert told.answer.startswith("tsbo: stranded CPU is 9.93")
+    assert told.why_first in told.answer
+
+
+def test_where_chance_rules_it_out_for_none_the_least_overloaded_goes_first() -> None:
+    more = tuple(2 * steps for steps in WILD)
+    found = run(
+        {"observed": 0.4, "bdi": 0.1, "tsbo": 0.1005, "poor": 0.4}, {"bdi": more, "tsbo": WILD}
+    )
+    told = decision(found)
+    assert told.chosen[0] == "tsbo"
+    assert told.why_first == "it overloads nodes less than bdi"
+
+
+@pytest.mark.parametrize(
+    ("others", "first", "why"),
+    [
+        (("default_scheduler", "worst_fit"), "default_scheduler", "it is what clusters run"),
+        (("worst_fit", "tsbo"), "worst_fit", "it is the simpler rule"),
+    ],
+)
+def test_of_equal_risk_the_usual_then_the_simplest_goes_first(
+    others: tuple[str, ...], first: str, why: str
+) -> None:
+    found = run({"observed": 0.4, "cwt": 0.1, **dict.fromkeys(others, 0.1008), "poor": 0.4})
+    told = decision(found)
+    assert set(told.chosen) == {"cwt", *others}
+    assert told.chosen[0] == first
+    assert told.why_first.startswith(why)
+
+
+def test_no_simple_rule_goes_first_that_is_not_better_than_production() -> None:
+    """It is within chance of the best, which is better than production, and is not itself."""
+    stranded = {"observed": 0.1, "cwt": 0.07, "worst_fit": 0.07, "poor": 0.4}
+    found = run(stranded)
+    assert found.repeats is not None
+    wild = pl.when(policy="worst_fit").then(0.02 * (pl.col("repeat") - 2.5)).otherwise(0.0)
+    spread = found.repeats.with_columns(pl.col("cpu_stranded_share") + wild)
+    told = decision(Results(found.manifest, found.summary, spread))
+    assert told.chosen == ("cwt",)
+
+
+def test_less_risk_is_not_beaten_by_what_is_better_otherwise() -> None:
+    """What is at risk is better by memory too: it stays within chance, and does not go first."""
+    stranded = {"observed": 0.4, "bdi": 0.1, "tsbo": 0.1005, "poor": 0.4}
+    memory = {"bdi": 0.05}
+    told = decision(run(stranded, {"bdi": WILD}, memory))
+    assert told.chosen == ("tsbo", "bdi")
+    # of the same risk the one that is better by another measure is left alone
+    assert decision(run(stranded, None, memory)).chosen == ("bdi",)
+
+
+def test_beside_production_that_is_kept_the_nearest_is_of_least_risk() -> None:
+    found = run(
+        {"observed": 0.05, "default_scheduler": 0.1, "tsbo": 0.1005, "poor": 0.4},
+        {"default_scheduler": WILD},
+    )
+    told = decision(found)
+    assert (told.chosen, told.nearest) == ((), "tsbo")
+    assert "Within chance of it tsbo goes first" in told.answer
