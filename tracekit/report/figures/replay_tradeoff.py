@@ -7,161 +7,164 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.runs.run import OBSERVED
-from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.headline import named
+from tracekit.report.labels import Label, placed
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
+from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL, points
 from tracekit.report.words import count, percent
 
-_NODES, _OVERLOAD = "nodes_used_mean", "overloaded_node_steps"
-FRONT, BEATEN, PRODUCTION, CHOSEN = (
-    "beaten by none",
-    "beaten on both",
-    "production",
-    "named on the first page",
-)
+#: Drawn in this order: a ring leaves what lies in it to be seen.
 _LOOKS = {
-    BEATEN: ("other", "circle-open", 9),
-    FRONT: ("policy-3", "circle", 11),
-    CHOSEN: ("policy-1", "diamond", 14),
-    PRODUCTION: ("observed", "x", 12),
+    BEATEN: ("other", "circle-open", 8),
+    FRONT: ("other", "circle", 9),
+    RIVAL: ("policy-3", "circle", 11),
+    PRODUCTION: ("observed", "x", 10),
+    CHOSEN: ("policy-1", "diamond-open", 18),
 }
-#: Labels closer than this, as a share of the axes, would lie on one another.
-_NEAR = 0.07
+#: Shown with their intervals.
+_NAMED = (CHOSEN, RIVAL, PRODUCTION)
+#: What overloads so many times more than is allowed, or than any that is named, is told by hover.
+_BEYOND = 1.6
+#: Where in the height of the figure those stand.
+_EDGE = 0.97
+#: The room between the axes in a narrow window of each form.
+_WIDE_PX, _NARROW_PX = (560, 340), (300, 280)
 _MOST_LABELS, _MOST_NARROW = 8, 4
-_SCHEMA = {
-    "policy": pl.String,
-    "same": pl.Int64,
-    "nodes": pl.Float64,
-    "overload_share": pl.Float64,
-    "of_nodes": pl.Int64,
-    "kind": pl.String,
-}
 
 
-def _prepare(data: Data) -> pl.DataFrame:
-    known = data.results.measures if data.results else {}
-    if data.run is None or not {_NODES, _OVERLOAD} <= known.keys():
-        return pl.DataFrame(schema=_SCHEMA)
-    load = data.run["workload"]
-    used, over = data.standings(_NODES), data.standings(_OVERLOAD)
-    samples = load["nodes"] * max(_settled(data), 1)
-    rows: list[dict[str, Any]] = []
-    for row in used.rows:
-        other = over.row(row.names[0])
-        if other is not None and not row.waited:
-            rows.append(
-                {
-                    "policy": row.names[0],
-                    "same": len(row.names) - 1,
-                    "nodes": row.mean,
-                    "overload_share": other.mean / samples,
-                    "of_nodes": load["nodes"],
-                }
-            )
-    kinds = _kinds(rows, named(data))
-    frame = pl.DataFrame(rows, schema={k: v for k, v in _SCHEMA.items() if k != "kind"})
-    return frame.with_columns(pl.Series("kind", kinds, dtype=pl.String))
-
-
-def _settled(data: Data) -> int:
-    """Steps over which overload was counted."""
-    steps = data.replay("steps")
-    if "settled" not in steps.columns:
-        return int((data.run or {})["workload"]["steps"])
-    counted = steps.filter(pl.col("settled"))
-    return int(counted["time_ms"].n_unique()) or int((data.run or {})["workload"]["steps"])
-
-
-def _kinds(rows: list[dict[str, Any]], chosen: tuple[str, ...]) -> list[str]:
-    points = [(row["nodes"], row["overload_share"]) for row in rows]
-    kinds = []
-    for row, (x, y) in zip(rows, points, strict=True):
-        beaten = any(a <= x and b <= y and (a, b) != (x, y) for a, b in points)
-        if row["policy"] == OBSERVED:
-            kinds.append(PRODUCTION)
-        elif row["policy"] in chosen:
-            kinds.append(CHOSEN)
-        else:
-            kinds.append(BEATEN if beaten else FRONT)
-    return kinds
-
-
-def _plot(frame: pl.DataFrame, most: int) -> go.Figure:
+def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure:
     figure = blank(420)
-    for kind, (name, symbol, size) in _LOOKS.items():
-        part = frame.filter(pl.col("kind") == kind)
-        if part.is_empty():
-            continue
-        figure.add_scatter(
-            x=numbers(part["nodes"]),
-            y=numbers(100 * part["overload_share"]),
-            mode="markers",
-            name=kind,
-            customdata=[label(policy) for policy in part["policy"]],
-            marker={
-                "color": color(name),
-                "symbol": symbol,
-                "size": size,
-                "line": {"width": 2, "color": color(name)},
-            },
-            hovertemplate="%{customdata}<br>%{x:,.1f} nodes, %{y:.3~f} % overloaded<extra></extra>",
-        )
-    x, y = _range(frame["nodes"], 1.0), _range(100 * frame["overload_share"], 0.1)
+    x, y = _across(frame["nodes"]), _up(frame)
+    inside = frame.filter(100 * pl.col("overload_share") <= y[1])
+    for kind, look in _LOOKS.items():
+        part = inside.filter(pl.col("kind") == kind)
+        if not part.is_empty():
+            _marks(figure, part, kind, look)
+    above = frame.filter(100 * pl.col("overload_share") > y[1])
+    if not above.is_empty():
+        top = above.with_columns(overload_share=pl.lit(y[1] / 100 * _EDGE))
+        looks = ("other", "triangle-up-open", 8)
+        _marks(figure, top, "overloads more than is shown", looks, above["overload_share"])
+    allowed = _allowed(frame)
+    if 0 < allowed < y[1]:
+        figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
         xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
         yaxis=axis("Node-steps that are overloaded [% of all]", range=y, zeroline=False),
-        annotations=_labels(frame, x, y, most),
+        annotations=_labels(inside, x, y, most, room_px),
     )
     return figure
 
 
-def _range(values: pl.Series, least: float) -> list[float]:
+def _marks(
+    figure: go.Figure,
+    part: pl.DataFrame,
+    kind: str,
+    look: tuple[str, str, int],
+    shares: pl.Series | None = None,
+) -> None:
+    """The marks of one kind; ``shares`` are told where they are not where the mark stands."""
+    name, symbol, size = look
+    told = part["overload_share"] if shares is None else shares
+    named = part if kind in _NAMED else part.clear()
+    figure.add_scatter(
+        showlegend=kind in _LOOKS,
+        x=numbers(part["nodes"]),
+        y=numbers(100 * part["overload_share"]),
+        mode="markers",
+        name=kind,
+        customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
+        marker={
+            "color": color(name),
+            "symbol": symbol,
+            "size": size,
+            "line": {"width": 2, "color": color(name)},
+        },
+        error_x=_reach(named, "nodes", "nodes", 1.0),
+        error_y=_reach(named, "overload_share", "overload", 100.0),
+        hovertemplate="%{customdata[0]}<br>%{x:,.1f} nodes, %{customdata[1]:.3~f} % overloaded"
+        "<extra></extra>",
+    )
+
+
+def _reach(part: pl.DataFrame, mean: str, stem: str, scale: float) -> dict[str, Any] | None:
+    """The intervals of marks as lines; none where they met one order of arrival."""
+    if part.is_empty() or part[f"{stem}_low"].null_count() == part.height:
+        return None
+    high = part[f"{stem}_high"] - part[mean]
+    low = part[mean] - part[f"{stem}_low"]
+    return {
+        "type": "data",
+        "array": numbers((scale * high).fill_null(0)),
+        "arrayminus": numbers((scale * low).fill_null(0)),
+        "thickness": 1,
+        "width": 3,
+    }
+
+
+def _allowed(frame: pl.DataFrame) -> float:
+    """How many of 100 node-steps may be overloaded; 0 where there is no row."""
+    return 100 * float(frame["allowed_share"].max() or 0.0)  # type: ignore[arg-type]
+
+
+def _across(values: pl.Series) -> list[float]:
     low, high = (float(v or 0.0) for v in (values.min(), values.max()))  # type: ignore[arg-type]
-    room = max(0.12 * (high - low), least)
+    room = max(0.12 * (high - low), 1.0)
+    return [low - room, high + room]
+
+
+def _up(frame: pl.DataFrame) -> list[float]:
+    """The upright axis: to what is allowed and what is named, and somewhat beyond."""
+    shares = 100 * frame["overload_share"]
+    every = float(shares.max() or 0.0)  # type: ignore[arg-type]
+    shown = frame.filter(pl.col("kind").is_in(_NAMED))
+    named = 100 * float(shown["overload_share"].max() or 0.0)  # type: ignore[arg-type]
+    bars = 100 * float(shown["overload_high"].max() or 0.0)  # type: ignore[arg-type]
+    wanted = max(_BEYOND * max(_allowed(frame), named), bars)
+    top = every if shown.is_empty() or wanted == 0 else min(every, wanted)
+    high = max(1.15 * top, 1e-3)
     # a value of 0 has room for its mark, but no tick below it
-    return [low - (0.04 * (high + room) if low == 0 else room), high + room]
+    return [-0.06 * high, high]
 
 
-def _labels(frame: pl.DataFrame, x: list[float], y: list[float], most: int) -> list[dict[str, Any]]:
-    """Names beside their marks: chosen and production first, then those not beaten."""
-    order = {CHOSEN: 0, PRODUCTION: 1, FRONT: 2, BEATEN: 3}
-    rows = sorted(frame.iter_rows(named=True), key=lambda row: (order[row["kind"]], row["policy"]))
-    put: list[tuple[float, float]] = []
-    found: list[dict[str, Any]] = []
-    for row in rows:
-        at = (
+def _labels(
+    frame: pl.DataFrame, x: list[float], y: list[float], most: int, room_px: tuple[int, int]
+) -> list[dict[str, Any]]:
+    """Names beside their marks: those of the title and production first, then those not beaten."""
+    order = {CHOSEN: 0, RIVAL: 1, PRODUCTION: 2, FRONT: 3}
+    every = [
+        (
             (row["nodes"] - x[0]) / (x[1] - x[0]),
             (100 * row["overload_share"] - y[0]) / (y[1] - y[0]),
         )
-        crowded = any(abs(at[1] - b) < _NEAR and abs(at[0] - a) < 4 * _NEAR for a, b in put)
-        if len(found) >= most or (crowded and row["kind"] not in (CHOSEN, PRODUCTION)):
-            continue
-        above = not any(abs(at[1] - b) < _NEAR for _, b in put)
-        put.append(at)
-        left = at[0] > 0.5
-        found.append(
-            {
-                "text": _text(row),
-                "x": row["nodes"],
-                "y": 100 * row["overload_share"],
-                "showarrow": False,
-                "xanchor": "right" if left else "left",
-                "xshift": -10 if left else 10,
-                "yshift": 12 if above else -13,
-                "font": {"size": 12},
-            }
+        for row in frame.iter_rows(named=True)
+    ]
+    rows = [
+        (row, at)
+        for row, at in zip(frame.iter_rows(named=True), every, strict=True)
+        if row["kind"] in order
+    ]
+    rows.sort(key=lambda one: (order[one[0]["kind"]], one[0]["nodes"], one[0]["policy"]))
+    labels = [
+        Label(
+            text=_text(row), x=at[0], y=at[1], must=row["kind"] in _NAMED,
+            bold=row["kind"] == CHOSEN,
         )
-    return found
+        for row, at in rows
+    ]  # fmt: skip
+    spots = placed(labels, every, width_px=room_px[0], height_px=room_px[1], most=most)
+    where = {id(one): row for one, (row, _) in zip(labels, rows, strict=True)}
+    return [
+        {"x": where[id(one)]["nodes"], "y": 100 * where[id(one)]["overload_share"], **drawn}
+        for one, drawn in spots
+    ]
 
 
 def _text(row: dict[str, Any]) -> str:
     name = label(row["policy"])
-    name = f"<b>{name}</b>" if row["kind"] == CHOSEN else name
     return f"{name} +{row['same']}" if row["same"] else name
 
 
@@ -189,10 +192,15 @@ def _takeaway(frame: pl.DataFrame) -> str:
 def _beside(rows: pl.DataFrame, chosen: dict[str, Any], of: int) -> str:
     """The policy that the first page names, beside the best that fewer nodes can do."""
     said = f"{chosen['policy']} uses {_at(chosen, of)}"
-    fewer = rows.filter(pl.col("nodes") < chosen["nodes"] - 0.5)
+    fewer = rows.filter(pl.col("kind") == RIVAL)
     if fewer.is_empty():
         return f"{said}; no other way to place uses fewer nodes."
-    best = fewer.sort("overload_share", "nodes").row(0, named=True)
+    best = fewer.row(0, named=True)
+    if best["overload_share"] > best["allowed_share"]:
+        return (
+            f"{said}. With fewer nodes every other way overloads more than is allowed, least"
+            f" {best['policy']}: {_at(best, of)}."
+        )
     return f"{said}. With fewer nodes none overloads less than {best['policy']}: {_at(best, of)}."
 
 
@@ -205,7 +213,7 @@ def _at(row: dict[str, Any], of: int) -> str:
 
 def _narrow(frame: pl.DataFrame) -> go.Figure:
     """Fewer names, and the title of the upright axis above it."""
-    figure = _plot(frame, _MOST_NARROW)
+    figure = _plot(frame, _MOST_NARROW, _NARROW_PX)
     title = {
         "text": "Overloaded node-steps [% of all]",
         "x": 0,
@@ -232,16 +240,17 @@ FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
     how_to_read="Each mark is one way to place; down and to the left is better: fewer nodes, less"
-    " overload. A policy that another one beats on both is an open mark. A count of nodes is worth"
-    " nothing where the policy overloads them. Nodes are those in use on average over time, so that"
-    " nodes which are emptied later count as saved; nodes that hold nothing but what runs on every"
-    " node are not in use.",
+    " overload. A policy that another one beats on both is an open mark. Thin lines are 95 %"
+    " intervals over the orders of arrival. Above the dashed line a policy may not be chosen; a"
+    " triangle at the upper edge overloads more than is shown. Nodes are those in use on average"
+    " over time, so that nodes which are emptied later count as saved; nodes that hold nothing but"
+    " what runs on every node are not in use.",
     reads=("replay/summary", "replay/repeats"),
-    prepare=_prepare,
-    draw=lambda frame: _plot(frame, _MOST_LABELS),
+    prepare=points,
+    draw=lambda frame: _plot(frame, _MOST_LABELS, _WIDE_PX),
     narrow=_narrow,
     takeaway=_takeaway,
-    table=lambda frame: frame.drop("of_nodes"),
+    table=lambda frame: frame.select("policy", "same", "nodes", "overload_share", "kind"),
     absent="The run does not say how many nodes were in use and overloaded.",
     csv=("policy", "same", "nodes", "overload_share", "kind"),
 )
