@@ -7,12 +7,14 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
+import typer
 from tests_support import TraceFolder
 
 from tracekit import cli, registry
-from tracekit.cli import module_name, run
+from tracekit.cli import build_app, module_name, run
 from tracekit.cli._panels import Panel
 
 COMMANDS = [module_name(name) for name in registry.module_names(cli)]
@@ -32,6 +34,28 @@ def test_help_has_a_summary_and_an_example(name: str, capsys: pytest.CaptureFixt
     shown = capsys.readouterr().out
     assert f"Example: tracekit {name}" in " ".join(shown.split())
     assert max(len(line) for line in shown.splitlines()) <= 80
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_the_help_names_values_by_what_they_are(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A value is SEED, FOLDER, PROCESSES; never the type it has, nor a formula of its range."""
+    run([name, "--help"])
+    shown = capsys.readouterr().out
+    usage = " ".join(shown[: shown.index("\n\n")].split())
+    options = re.findall(r"^  (?:-\S+,? )+([A-Z<]\S*)", shown, re.MULTILINE)
+    words = {word.strip("[]") for word in [*usage.split()[2:], *options]}
+    assert not words & {"TEXT", "PATH", "N", "X", "INTEGER", "FLOAT", "STRING", "VALUE"}
+    assert not re.search(r"\bx[<>]=?\d|<(int|float|text|path|range)", shown, re.IGNORECASE)
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_option_that_takes_a_value_has_a_word_for_it(name: str) -> None:
+    group: Any = typer.main.get_command(build_app(name))
+    for one in group.commands[name].params:
+        flag = getattr(one, "is_flag", False)
+        assert flag or one.metavar or getattr(one.type, "choices", None), one.name
 
 
 def test_the_command_line_starts_light() -> None:

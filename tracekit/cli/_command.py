@@ -14,21 +14,12 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup, TyperOption
 from typer.exceptions import TyperException
 
+from tracekit.cli._metavars import metavar
 from tracekit.cli._panels import Panel
 from tracekit.cli._settings import merged
 from tracekit.errors import TracekitError, nearest
 
-#: What stands for a value in the help, by the name typer has for its type.
-_METAVARS = {
-    "int": "N",
-    "int range": "N",
-    "float": "X",
-    "float range": "X",
-    "path": "PATH",
-    "str": "TEXT",
-}
 _PAIR = "NAME=VALUE"
-_NUMBERS = {"N": "a whole number", "X": "a number"}
 
 
 class Command(TyperCommand):
@@ -37,8 +28,8 @@ class Command(TyperCommand):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         for one in self.params:
-            if one.metavar is None and one.type is not None:
-                one.metavar = _METAVARS.get(one.type.name)
+            one.metavar = metavar(one)
+            _say_range(one)
 
     def collect_usage_pieces(self, ctx: Any) -> list[str]:
         """As typer's, but what is required stands without braces, as in any manual."""
@@ -134,11 +125,11 @@ def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> 
         )
     found = re.match(r"'(.*)' is not a valid (?:int|float)", error.message, re.DOTALL)
     if found:
-        wanted = _NUMBERS.get(param.metavar or "", "a number")
+        wanted = "a whole number" if "int" in param.type.name else "a number"
         return TracekitError(f"{name} must be {wanted}, got '{found[1]}'")
     beyond = re.match(r"(\S+) is not in the range (.*?)\.?$", error.message)
     if beyond:
-        return TracekitError(f"{name} must be {_range(beyond[2])}, got {beyond[1]}")
+        return TracekitError(f"{name} must be {beyond[2]}, got {beyond[1]}")
     choices = getattr(param.type, "choices", None)
     if choices:
         values = [str(getattr(one, "value", one)) for one in choices]
@@ -149,6 +140,13 @@ def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> 
             f"{name} must be one of {', '.join(values)}{got}", hint=_near(close).strip() or None
         )
     return TracekitError(f"{name}: {error.message.rstrip('.')}")
+
+
+def _say_range(param: Any) -> None:
+    """Have the range of a number told in words, in the help and in what refuses another."""
+    if hasattr(param.type, "_describe_range"):
+        said = _range(param.type._describe_range())  # noqa: SLF001 - there is no public one
+        param.type._describe_range = lambda: said  # noqa: SLF001
 
 
 def _near(close: str | None) -> str:

@@ -30,7 +30,9 @@ def command(
     store: Path,
     name: str,
     output_format: Annotated[Format, typer.Option("--format", help="How to print.")] = Format.table,
-    out: Annotated[Path | None, typer.Option(help="Write to this file instead.")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Write to this file instead.", metavar="FILE")
+    ] = None,
     json: JsonOption = False,
 ) -> None:
     """Run one query, or a SELECT statement, and print its rows.

@@ -27,7 +27,7 @@ def fetch(
     ] = (),
     parts: Annotated[str | None, Option("Parts of each table, e.g. 0-3,7.")] = None,
     base_url: Annotated[str | None, Option("A mirror's address instead of the release's.")] = None,
-    jobs: Annotated[int, Option("Downloads at a time.", minimum=1)] = 4,
+    jobs: Annotated[int, Option("Downloads at a time.", minimum=1, metavar="DOWNLOADS")] = 4,
     timeout_s: Annotated[
         float,
         Option("Seconds of silence that count as a broken line.", minimum=0.1, names="--timeout"),

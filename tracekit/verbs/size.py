@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def size(
-    store: Annotated[Path | str, Argument("A store, or a folder of tracekit callgraph --export.")],
+    store: Annotated[
+        Path | str,
+        Argument("A store, or a folder of tracekit callgraph --export.", metavar="STORE|FOLDER"),
+    ],
     policies: Annotated[
         Sequence[str],
         Option(
