@@ -101,3 +101,10 @@ def test_a_list_and_the_same_in_gzip_are_one(tmp_path: Path) -> None:
     with gzip.open(tmp_path / "openb_pod_list_default.csv.gz", "wt") as packed:
         packed.write(PODS)
     assert len(discover(tmp_path).files) == 2
+
+
+def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
+    header = "timestamp,timestamp,nodeid,node_cpu_usage,node_memory_usage"
+    (tmp_path / "Node_1.csv").write_text(f"{header}\n0,0,n1,0.5,0.5\n")
+    with pytest.raises(TracekitError, match="two columns 'timestamp'"):
+        discover(tmp_path / "Node_1.csv")

@@ -62,6 +62,7 @@ TAKEN: list[tuple[str, list[Any], pa.DataType, list[Any]]] = [
     ("timestamp", [5_000_000, 5_000_001, None], pa.timestamp("us"), [5000, None, None]),
     ("timestamp", [5 * 10**9, 5 * 10**9 + 1], pa.timestamp("ns"), [5000, None]),
     ("timestamp", [5_000_000, 7], pa.timestamp("us", "Asia/Shanghai"), [5000, None]),
+    ("timestamp", [5000, 1], pa.timestamp("ms", "Nowhere/Bad"), [5000, 1]),
     ("timestamp", ["5", "5.0", "5.5", "x", ""], pa.string(), [5, 5, None, None, None]),
     ("timestamp", ["5", "5.5"], pa.large_string(), [5, None]),
     ("timestamp", ["5", "5.5", None], DICTIONARY, [5, None, None]),

@@ -5,11 +5,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Protocol
 
 from isal import igzip_lib
 
 _RAW_BYTES = 1 << 20
+#: Of a further member: what is left over of a piece is copied, so that many short ones take long.
+_FIRST_BYTES = 1 << 10
+_NO_PADDING = re.compile(rb"[^\0]")
 
 
 class Readable(Protocol):
@@ -20,7 +24,7 @@ class Readable(Protocol):
 
 
 class GunzipStream:
-    """Reads the content of a gzip stream, of one member or of several written one after another.
+    """Reads the content of a gzip stream, of one member or of any number written one after another.
 
     Raises EOFError when the stream ends early, and isal's error when it is corrupt.
     """
@@ -28,43 +32,42 @@ class GunzipStream:
     def __init__(self, raw: Readable) -> None:
         self._raw = raw
         self._member = _new_member()
-        self._begun = False
+        self._ahead = b""
+        self._at = 0
+        self._piece_bytes = _RAW_BYTES
 
     def read(self, size: int, /) -> bytes:
         """Up to ``size`` bytes of content; fewer are not yet the end, none are."""
         while True:
             if self._member.eof and not self._next_member():
                 return b""
-            data = self._raw.read(_RAW_BYTES) if self._member.needs_input else b""
+            data = self._piece() if self._member.needs_input else b""
             if not data and self._member.needs_input:
                 raise EOFError("the gzip stream ends before its end mark")
-            content: bytes = self._member.decompress(data or b"", size)
+            content: bytes = self._member.decompress(data, size)
             if content:
                 return content
 
+    def _piece(self) -> bytes:
+        """The next bytes of the stream; after a short member few, for they may hold many more."""
+        if self._at == len(self._ahead):
+            self._ahead, self._at = self._raw.read(_RAW_BYTES) or b"", 0
+        piece = self._ahead[self._at : self._at + self._piece_bytes]
+        self._at += len(piece)
+        self._piece_bytes = min(2 * self._piece_bytes, _RAW_BYTES)
+        return piece
+
     def _next_member(self) -> bool:
         """Go on to a further member, if more than padding is left."""
-        left = self._member.unused_data.lstrip(b"\0") or self._raw.read(_RAW_BYTES) or b""
-        left = left.lstrip(b"\0")
-        if not left:
-            return False
+        self._at -= len(self._member.unused_data)
+        while (found := _NO_PADDING.search(self._ahead, self._at)) is None:
+            self._ahead, self._at = self._raw.read(_RAW_BYTES) or b"", 0
+            if not self._ahead:
+                return False
+        self._at = found.start()
         self._member = _new_member()
-        self._raw = _Before(left, self._raw)
+        self._piece_bytes = _FIRST_BYTES
         return True
-
-
-class _Before:
-    """A stream with some bytes put back in front of it."""
-
-    def __init__(self, first: bytes, rest: Readable) -> None:
-        self._first = first
-        self._rest = rest
-
-    def read(self, size: int, /) -> bytes | None:
-        if self._first:
-            first, self._first = self._first[:size], self._first[size:]
-            return first
-        return self._rest.read(size)
 
 
 def _new_member() -> igzip_lib.IgzipDecompressor:

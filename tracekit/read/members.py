@@ -105,7 +105,10 @@ def _is_tar(head: bytes) -> bool:
 
 def _gzip_head(path: Path) -> bytes:
     with damaged_as_error(path), open_head(path) as raw:
-        return GunzipStream(raw).read(_HEAD_BYTES)
+        stream, head = GunzipStream(raw), b""
+        while len(head) < _HEAD_BYTES and (more := stream.read(_HEAD_BYTES - len(head))):
+            head += more
+        return head
 
 
 @contextmanager

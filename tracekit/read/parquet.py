@@ -59,6 +59,9 @@ def _text(column: pa.Array) -> tuple[pa.Array, list[int]]:
     """The column with all its text in UTF-8, and the rows where it was not; nobody else looks."""
     if pa.types.is_dictionary(column.type):
         column = column.cast(column.type.value_type)
+    if pa.types.is_timestamp(column.type):
+        # its instants are those of UTC, whatever zone they are shown in
+        column = column.view(pa.timestamp(column.type.unit))
     try:
         column.validate(full=True)
     except pa.ArrowInvalid:

@@ -98,6 +98,14 @@ def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitErr
     wanted = [names[0] for column, names in fmt.columns.items() if column not in present]
     if fmt.unpivot is not None and not _wide(fmt, header):
         wanted.append(next(iter(fmt.unpivot.names)))
+    if not wanted:
+        twice = next((name for name in header if name and header.count(name) > 1), "")
+        return MissingColumnError(
+            f"{source.name} table {fmt.file_stem} with"
+            f" {f'two columns {twice!r}' if twice else 'columns of another table'}; found: {shown}",
+            hint=f"leave one out; {fmt.file_stem} has"
+            f" {', '.join(names[0] for names in fmt.columns.values())}",
+        )
     spare = [name for at, name in enumerate(header) if name and at not in present.values()]
     likely = [(want, nearest(want, spare)) for want in wanted]
     guesses = "; ".join(f"'{near}' may be '{want}'" for want, near in likely if near)
