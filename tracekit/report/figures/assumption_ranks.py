@@ -12,6 +12,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, listed
 
 _RANKS, _CHANGES = "assumptions/ranks", "assumptions/changes"
@@ -74,9 +75,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure.update_layout(
         margin={"l": 8, "r": 16, "t": 8, "b": 56},
         xaxis=axis("Agreement with the usual order of policies [-1..1]", range=[-1.08, 1.08]),
-        yaxis=axis(
-            "", tickvals=[], range=[frame.height - 0.5, -0.8], showgrid=False, zeroline=False
-        ),
+        yaxis=rows_axis(frame.height, 0.8, last=0.5),
         annotations=[_label(at, row) for at, row in rows],
     )
     return figure
@@ -84,16 +83,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 def _label(at: int, row: dict[str, Any]) -> dict[str, Any]:
     best = f": best is {row['best']}" if row["stands"] == OTHER else ""
-    return {
-        "text": f"{row['change']}{best}",
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "left",
-        "y": at - 0.4,
-        "yref": "y",
-        "showarrow": False,
-        "font": {"size": 12},
-    }
+    return above(at, f"{row['change']}{best}", 0.4)
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

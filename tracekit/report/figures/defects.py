@@ -9,6 +9,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, percents
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, percent
 
 _QUERY = "quality/ledger"
@@ -54,24 +55,13 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         hovertemplate="%{x:.3~f} % of the rows of the table<extra></extra>",
     )
     names = [
-        {
-            "text": f"{row['defect']}, in {row['table']}: {row['rows']:,}",
-            "x": 0,
-            "xref": "paper",
-            "xanchor": "left",
-            "y": at - 0.42,
-            "yref": "y",
-            "showarrow": False,
-            "font": {"size": 12},
-        }
+        above(at, f"{row['defect']}, in {row['table']}: {row['rows']:,}")
         for at, row in enumerate(frame.iter_rows(named=True))
     ]
     figure.update_layout(
         margin={"l": 8, "r": 16, "t": 8, "b": 56},
         xaxis=axis("Rows touched [% of the rows of the table]", rangemode="tozero"),
-        yaxis=axis(
-            "", tickvals=[], range=[frame.height - 0.4, -0.75], showgrid=False, zeroline=False
-        ),
+        yaxis=rows_axis(frame.height, 0.75),
         annotations=names,
     )
     return figure

@@ -12,6 +12,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, percent
 
 _STUDY = "fewest_nodes"
@@ -47,28 +48,13 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         hovertemplate="%{x:,} nodes<extra></extra>",
     )
     names = [
-        {
-            "text": _name(row),
-            "x": 0,
-            "xref": "paper",
-            "xanchor": "left",
-            "y": at - 0.42,
-            "yref": "y",
-            "showarrow": False,
-            "font": {"size": 13},
-        }
+        above(at, _name(row), font={"size": 13})
         for at, row in enumerate(frame.iter_rows(named=True))
     ]
     figure.update_layout(
         margin={"l": 8, "r": 16, "t": 8, "b": 56},
         xaxis=axis("Nodes that are enough [nodes]", rangemode="tozero"),
-        yaxis=axis(
-            "",
-            tickvals=[],
-            range=[frame.height - 0.4, -0.75],
-            showgrid=False,
-            zeroline=False,
-        ),
+        yaxis=rows_axis(frame.height, 0.75),
         annotations=names,
     )
     if frame.height:

@@ -20,6 +20,7 @@ from tracekit.report.headline import headline
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import listed
 
 CHOSEN, BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
@@ -172,18 +173,11 @@ def _bars(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
         barmode="overlay",
         margin={"l": 8, "r": 24, "t": 8, "b": 56},
         xaxis=axis(_title(measure), rangemode="normal" if close else "tozero", zeroline=False),
-        yaxis=axis(
-            "",
-            tickmode="array",
-            tickvals=[] if narrow else places,
-            ticktext=[] if narrow else names,
-            range=[frame.height - 0.4, -0.75 if narrow else -0.6],
-            showgrid=False,
-            zeroline=False,
-        ),
+        yaxis=rows_axis(frame.height, 0.75 if narrow else 0.6, names=[] if narrow else names),
     )
     if narrow:
-        figure.update_layout(annotations=[_above(at, name) for at, name in enumerate(names)])
+        said = [above(at, name, yanchor="middle") for at, name in enumerate(names)]
+        figure.update_layout(annotations=said)
     return figure
 
 
@@ -209,21 +203,6 @@ def _mark(stands: str) -> dict[str, object]:
         "line": {"width": 2, "color": color(_COLORS[stands])},
     }
     return {"mode": "markers", "marker": marker}
-
-
-def _above(at: int, name: str) -> dict[str, object]:
-    """A name above its bar, where there is no room beside it."""
-    return {
-        "text": name,
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "left",
-        "y": at - 0.42,
-        "yref": "y",
-        "yanchor": "middle",
-        "showarrow": False,
-        "font": {"size": 12},
-    }
 
 
 def _value(measure: Measure, row: dict[str, Any]) -> str:

@@ -11,6 +11,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, percents
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, percent, short_id
 
 _QUERY = "services/profile"
@@ -58,24 +59,7 @@ def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
     figure = blank(max(frame.height, 1) * row_px + _EDGES_PX)
     for name, words, shift in (("cpu", "CPU", -0.16), ("memory", "memory", 0.16)):
         places = [at + shift + (0.12 if narrow else 0) for at in range(frame.height)]
-        x: list[Any] = []
-        y: list[Any] = []
-        for at, mean, most in zip(
-            places,
-            percents(frame[f"{name}_mean"]),
-            percents(frame[f"{name}_max"]),
-            strict=True,
-        ):
-            x += [mean, most, None]
-            y += [at, at, None]
-        figure.add_scatter(
-            x=x,
-            y=y,
-            mode="lines",
-            showlegend=False,
-            hoverinfo="skip",
-            line={"color": color(name), "width": 2},
-        )
+        _add_lines(figure, frame, name, places)
         for what, column, symbol in (("mean", "mean", "circle"), ("peak", "max", "line-ns")):
             figure.add_scatter(
                 x=percents(frame[f"{name}_{column}"]),
@@ -91,40 +75,41 @@ def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
                 },
                 hovertemplate=f"{words}, {what}: %{{x:.0f}} %<extra></extra>",
             )
-    names = [
-        f"{short_id(row['service'])} ({row['containers']:,})" for row in frame.iter_rows(named=True)
-    ]
     figure.add_vline(x=100, line={"color": color("muted"), "width": 1, "dash": "dash"})
-    figure.update_layout(
-        margin={"l": 8, "r": 16, "t": 8, "b": 56},
-        xaxis=axis("Use [% of what a container may use]", rangemode="tozero"),
-        yaxis=axis(
-            "",
-            tickmode="array",
-            tickvals=[] if narrow else list(range(frame.height)),
-            ticktext=[] if narrow else names,
-            range=[frame.height - 0.4, -0.7],
-            showgrid=False,
-            zeroline=False,
-        ),
-    )
-    if narrow:
-        said = [_above(at, name) for at, name in enumerate(names)]
-        figure.update_layout(annotations=said)
+    _name_rows(figure, frame, narrow=narrow)
     return figure
 
 
-def _above(at: int, name: str) -> dict[str, Any]:
-    return {
-        "text": name,
-        "x": 0,
-        "xref": "paper",
-        "xanchor": "left",
-        "y": at - 0.34,
-        "yref": "y",
-        "showarrow": False,
-        "font": {"size": 12},
-    }
+def _add_lines(figure: go.Figure, frame: pl.DataFrame, name: str, places: list[float]) -> None:
+    """From each service's mean to its peak."""
+    x: list[Any] = []
+    y: list[Any] = []
+    means, peaks = percents(frame[f"{name}_mean"]), percents(frame[f"{name}_max"])
+    for at, mean, most in zip(places, means, peaks, strict=True):
+        x += [mean, most, None]
+        y += [at, at, None]
+    figure.add_scatter(
+        x=x,
+        y=y,
+        mode="lines",
+        showlegend=False,
+        hoverinfo="skip",
+        line={"color": color(name), "width": 2},
+    )
+
+
+def _name_rows(figure: go.Figure, frame: pl.DataFrame, *, narrow: bool) -> None:
+    """The services beside their rows, on a narrow screen above them."""
+    names = [
+        f"{short_id(row['service'])} ({row['containers']:,})" for row in frame.iter_rows(named=True)
+    ]
+    figure.update_layout(
+        margin={"l": 8, "r": 16, "t": 8, "b": 56},
+        xaxis=axis("Use [% of what a container may use]", rangemode="tozero"),
+        yaxis=rows_axis(frame.height, 0.7, names=[] if narrow else names),
+    )
+    if narrow:
+        figure.update_layout(annotations=[above(at, name, 0.34) for at, name in enumerate(names)])
 
 
 def _takeaway(frame: pl.DataFrame) -> str:

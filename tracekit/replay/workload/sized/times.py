@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -99,34 +100,23 @@ def lives(
     TracekitError
         When there is no container, or none is left at the beginning.
     """
-    if not containers.height:
-        raise TracekitError("the store lists no container", hint="see tracekit info STORE")
-    arrival = containers["time_ms"].to_numpy().astype(np.int64)
-    leaves = containers["departure_ms"].to_numpy().astype(np.float64)
-    if assumptions.departures == "none":
-        leaves = np.full(len(arrival), np.nan)
-    before = _all_before(containers, leaves, measured, assumptions)
-    start = int(arrival.max() if before else arrival.min())
-    assumed = bool(before and start > arrival.min())
-    if measured is not None:
-        start = measured.first_ms
-        arrival = np.minimum(arrival, start) if before else arrival
-    rows = np.flatnonzero(~(leaves <= start))
+    recorded = _recorded(containers, measured, assumptions)
+    start = recorded.start_ms
+    rows = np.flatnonzero(~(recorded.leaves_ms <= start))
     if not len(rows):
         raise TracekitError(
             f"every container had departed at {start} ms, when the recorded use begins",
             hint="times of containers and of use must count from one moment",
         )
-    arrival, leaves = arrival[rows], leaves[rows]
+    left = containers[rows]
+    arrival, leaves = recorded.arrival_ms[rows], recorded.leaves_ms[rows]
     step_ms, times, span = _axis(arrival, leaves, start, measured, assumptions)
-    end = int(times[-1]) + step_ms
-    departure = np.where(np.isnan(leaves), end, leaves).astype(np.int64)
+    departure = np.where(np.isnan(leaves), int(times[-1]) + step_ms, leaves).astype(np.int64)
     there = arrival <= start
     arrival = np.maximum(arrival, start)
     # a daemon is on its node before anything is placed there, as it is in a cluster
-    daemon = there & (containers["daemon"].gather(rows).fill_null(0).to_numpy() > 0)
-    others = np.flatnonzero(there & ~daemon)
-    waiting = _waiting(others, containers["node"].gather(rows), assumptions, rng)
+    daemon = there & (left["daemon"].fill_null(0).to_numpy() > 0)
+    waiting = _waiting(np.flatnonzero(there & ~daemon), left["node"], assumptions, rng)
     exchangeable = (assumptions.departures == "none") & ~daemon
     settled = start
     if assumptions.start == "empty" and len(waiting) > 1:
@@ -136,7 +126,7 @@ def lives(
         exchangeable[waiting] |= departure[waiting] > start + span
     if assumptions.start == "observed":
         # who is on a node stays there, whoever else waits and with whatever priority
-        known = containers["node"].gather(rows).is_in(nodes).fill_null(value=False).to_numpy()
+        known = left["node"].is_in(nodes).fill_null(value=False).to_numpy()
         arrival[there & ~known] = start + 1
     departure = np.maximum(departure, arrival + 1)
     first = np.concatenate([np.flatnonzero(daemon), waiting, np.flatnonzero(~there)])
@@ -151,9 +141,36 @@ def lives(
         exchangeable=exchangeable[order],
         settled_ms=settled,
         over=containers.height - len(rows),
-        assumed=assumed,
-        told=(_BEFORE,) if assumed and assumptions.arrivals == "auto" else (),
+        assumed=recorded.assumed,
+        told=(_BEFORE,) if recorded.assumed and assumptions.arrivals == "auto" else (),
     )
+
+
+class _Recorded(NamedTuple):
+    """When each container came and left, NaN where it stayed, and when the replay begins."""
+
+    arrival_ms: IntArray
+    leaves_ms: FloatArray
+    start_ms: int
+    assumed: bool
+
+
+def _recorded(
+    containers: pl.DataFrame, measured: Measured | None, assumptions: SizedAssumptions
+) -> _Recorded:
+    if not containers.height:
+        raise TracekitError("the store lists no container", hint="see tracekit info STORE")
+    arrival = containers["time_ms"].to_numpy().astype(np.int64)
+    leaves = containers["departure_ms"].to_numpy().astype(np.float64)
+    if assumptions.departures == "none":
+        leaves = np.full(len(arrival), np.nan)
+    before = _all_before(containers, leaves, measured, assumptions)
+    start = int(arrival.max() if before else arrival.min())
+    assumed = bool(before and start > arrival.min())
+    if measured is not None:
+        start = measured.first_ms
+        arrival = np.minimum(arrival, start) if before else arrival
+    return _Recorded(arrival, leaves, start, assumed)
 
 
 def _all_before(
