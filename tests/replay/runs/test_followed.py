@@ -79,11 +79,14 @@ def test_those_follow_that_are_best_by_what_decides(
 ) -> None:
     found = fake(ONCE, again)
     monkeypatch.setattr(rule, "results", lambda _: found)
-    small = SimpleNamespace(workload=SimpleNamespace(containers=1, nodes=1))
+    small = SimpleNamespace(workload=SimpleNamespace(containers=rule.SMALL + 1, nodes=1))
     alone = [parse_entrant(name) for name in ONCE]
     assert [str(one) for one in rule.followed(small, alone)] == best  # type: ignore[arg-type]
     rest = rule.followed(small, alone, best[:1])  # type: ignore[arg-type]
     assert [str(one) for one in rest] == best[1:]
+    # where a replay takes no time it is all that may be chosen
+    tiny = SimpleNamespace(workload=SimpleNamespace(containers=1, nodes=1))
+    assert {str(one) for one in rule.followed(tiny, alone)} == set(ONCE)  # type: ignore[arg-type]
 
 
 def test_a_few_more_meet_all_orders_and_they_may_be_chosen() -> None:
@@ -94,8 +97,8 @@ def test_a_few_more_meet_all_orders_and_they_may_be_chosen() -> None:
     first = repeat_replay(one, choose_policies(NAMES, one, ()), seed=0, repeats=1)
     barred = {name for out in left_out(results(first)) for name in out.names}
     alone = [name for name in NAMES if name not in {*REPEATED, *barred}]
+    assert len(found) > 0
     assert set(found) <= set(alone)
-    assert 0 < len(found) <= rule.MOST + rule.MOST_BY_EACH
 
 
 def test_nobody_follows_unasked_or_where_the_workload_is_large(

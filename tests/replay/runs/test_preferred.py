@@ -115,3 +115,13 @@ def test_beside_production_that_is_kept_the_nearest_is_of_least_risk() -> None:
     told = decision(found)
     assert (told.chosen, told.nearest) == ((), "tsbo")
     assert "Within chance of it tsbo goes first" in told.answer
+
+
+def test_one_draw_judges_nobody() -> None:
+    """Who met one order is neither barred nor worse, whatever that one showed."""
+    found = run({"observed": 0.4, "cwt": 0.1, "bdi": 0.4, "full": 0.3}, {"full": (9000,) * 6})
+    once = found.repeats.filter(~pl.col("policy").is_in(["full"]))  # type: ignore[union-attr]
+    told = decision(Results(found.manifest, found.summary, once))
+    assert told.unjudged == ("full",)
+    assert told.left_out == ()
+    assert [one.names for one in decision(found).left_out] == [("full",)]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.replay.measures import Measure, words_of
-from tracekit.replay.runs.fitness import LeftOut, left_out, rule
+from tracekit.replay.runs.fitness import LeftOut, judged, left_out, rule
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.preferred import SIMPLE, better_than_production, preferred, why_first
@@ -80,7 +80,9 @@ class Decision:
     rule : str
         Which policies may be chosen at all, in one sentence.
     left_out : tuple of LeftOut
-        Those that may not.
+        Those that may not, of those that met all orders.
+    unjudged : tuple of str
+        Those that met fewer orders than others: nothing is said of them.
     not_told : tuple of str
         Sentences: what the run does not tell, and why.
     covers : tuple of str
@@ -99,6 +101,7 @@ class Decision:
     measures: tuple[Told, ...]
     simple: str
     left_out: tuple[LeftOut, ...]
+    unjudged: tuple[str, ...]
     not_told: tuple[str, ...]
     covers: tuple[str, ...]
     orders: int
@@ -127,7 +130,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     measure, best = _best(found, fit, barred)
     chosen = tuple(name for row in best for name in row.names if name != OBSERVED)
     simple = _simple(found, best[0].names, measure, out) if chosen else ""
-    kept = _Kept() if chosen else _kept(found, fit, barred)
+    kept = _Kept() if chosen else _kept(found, fit, _judged_of(found, barred))
     return Decision(
         question=_QUESTION,
         answer=kept.answer or _answer(found, best, measure, barred, fit),
@@ -138,11 +141,16 @@ def decision(run: Results | Run | Path | str) -> Decision:
         nearest=kept.nearest,
         measures=_measures(found, chosen[0], simple) if chosen else (),
         simple=simple,
-        left_out=barred,
+        left_out=_judged_of(found, barred),
+        unjudged=tuple(name for name in found.policies if not judged(found, name)),
         not_told=tuple(_not_told(found)),
         covers=found.covers,
         orders=_orders(found),
     )
+
+
+def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
+    return tuple(one for one in barred if judged(found, one.names[0]))
 
 
 def _orders(found: Results) -> int:
@@ -169,15 +177,15 @@ def _best(
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
     known = [name for name in CONDITIONS if all(found.known(one[0], name) for one in fit)]
-    judged = _judged(found, fit, known[0]) if known else ()
-    if not judged or all(one.names == (OBSERVED,) for one in barred):
+    rows = _in_order(found, fit, known[0]) if known else ()
+    if not rows or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     if _production_holds(found, barred):
         return "", ()
-    return known[0], judged
+    return known[0], rows
 
 
-def _judged(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
+def _in_order(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:
     """Those of the policies that met orders enough, none told from another, in their order."""
     rows = (standings(found, measure).row(names[0]) for names in fit)
     return preferred(found, [row for row in rows if row is not None and row.orders >= FEWEST])
@@ -262,7 +270,7 @@ def _answer(
     fit: Sequence[tuple[str, ...]],
 ) -> str:
     chosen = [name for row in best for name in row.names]
-    count = sum(1 for name in found.policies if name != OBSERVED)
+    count = sum(1 for name in found.policies if name != OBSERVED and judged(found, name))
     orders = _orders(found)
     if not chosen:
         why = [_why_none(found, fit, barred), *_unmovable(found)]
@@ -312,11 +320,11 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
             said += f" Within chance of it {near.names[0]} goes first ({_value(one, near)}): {why}."
         return _Kept(said, one.name, near.names[0])
     known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")
-    judged = _judged(found, fit, known) if known else ()
-    if not (judged and barred):
+    rows = _in_order(found, fit, known) if known else ()
+    if not (rows and barred):
         return _Kept()
     others = sum(len(one.names) for one in barred)
-    names = [name for row in judged for name in row.names]
+    names = [name for row in rows for name in row.names]
     said = (
         f"{keep} {_listed(names)} {'hold' if len(names) > 1 else 'holds'} the load as it does,"
         f" {others} other{'s do' if others > 1 else ' does'} not."
@@ -329,13 +337,13 @@ def _holding(
 ) -> str:
     """Policies that nothing tells apart but that others do not hold the load."""
     others = sum(len(names) for names in fit) - len(chosen)
+    once = sum(1 for name in found.policies if not judged(found, name))
     do = "holds" if len(chosen) == 1 else "hold"
     more = "more than production does" if OBSERVED in found.policies else "at all"
-    met = "met one order alone" if others == 1 else "met too few orders to be judged"
     tails = [
         "they do not differ beyond chance among themselves" if len(chosen) > 1 else "",
         f"{chosen[0]} goes first: {why}" if why else "",
-        f"{others} more {'does' if others == 1 else 'do'} so but {met}" if others else "",
+        f"{once} more met too few orders to be judged" if once else "",
     ]
     alone = "" if others else " alone"
     holding = (

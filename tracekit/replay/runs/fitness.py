@@ -68,6 +68,11 @@ def left_out(found: Results) -> tuple[LeftOut, ...]:
     return tuple(LeftOut(names=names, why=why) for names, why in reasons if why)
 
 
+def judged(found: Results, policy: str) -> bool:
+    """Whether it met as many orders as any; where some met more, one order judges nobody."""
+    return found.orders(policy) == max(map(found.orders, found.policies), default=0)
+
+
 def _why(found: Results, policy: str) -> str:
     """Why a policy may not be chosen; empty if it may."""
     if found.waited(policy):

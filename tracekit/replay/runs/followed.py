@@ -15,6 +15,8 @@ from tracekit.replay.runs.run import Run
 MOST = 3
 #: How many where that is not known: the best by each measure that may answer.
 MOST_BY_EACH = 5
+#: Containers times nodes up to which all of them do that may be chosen: a few seconds each.
+SMALL = 1_000_000
 #: Those that follow may change what decides: then the best by that follow too, and no more.
 ROUNDS = 2
 #: Ratios from here on are told without decimals.
@@ -36,8 +38,9 @@ def how_large(containers: int, nodes: int) -> str:
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
     """The best of those that met one order and may be chosen by it, best first.
 
-    They are chosen by the measure that tells those apart that met all orders. Where none does, it
-    is the best by each of the measures that may answer.
+    Where the workload is no larger than ``SMALL`` it is all of those. Else they are chosen by the
+    measure that tells those apart that met all orders. Where none does, it is the best by each of
+    the measures that may answer.
 
     They are chosen by the first of the orders that they are then judged by. Of six orders that
     makes their mean better than it is by about a quarter of its spread over orders, where many are
@@ -55,7 +58,8 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     Returns
     -------
     list of Entrant
-        At most ``MOST`` or ``MOST_BY_EACH``; none where the workload is larger than ``LARGEST``.
+        Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; none where it is larger
+        than ``LARGEST``.
     """
     if not alone or run.workload.containers * run.workload.nodes > LARGEST:
         return []
@@ -63,7 +67,9 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     fit = {name for names in may_be_chosen(found) for name in names}
     by_name = {str(one): one for one in alone if str(one) in fit}
     by = decision(found).criterion
-    if by and by not in CONDITIONS:
+    if run.workload.containers * run.workload.nodes <= SMALL:
+        best = list(by_name)
+    elif by and by not in CONDITIONS:
         best = _ranked(found, by, list(by_name))[:MOST]
     else:
         each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.fitness import judged
 from tracekit.replay.runs.may_answer import CONDITIONS
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
@@ -28,7 +29,8 @@ class Overview:
     heads : tuple of str
         Of the columns, the policies' first; the unit in brackets.
     rows : tuple of tuples
-        Production first, then the best by the measure that decides first; the lower bound last.
+        Production first, then the best by the measure that decides first, then those that met
+        fewer orders than others; the lower bound last.
         Policies that place alike are one row.
     note : tuple of str
         What the +- covers, what the heads mean, what is the same under every policy.
@@ -106,7 +108,7 @@ def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...
     if not picked:
         return list(found.groups)
     names = [row.names for row in picked[0].rows]
-    return sorted(names, key=lambda names: OBSERVED not in names)
+    return sorted(names, key=lambda one: (OBSERVED not in one, not judged(found, one[0])))
 
 
 def _cell(found: Results, policy: str, stand: Standings) -> str:
@@ -140,8 +142,9 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
         )
         once = [name for name in found.policies if found.orders(name) < most]
         if once:
-            said.append(f"no ±: one order of arrival, or the same in all ({len(once)} policies met"
-                        " one)")  # fmt: skip
+            said.append(
+                f"the last {len(once)} met one order of arrival, so no ±: one draw judges nobody"
+            )
     same = [one for one in stands if _same(one) and one.rows]
     if same:
         listed = ", ".join(

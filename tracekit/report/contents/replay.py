@@ -22,6 +22,7 @@ from tracekit.report.words import count, listed, small
 from tracekit.units import MS_PER_MINUTE, duration
 
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
+_ONCE = "met too few orders: not judged"
 #: More measures than this are counted, not named.
 _FEW = 3
 #: The measures that a table begins with, beside that which ranks.
@@ -43,12 +44,19 @@ def comparison(data: Data) -> Table:
         Column(name="policy", label="Policy", kind="text"),
         *(_column(one, standing[one.name], ranked) for one in measures),
     ]
-    barred = {name for one in data.decision.left_out for name in one.names} if data.decision else ()
-    groups = sorted((row.names for row in order), key=lambda names: names[0] in barred)
+    told = data.decision
+    barred = {name for one in told.left_out for name in one.names} if told else set()
+    once = set(told.unjudged) if told else set()
+    groups = sorted(
+        (row.names for row in order), key=lambda names: (names[0] in once, names[0] in barred)
+    )
     groups += [names for names in found.groups if names not in groups]
     first = _first_choice(data)
     rows = [
-        [_names(names), *(_standing(one, standing[one.name], names[0], barred) for one in measures)]
+        [
+            _names(names),
+            *(_standing(one, standing[one.name], names[0], barred | once) for one in measures),
+        ]
         for names in groups
     ]
     for row, names in zip(rows, groups, strict=True):
@@ -83,19 +91,15 @@ def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
 
 def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
     """A row of which the first page says that it is not to be chosen says so, and is never best."""
-    barred = data.decision.left_out if data.decision else ()
-    once = data.results is not None and data.results.orders(names[0]) == 1 < _most_orders(data)
-    said = "not to be chosen" if any(set(names) & set(one.names) for one in barred) else ""
-    if names[0] == OBSERVED or not (said or once):
+    told = data.decision
+    barred = {name for one in told.left_out for name in one.names} if told else set()
+    once = told is not None and names[0] in told.unjudged
+    if names[0] == OBSERVED or not (once or names[0] in barred):
         return row
     first, *others = row
-    marks = [first.mark, said or "met one order alone"]
+    marks = [first.mark, _ONCE if once else "not to be chosen"]
     plain = [dataclasses.replace(one, mark="") for one in others]
     return [dataclasses.replace(first, mark="; ".join(filter(None, marks))), *plain]
-
-
-def _most_orders(data: Data) -> int:
-    return data.decision.orders if data.decision else 1
 
 
 def _names(names: Sequence[str]) -> Cell:

@@ -33,7 +33,7 @@ CHOSEN, BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
 )
 BARRED = "not to be chosen: overloads nodes"
 UNTOLD = "not told apart"
-UNJUDGED = "met too few orders to be judged"
+UNJUDGED = "met too few orders: not judged"
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis
 #: say more.
 _CLOSE = 0.6
@@ -51,7 +51,7 @@ _COLORS = {
 #: Drawn as an outline.
 _HOLLOW = (UNJUDGED, WAITED)
 #: Below the first choice, and those that may be chosen, each group in order of rank.
-_LATER = {CHOSEN: -1, UNJUDGED: 1, BARRED: 2, WAITED: 2}
+_LATER = {CHOSEN: -1, BARRED: 1, WAITED: 1, UNJUDGED: 2}
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
 _SCHEMA = {
@@ -75,6 +75,7 @@ def _prepare(data: Data) -> pl.DataFrame:
     told = data.decision
     chosen = told.chosen if told else ()
     barred = {name for one in (told.left_out if told else ()) for name in one.names}
+    most = max((row.orders for row in found.rows), default=0)
     rows = [
         {
             "policy": row.names[0],
@@ -82,7 +83,9 @@ def _prepare(data: Data) -> pl.DataFrame:
             "value": row.mean,
             "low": row.low,
             "high": row.high,
-            "stands": _stands(found, row, chosen, barred),
+            "stands": _stands(
+                found, row, chosen, barred, judged=most < FEWEST or row.orders == most
+            ),
             "orders": row.orders,
             "measure": measure.name,
             "why_not": found.why_not,
@@ -94,12 +97,18 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 
 def _stands(
-    found: Standings, row: Standing, chosen: Sequence[str], barred: AbstractSet[str]
+    found: Standings,
+    row: Standing,
+    chosen: Sequence[str],
+    barred: AbstractSet[str],
+    *,
+    judged: bool,
 ) -> str:
     """What the first page says of a row, else how it stands by the measure."""
     names = set(row.names)
     said = (
         (PRODUCTION, row.names[0] == OBSERVED),
+        (UNJUDGED, not judged),
         (WAITED, row.waited),
         (CHOSEN, chosen and chosen[0] in names),
         (WITHIN, names & set(chosen)),
@@ -255,7 +264,7 @@ def _counted(rows: pl.DataFrame) -> list[str]:
     """How many stand otherwise, a clause each."""
     barred, unjudged = _some(rows, BARRED), _some(rows, UNJUDGED)
     said = [f"{barred} overload{'s' if barred == 1 else ''} nodes"] if barred else []
-    return [*said, f"{unjudged} met too few orders to be judged"] if unjudged else said
+    return [*said, f"{unjudged} {UNJUDGED}"] if unjudged else said
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
@@ -275,12 +284,11 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
-    how_to_read="The first choice stands on top, below it the lowest where low is better; those"
-    " that met one order, and those"
-    " that may not be chosen, stand below. Behind each name is its mean; the"
-    " thin line is the 95 % interval over the orders of arrival. An outline without a line met"
-    " one order alone. Where values lie close together there are marks on a part of the axis, else"
-    " bars from zero. Policies that placed every container alike are one row.",
+    how_to_read="The first choice stands on top, below it the lowest where low is better; then"
+    " those that may not be chosen, and last, as outlines without a line, those that met one order:"
+    " one draw judges nobody. Behind each name is its mean; the thin line is the 95 % interval over"
+    " the orders of arrival. Where values lie close together there are marks on a part of the axis,"
+    " else bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
     draw=lambda frame: _bars(frame, narrow=False),

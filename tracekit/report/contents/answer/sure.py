@@ -70,8 +70,8 @@ def _not_chosen(data: Data, told: Decision) -> str:
     ]
     if not rows:
         return ""
-    held = [row for row in rows if row.names[0] not in barred]
-    judged = [row for row in held if row.orders >= FEWEST]
+    judged = [row for row in rows if row.names[0] not in {*barred, *told.unjudged}]
+    once = [row for row in rows if row.names[0] in told.unjudged]
     worse = [
         way(measure, difference(data.results, row.names[0], told.chosen[0], measure.name))
         == "worse"
@@ -80,8 +80,8 @@ def _not_chosen(data: Data, told: Decision) -> str:
     reasons = {
         f"worse beyond chance by {small(measure.title)}": sum(worse),
         "worse by another measure": len(judged) - sum(worse),
-        f"barred: {_BARRED}": len(rows) - len(held),
-        "met too few orders of arrival to be judged": len(held) - len(judged),
+        f"barred: {_BARRED}": len(rows) - len(judged) - len(once),
+        "met too few orders of arrival to be judged": len(once),
     }
     said = [f"{many} {reason}" for reason, many in reasons.items() if many]
     return f" Of {len(rows)} other ways to place: {'; '.join(said)}."
