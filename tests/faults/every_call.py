@@ -1,7 +1,8 @@
 """The whole loop: every call of every command fails once with each error, and is killed once.
 
-Program: ``python tests/faults/every_call.py [SHARE [NAME ...]]``, or ``make fuzz``. Without names
-every command is tried.
+Program: ``python tests/faults/every_call.py [SHARE [NAME ...]]``, or ``make fuzz``. With a SHARE
+from 0 to 1, one call fails of that share of the places in the code that calls are made from; 1 is
+every place. Without names every command is tried.
 """
 
 from __future__ import annotations
@@ -16,13 +17,11 @@ from failing_loop import ERRORS, FURTHER, SCENARIOS, Loop, Loss, Scenario, fetch
 from fetch_support import NODE, archive_bytes, serving
 from forks import Forks
 
-#: An open for reading fails alike wherever it is: of these, one in so many is tried.
-_READS = 0.05
 #: What the fetched archive unpacks to: several chunks of a download.
 _ARCHIVE_BYTES = 700_000
 
 
-def main(share: float = 1.0, names: frozenset[str] = frozenset()) -> int:
+def main(share: float | None = None, names: frozenset[str] = frozenset()) -> int:
     """Try every point; print a line a command and one for each loss; 1 when there is any."""
     folder = Path(tempfile.mkdtemp(prefix="tracekit-calls-"))
     archives = {NODE: archive_bytes(_ARCHIVE_BYTES)}
@@ -36,17 +35,18 @@ def main(share: float = 1.0, names: frozenset[str] = frozenset()) -> int:
     return 1 if losses else 0
 
 
-def _through(scenario: Scenario, folder: Path, share: float) -> tuple[int, list[Loss]]:
+def _through(scenario: Scenario, folder: Path, share: float | None) -> tuple[int, list[Loss]]:
     started, found, tried = time.monotonic(), [], 0
     with Forks(folder / f"{scenario.name}-said", faults=True) as forks:
         loop = Loop(scenario, folder / scenario.name, forks)
-        for point in loop.points(ERRORS, of_calls=share, of_reads=_READS * share):
+        points = loop.every_point(ERRORS) if share is None else loop.points(ERRORS, share=share)
+        for point in points:
             tried += 1
             if loss := loop.try_point(point):
                 print(f"  {loss}", flush=True)
                 found.append(loss)
     print(
-        f"{scenario.name}: {loop.calls} calls and {loop.reads} opens for reading, {tried} points,"
+        f"{scenario.name}: {loop.counted}, {tried} points,"
         f" {len(found)} losses, {time.monotonic() - started:.0f} s",
         flush=True,
     )
@@ -54,5 +54,5 @@ def _through(scenario: Scenario, folder: Path, share: float) -> tuple[int, list[
 
 
 if __name__ == "__main__":
-    share = float(sys.argv[1]) if len(sys.argv) > 1 else 1.0
+    share = float(sys.argv[1]) if len(sys.argv) > 1 else None
     sys.exit(main(share, frozenset(sys.argv[2:])))

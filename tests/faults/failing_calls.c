@@ -1,8 +1,10 @@
 /* Lets the n-th system call on files below one folder fail, or kills the process at it.
 
    Loaded with LD_PRELOAD, so that calls of every library are seen, not Python's alone. The counter
-   lies in memory shared with child processes: a worker's calls are counted with its parent's.
-   Armed by fault_arm(); fault_count() says how many calls were seen since. */
+   lies in the file that FAULT_MEMORY names, shared with workers: their calls are counted with their
+   parent's. Armed by fault_arm(); fault_count() says how many calls were seen since, and
+   fault_site() where the n-th of them came from: the library that called, and the place in Python
+   where this thread was, as the function given to fault_tell_place() finds it. */
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -18,9 +20,19 @@
 #include <sys/mman.h>
 #include <sys/sendfile.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/types.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define SITES 8192
+
+struct site {
+    char call[16];
+    char path[232];
+    char library[64];
+    char place[200];
+};
 
 struct fault {
     char root[PATH_MAX];
@@ -28,15 +40,56 @@ struct fault {
     long at;             /* which call; 0 is none */
     int error;           /* an errno; 0 is SIGKILL; -1 is the usual one of the call */
     int reading;         /* whether opens for reading are counted, or all other calls */
+    pid_t group;         /* whose processes are killed, besides the one that makes the call */
     char what[PATH_MAX + 32];
     _Atomic long count;
+    struct site sites[SITES];
 };
 
 static struct fault *fault;
+static void (*tell_place)(long);
+/* The path that was looked at last in this thread. */
+static __thread char seen[2 * PATH_MAX];
 
 __attribute__((constructor)) static void share(void) {
-    fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    const char *name = getenv("FAULT_MEMORY");
+    int file = name ? (int)syscall(SYS_openat, AT_FDCWD, name, O_RDWR | O_CREAT, 0600) : -1;
+    if (name && (file < 0 || syscall(SYS_ftruncate, file, sizeof *fault) != 0)) abort();
+    int how = MAP_SHARED | (name ? 0 : MAP_ANONYMOUS);
+    fault = mmap(NULL, sizeof *fault, PROT_READ | PROT_WRITE, how, file, 0);
     if (fault == MAP_FAILED) abort();
+    if (name) close(file);
+}
+
+void fault_tell_place(void (*tell)(long)) { tell_place = tell; }
+
+/* The place in Python of the call that is being told; called by what fault_tell_place() was given. */
+void fault_set_place(long now, const char *place) {
+    snprintf(fault->sites[now - 1].place, sizeof fault->sites[0].place, "%s", place);
+}
+
+const struct site *fault_site(long at) {
+    return at >= 1 && at <= SITES && at <= atomic_load(&fault->count) ? &fault->sites[at - 1] : NULL;
+}
+
+/* A thread that Python knows can be asked where it is; it may be without Python's lock just now. */
+static int is_of_python(void) {
+    static void *(*state)(void);
+    if (!state) state = (void *(*)(void))dlsym(RTLD_DEFAULT, "PyGILState_GetThisThreadState");
+    return state && state() != NULL;
+}
+
+static void note(long now, const char *call, const void *caller) {
+    if (now > SITES) return;
+    struct site *site = &fault->sites[now - 1];
+    Dl_info known;
+    const char *library = dladdr(caller, &known) && known.dli_fname ? known.dli_fname : "?";
+    const char *slash = strrchr(library, '/');
+    snprintf(site->call, sizeof site->call, "%s", call);
+    snprintf(site->path, sizeof site->path, "%s", seen + fault->length);
+    snprintf(site->library, sizeof site->library, "%s", slash ? slash + 1 : library);
+    site->place[0] = 0;
+    if (tell_place && is_of_python()) tell_place(now);
 }
 
 void fault_arm(const char *root, long at, int error, int reading) {
@@ -45,6 +98,7 @@ void fault_arm(const char *root, long at, int error, int reading) {
     fault->at = at;
     fault->error = error;
     fault->reading = reading;
+    fault->group = getpgrp();
     fault->what[0] = 0;
     atomic_store(&fault->count, 0);
 }
@@ -54,12 +108,13 @@ long fault_count(void) { return atomic_load(&fault->count); }
 const char *fault_what(void) { return fault->what; }
 
 static int below(const char *path) {
+    if (path != seen) snprintf(seen, sizeof seen, "%s", path);
     return strncmp(path, fault->root, fault->length) == 0
         && (path[fault->length] == '/' || path[fault->length] == 0);
 }
 
 static int path_counts(int folder, const char *path) {
-    char whole[2 * PATH_MAX], link[64];
+    char *whole = seen, link[64];
     if (!fault || !fault->length || !path) return 0;
     if (path[0] == '/') return below(path);
     if (folder == AT_FDCWD) {
@@ -70,8 +125,8 @@ static int path_counts(int folder, const char *path) {
         if (size < 0) return 0;
         whole[size] = 0;
     }
-    strncat(whole, "/", sizeof whole - strlen(whole) - 1);
-    strncat(whole, path, sizeof whole - strlen(whole) - 1);
+    strncat(whole, "/", sizeof seen - strlen(whole) - 1);
+    strncat(whole, path, sizeof seen - strlen(whole) - 1);
     return below(whole);
 }
 
@@ -85,13 +140,15 @@ static int file_counts(int file) {
     return below(path);
 }
 
-/* 1 when this call shall fail; errno is set. */
-static int fails_if(int reading, const char *call, const char *path, int usual) {
+/* 1 when this call shall fail; errno is set. A kill is of the command, whichever worker calls. */
+static int fails_at(int reading, const char *call, int usual, const void *caller) {
     if (reading != fault->reading) return 0;
     long now = atomic_fetch_add(&fault->count, 1) + 1;
+    if (!fault->at) note(now, call, caller);
     if (now != fault->at) return 0;
-    snprintf(fault->what, sizeof fault->what, "%s %s", call, path ? path : "");
+    snprintf(fault->what, sizeof fault->what, "%.16s %.*s", call, PATH_MAX, seen);
     if (fault->error == 0) {
+        kill(-fault->group, SIGKILL);
         kill(getpid(), SIGKILL);
         for (;;) pause();
     }
@@ -99,9 +156,9 @@ static int fails_if(int reading, const char *call, const char *path, int usual) 
     return 1;
 }
 
-static int fails(const char *call, const char *path, int usual) {
-    return fails_if(0, call, path, usual);
-}
+#define CALLER __builtin_return_address(0)
+#define fails_if(reading, call, path, usual) fails_at(reading, call, usual, CALLER)
+#define fails(call, path, usual) fails_at(0, call, usual, CALLER)
 
 static int reads(int flags) {
     return (flags & O_ACCMODE) == O_RDONLY && !(flags & O_CREAT);

@@ -37,7 +37,8 @@ class Scenario:
     ----------
     before : command lines that make what is there before
     whole : results that are whole or absent at any moment, old or new
-    checks : command lines that must succeed on what a failure leaves, if it is there
+    store : a store that can be read to its last byte at any moment, if it is there
+    side_by_side : whether workers make calls too, in an order that differs from run to run
     """
 
     name: str
@@ -45,6 +46,7 @@ class Scenario:
     before: tuple[tuple[str, ...], ...] = ()
     whole: tuple[str, ...] = ()
     store: str | None = None
+    side_by_side: bool = False
 
 
 _INGEST = ("ingest", "traces", "store", "--jobs", "1")
@@ -107,6 +109,7 @@ FURTHER = (
     Scenario(
         name="run-side-by-side",
         command=(*_RUN, "--jobs", "2"),
+        side_by_side=True,
         store="all/store",
         whole=("all/replay", "all/analysis"),
     ),
@@ -152,12 +155,13 @@ class Loop:
         self._work = folder / "work"
         self._start.mkdir(parents=True)
         TraceFolder.written(self._start / "traces")
-        _write_lists(self._start / "lists")
+        write_lists(self._start / "lists")
         (self._start / "set").mkdir()
         written_set(self._start / "set", containers=20, periods=20)
         self._old = self._prepared()
-        first, self.calls, self.reads = self._undisturbed()
-        second, _, _ = self._undisturbed()
+        #: The calls from each place, for those that change something and for opens for reading.
+        self.sites: dict[bool, dict[str, list[int]]] = {}
+        first, second = self._undisturbed(reading=False), self._undisturbed(reading=True)
         differ = {
             name for name in first.keys() | second.keys() if first.get(name) != second.get(name)
         }
@@ -165,21 +169,37 @@ class Loop:
         self._timed = differ
         self._new = first
 
-    def points(self, errors: Sequence[int], *, of_calls: float, of_reads: float) -> Iterator[Fault]:
-        """The points to try: this share of the calls, each with one error in turn after another.
+    def points(self, errors: Sequence[int], *, share: float = 1.0) -> Iterator[Fault]:
+        """The points to try: one call of each place it is made from, of this share of the places.
 
-        ``errors`` are taken in turn from call to call when the share is below 1, else each.
+        ``errors`` are taken in turn from place to place.
         """
-        for reading, total, share in ((False, self.calls, of_calls), (True, self.reads, of_reads)):
-            chosen = _spread(total, share)
-            if share < 1:
-                yield from (
-                    Fault(at=at, error=error, reading=reading)
-                    for at, error in zip(chosen, itertools.cycle(errors))
-                )
-            else:
-                for at, error in itertools.product(chosen, errors):
-                    yield Fault(at=at, error=error, reading=reading)
+        turn = itertools.cycle(errors)
+        for reading, sites in self.sites.items():
+            for calls in _spread(list(sites.values()), share):
+                # any of them, the same at every run
+                at = calls[(7 * len(calls)) // 11]
+                yield Fault(at=at, error=next(turn), reading=reading)
+
+    def every_point(self, errors: Sequence[int]) -> Iterator[Fault]:
+        """Each call that changes something with each error; of opens for reading one of each place.
+
+        What an open for reading that fails leads to is decided where it is made: nothing on the
+        disk has changed since the one before. There are as many of them as there are files.
+        """
+        for reading, sites in self.sites.items():
+            some = [calls[:1] if reading else calls for calls in sites.values()]
+            for at, error in itertools.product(sorted(itertools.chain(*some)), errors):
+                yield Fault(at=at, error=error, reading=reading)
+
+    @property
+    def counted(self) -> str:
+        """How many calls there are, and from how many places."""
+        told = [
+            f"{sum(map(len, sites.values())):,} {what} from {len(sites)} places"
+            for what, sites in zip(("calls", "opens for reading"), self.sites.values(), strict=True)
+        ]
+        return " and ".join(told)
 
     def try_point(self, fault: Fault) -> Loss | None:
         """Let one call fail, look at what is left, run again; what was lost, if anything."""
@@ -194,23 +214,28 @@ class Loop:
             assert done.code == 0, done.err
         return _files(self._start)
 
-    def _undisturbed(self) -> tuple[dict[str, str], int, int]:
+    def _undisturbed(self, *, reading: bool) -> dict[str, str]:
         self._restore()
-        done = self._run(Fault())
+        done = self._run(Fault(reading=reading), sites=True)
         assert done.code == 0, done.err
-        self._restore()
-        reads = self._run(Fault(reading=True))
-        return _files(self._work), done.calls, reads.calls
+        by_site = self.sites[reading] = {}
+        for at, site in enumerate(done.sites, 1):
+            by_site.setdefault(site, []).append(at)
+        return _files(self._work)
 
     def _restore(self) -> None:
         shutil.rmtree(self._work, ignore_errors=True)
         shutil.copytree(self._start, self._work)
 
-    def _run(self, fault: Fault | None = None) -> Done:
-        return self._forks.run(*self.scenario.command, folder=self._work, fault=fault, seconds=120)
+    def _run(self, fault: Fault | None = None, *, sites: bool = False) -> Done:
+        return self._forks.run(
+            *self.scenario.command, folder=self._work, fault=fault, seconds=120, sites=sites
+        )
 
     def _after_failure(self, fault: Fault, done: Done) -> str | None:
-        if fault.error == 0:
+        if self.scenario.side_by_side and done.calls < fault.at:
+            pass  # workers make some calls more or fewer, as their turns come
+        elif fault.error == 0:
             if done.code != -9:
                 return f"the call was not reached: exit code {done.code}"
         elif done.complaint is not None:
@@ -272,7 +297,7 @@ class Loop:
         return f"other bytes: {other[:5]}" if other else None
 
 
-def _write_lists(folder: Path) -> None:
+def write_lists(folder: Path) -> None:
     """A cluster as kubectl lists it on two days: what ran on the first has left on the second."""
     folder.mkdir()
     for day, name in ((1, "monday"), (2, "tuesday")):
@@ -289,9 +314,8 @@ def _files(folder: Path) -> dict[str, str]:
     return {name: digest for name, digest in tree(folder).items() if Path(name).name != _LOCK}
 
 
-def _spread(total: int, share: float) -> list[int]:
-    """Evenly spread calls, the last always among them."""
-    if share >= 1:
-        return list(range(1, total + 1))
-    count = max(round(total * share), min(total, 2))
-    return sorted({total - round(at * total / count) for at in range(count)})
+def _spread(sites: list[list[int]], share: float) -> list[list[int]]:
+    """Evenly spread places, the last always among them."""
+    total = len(sites)
+    count = min(max(round(total * share), 2), total)
+    return [sites[total - 1 - at * total // count] for at in reversed(range(count))]

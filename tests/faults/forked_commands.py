@@ -14,13 +14,21 @@ import importlib
 import json
 import os
 import pkgutil
+import re
 import resource
 import signal
 import sys
 import time
 from pathlib import Path
+from types import FrameType
 from typing import Any, cast
 
+#: Lines of tracekit that tell one place from another: a helper and who calls it.
+_LINES = 3
+#: What C calls must not be freed.
+_KEPT: list[Any] = []
+#: What differs between two files of a kind: numbers, and names drawn by lot.
+_DRAWN = re.compile(r"tracekit-\w+|[0-9a-f]{8,}|\d+")
 #: Modules that do something when imported, or need what is not installed.
 _LEFT_OUT = ("__main__", "worker", "ddqn", "torch")
 
@@ -43,7 +51,47 @@ def _failing_calls() -> ctypes.CDLL | None:
     calls.fault_arm.argtypes = [ctypes.c_char_p, ctypes.c_long, ctypes.c_int, ctypes.c_int]
     calls.fault_count.restype = ctypes.c_long
     calls.fault_what.restype = ctypes.c_char_p
+    calls.fault_site.argtypes = [ctypes.c_long]
+    calls.fault_site.restype = ctypes.POINTER(_Site)
+    calls.fault_set_place.argtypes = [ctypes.c_long, ctypes.c_char_p]
+
+    def tell_place(now: int) -> None:
+        calls.fault_set_place(now, _place().encode())
+
+    told = ctypes.CFUNCTYPE(None, ctypes.c_long)(tell_place)
+    calls.fault_tell_place(told)
+    _KEPT.append(told)
     return calls
+
+
+class _Site(ctypes.Structure):
+    """Where a call came from, as ``failing_calls.c`` lays it out."""
+
+    _fields_ = (
+        ("call", ctypes.c_char * 16),
+        ("path", ctypes.c_char * 232),
+        ("library", ctypes.c_char * 64),
+        ("place", ctypes.c_char * 200),
+    )
+
+    def __str__(self) -> str:
+        """The place in Python; in a thread of a library's own, the kind of file that it is at."""
+        library, place, path = (
+            value.decode(errors="replace") for value in (self.library, self.place, self.path)
+        )
+        return f"{self.call.decode()} {library} {place or _DRAWN.sub('#', path)}"
+
+
+def _place() -> str:
+    """The innermost lines of tracekit that are at work, the caller of a helper too."""
+    frame: FrameType | None = sys._getframe(2)
+    found: list[str] = []
+    while frame is not None and len(found) < _LINES:
+        file = frame.f_code.co_filename
+        if f"{os.sep}tracekit{os.sep}" in file:
+            found.append(f"{Path(file).stem}:{frame.f_lineno}")
+        frame = frame.f_back
+    return " < ".join(found)
 
 
 def _import_everything() -> None:
@@ -66,9 +114,15 @@ def _answer(request: dict[str, Any], calls: ctypes.CDLL | None) -> dict[str, Any
     return {
         "code": code,
         "calls": calls.fault_count() if calls else 0,
+        "sites": _sites(calls) if calls and request.get("sites") else [],
         "what": calls.fault_what().decode(errors="replace") if calls else "",
         "seconds": time.monotonic() - started,
     }
+
+
+def _sites(calls: ctypes.CDLL) -> list[str]:
+    sites = (calls.fault_site(at) for at in range(1, calls.fault_count() + 1))
+    return [str(site.contents) if site else "?" for site in sites]
 
 
 def _run(request: dict[str, Any], calls: ctypes.CDLL | None) -> None:

@@ -47,6 +47,7 @@ class Done:
     calls: int
     what: str
     seconds: float
+    sites: list[str]
 
     @property
     def complaint(self) -> str | None:
@@ -97,7 +98,9 @@ class Forks:
         if faults:
             library = failing_calls()
             assert library is not None
-            environment["LD_PRELOAD"] = str(library)
+            memory = folder / "memory"
+            memory.unlink(missing_ok=True)
+            environment |= {"LD_PRELOAD": str(library), "FAULT_MEMORY": str(memory.resolve())}
         self._process = subprocess.Popen(
             [sys.executable, str(_HERE / "forked_commands.py")],
             stdin=subprocess.PIPE,
@@ -132,8 +135,9 @@ class Forks:
         fault: Fault | None = None,
         seconds: float = 60,
         memory_bytes: int = 0,
+        sites: bool = False,
     ) -> Done:
-        """Run a command line in a folder."""
+        """Run a command line in a folder; with ``sites``, note where its calls come from."""
         words = [str(word) for word in arguments]
         request: dict[str, Any] = {
             "arguments": words,
@@ -141,6 +145,7 @@ class Forks:
             "root": str(folder),
             "seconds": seconds,
             "memory_bytes": memory_bytes,
+            "sites": sites,
             "stdout": str(self._folder / "stdout"),
             "stderr": str(self._folder / "stderr"),
         }

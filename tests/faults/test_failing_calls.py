@@ -35,8 +35,8 @@ def _marked(scenario: Scenario) -> object:
 @pytest.mark.parametrize("scenario", [_marked(scenario) for scenario in SCENARIOS])
 def test_a_failing_call_loses_nothing(scenario: Scenario, tmp_path: Path, forks: Forks) -> None:
     loop = Loop(scenario, tmp_path, forks)
-    share = _POINTS / (loop.calls + loop.reads)
-    points = list(loop.points(ERRORS, of_calls=share, of_reads=share / 2))
+    share = _POINTS / sum(len(sites) for sites in loop.sites.values())
+    points = list(loop.points(ERRORS, share=share))
     assert len(points) >= 3
     losses = [loop.try_point(point) for point in points]
     assert [str(loss) for loss in losses if loss] == []

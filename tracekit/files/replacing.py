@@ -32,7 +32,7 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     folder = folder.resolve() if folder.is_symlink() else folder
     folder.parent.mkdir(parents=True, exist_ok=True)
     put_back(folder)
-    _clear_away(folder)
+    clear_away(folder)
     made, handle = _held(lambda: tempfile.mkdtemp(prefix=_prefix(folder), dir=folder.parent))
     try:
         yield made
@@ -51,7 +51,7 @@ def replaced_file(path: Path) -> Iterator[Path]:
         yield path  # a terminal or a pipe; and for a folder the error is the caller's
         return
     path.parent.mkdir(parents=True, exist_ok=True)
-    _clear_away(path)
+    clear_away(path)
     made, handle = _held(lambda: _new_file(path))
     try:
         yield made
@@ -167,7 +167,7 @@ def _held(make: Callable[[], str]) -> tuple[Path, int]:
             os.close(handle)
 
 
-def _clear_away(path: Path) -> None:
+def clear_away(path: Path) -> None:
     """Remove what killed processes have left beside a path that is about to be written."""
     for left in path.parent.iterdir():
         if not left.name.startswith(_prefix(path)):

@@ -19,7 +19,7 @@ from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.places import is_remote, place, telling
-from tracekit.files.replacing import put_back
+from tracekit.files.replacing import clear_away, put_back
 from tracekit.ingest.anew import late_list, replaced_by
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
@@ -121,6 +121,7 @@ def ingest(
         alone_memory = memory_limit_bytes - _PROCESS_BYTES
         manifest = opened
         if not is_remote(target):
+            clear_away(folder)
             manifest, mended = mend(folder, opened, found.files, alone_memory)
             summary.mended += [entry.file for entry in mended]
         if is_made_up(where):

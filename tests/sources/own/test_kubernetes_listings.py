@@ -146,6 +146,22 @@ def test_what_lies_in_a_store_that_is_made_anew_stays(tmp_path: Path) -> None:
     assert not (store / ".manifest.json.new").exists()
 
 
+def test_what_a_killed_ingest_left_beside_the_store_goes_with_the_next(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder, store = tmp_path / "mine", tmp_path / "cron"
+    folder.mkdir()
+    written(folder / "a.json", listed(node("n1"), _web("old")))
+    ingest(folder, store)
+    written(folder / "b.json", listed(node("n1"), _web("new", 5)))
+    monkeypatch.setattr("tracekit.files.replacing.shutil.rmtree", lambda *_args, **_more: None)
+    ingest(folder, store)
+    monkeypatch.undo()
+    assert len(list(tmp_path.glob(".cron.*"))) == 1
+    ingest(folder, store)
+    assert sorted(one.name for one in tmp_path.iterdir()) == ["cron", "mine"]
+
+
 def test_nobody_gets_into_a_store_that_is_made_anew(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
