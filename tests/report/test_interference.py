@@ -102,14 +102,18 @@ def test_what_is_lost_as_recorded_is_not_compared_where_other_vcpus_are_bound() 
     )
 
 
-def _told(lost: dict[str, list[float]], bound: dict[str, int] | None = None) -> str:
+def _told(
+    lost: dict[str, list[float]],
+    bound: dict[str, int] | None = None,
+    share: dict[str, float] | None = None,
+) -> str:
     """What the figure says of lost vCPUs in each order of arrival, by way to bind."""
     rows = [
         {
             "repeat": at,
             "policy": name,
             "inflation_vcpus": value,
-            "inflation_mean_fraction": 0.1,
+            "inflation_mean_fraction": share[name] + 1e-5 * at if share else 0.1,
             **({"bound_vcpus": bound[name]} if bound else {}),
         }
         for name, values in lost.items()
@@ -157,3 +161,28 @@ def test_a_whole_run_fits_and_binds_what_a_made_up_trace_knows(whole: Path) -> N
     assert "CPU lost to neighbours, by who chooses vCPUs" in page(
         (whole / "report.html").read_text(), "binding"
     )
+
+
+def test_the_socket_is_shown_before_by_the_fit_and_under_the_best_way() -> None:
+    figure = get_figure("interference_socket")
+    sockets = results(40)["bind/socket"]
+    best = sockets.filter(policy="interference").with_columns(policy=pl.lit("whole_cores"))
+    lost = {"interference": 137.6, "whole_cores": 82.1, "lowest_free": 240.0}
+    repeats = pl.DataFrame({"policy": list(lost), "inflation_vcpus": list(lost.values())})
+    both = pl.concat([best, sockets])
+    frame = figure.prepare(data(bind_socket=both, bind_repeats=repeats))
+    assert frame["policy"].unique(maintain_order=True).to_list() == [
+        "lowest_free", "interference", "whole_cores"
+    ]  # fmt: skip
+    assert figure.takeaway(frame).endswith("none under interference, and none under whole_cores.")
+
+
+def test_who_is_best_for_the_mean_container_is_told_where_it_is_another() -> None:
+    lost = {
+        "interference": [137.0 + at for at in range(6)],
+        "whole": [82.0 + at for at in range(6)],
+    }
+    share = {"interference": 0.0267, "whole": 0.0302}
+    said = _told(lost, share=share)
+    assert "each counting alike, interference is best: 2.7 % at the mean, 3.0 % under whole" in said
+    assert "counting alike" not in _told(lost, share={"interference": 0.04, "whole": 0.03})

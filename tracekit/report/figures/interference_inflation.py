@@ -25,11 +25,14 @@ _SCHEMA = {
     "low": pl.Float64,
     "high": pl.Float64,
     "fraction": pl.Float64,
+    "fraction_apart_from_best": pl.Boolean,
     "vcpus": pl.Float64,
     "orders": pl.Int64,
     "apart_from_best": pl.Boolean,
 }
 _LOST = "inflation_vcpus"
+#: Of each container the share of its CPU, all containers alike whatever they use.
+_SHARE = "inflation_mean_fraction"
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -38,7 +41,10 @@ def _prepare(data: Data) -> pl.DataFrame:
         return pl.DataFrame(schema=_SCHEMA)
     names = found["policy"].unique(maintain_order=True).to_list()
     of = {name: found.filter(policy=name).sort("repeat") for name in names}
-    lost = np.stack([of[name][_LOST].cast(pl.Float64).to_numpy() for name in names], axis=1)
+    lost, share = (
+        np.stack([of[name][column].cast(pl.Float64).to_numpy() for name in names], axis=1)
+        for column in (_LOST, _SHARE)
+    )
     middle = means(lost, comparisons=len(names))
     best = int(np.argmin(middle.mean))
     frame = pl.DataFrame(
@@ -47,7 +53,8 @@ def _prepare(data: Data) -> pl.DataFrame:
             "mean": middle.mean,
             "low": middle.low,
             "high": middle.high,
-            "fraction": [of[name]["inflation_mean_fraction"].mean() for name in names],
+            "fraction": share.mean(axis=0),
+            "fraction_apart_from_best": _apart(share)[best],
             "vcpus": [_bound(of[name]) for name in names],
             "orders": [len(lost)] * len(names),
             "apart_from_best": _apart(lost)[best],
@@ -117,7 +124,7 @@ _BASELINES = {
 }
 
 #: The way to bind that goes by the fit.
-_FITTED = "interference"
+FITTED = "interference"
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -142,10 +149,23 @@ def _takeaway(frame: pl.DataFrame) -> str:
     alike = [name for name in lost if name != best and not sure[name]]
     if alike:
         told += f" Within chance of it: {', '.join(alike)}."
-    if _FITTED in lost and best != _FITTED and lost[best] > 0 and sure[_FITTED]:
-        more = percent(lost[_FITTED] / lost[best] - 1)
+    if FITTED in lost and best != FITTED and lost[best] > 0 and sure[FITTED]:
+        more = percent(lost[FITTED] / lost[best] - 1)
         told += f" Choosing by the fit costs {more} more than {best}."
-    return f"{told} {unlike}".rstrip()
+    return f"{told}{_by_share(frame)} {unlike}".rstrip()
+
+
+def _by_share(frame: pl.DataFrame) -> str:
+    """Where another way is best for the mean container, that this is so; a sentence, or empty."""
+    best, first = frame.row(0, named=True), frame.sort("fraction").row(0, named=True)
+    apart = first["orders"] < 2 or first["fraction_apart_from_best"]
+    if first["policy"] == best["policy"] or not apart:
+        return ""
+    return (
+        f" By the share that a container loses, each counting alike, {first['policy']} is best:"
+        f" {percent(first['fraction'])} at the mean, {percent(best['fraction'])} under"
+        f" {best['policy']}; large containers lose less under {best['policy']}."
+    )
 
 
 def _sure(row: Mapping[str, Any]) -> str:

@@ -1,12 +1,14 @@
-"""A socket with its cores, and who sits on them, under two ways to bind."""
+"""A socket with its cores, and who sits on them: before, by the fit, and under the best way."""
 
 from __future__ import annotations
 
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.binding.recorded_load import RECORDED
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.figures.interference_inflation import FITTED
 from tracekit.report.palette import POLICY_SLOTS, color
 from tracekit.report.plot import axis, blank
 from tracekit.report.words import count, short_id
@@ -24,15 +26,16 @@ _SCHEMA = {
     "row": pl.Int64,
 }
 _FREE = "free"
+_EDGES_PX, _ROW_PX = 150, 30
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    """The first policy and the last: after and before."""
+    """Under the last way of the table, as recorded where known; by the fit; under the best way."""
     found = data.result(_SOURCE)
     if found.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     names = found["policy"].unique(maintain_order=True).to_list()
-    kept = {names[-1]: 0, names[0]: 1}
+    kept = {name: at for at, name in enumerate(_ways(names, data.result("bind/repeats")))}
     threads = int(found["thread"].max() or 0) + 1  # type: ignore[arg-type]
     shown = found.filter(pl.col("policy").is_in(list(kept))).with_columns(
         row=pl.col("policy").replace_strict(kept, return_dtype=pl.Int64) * (threads + 1)
@@ -41,8 +44,20 @@ def _prepare(data: Data) -> pl.DataFrame:
     return shown.select(list(_SCHEMA)).sort("row", "core")
 
 
+def _ways(names: list[str], repeats: pl.DataFrame) -> list[str]:
+    """The ways to bind that are shown, what was before first and the best last."""
+    if repeats.is_empty():
+        return list(dict.fromkeys([names[-1], names[0]]))
+    lost = repeats.group_by("policy").agg(pl.col("inflation_vcpus").mean()).sort("inflation_vcpus")
+    ranked = [name for name in lost["policy"] if name in names]
+    before = names[-1]  # the socket is the one that loses most under it
+    fitted = [FITTED] if FITTED in names else []
+    best = next((name for name in ranked if name != RECORDED), before)
+    return [name for name in dict.fromkeys([before, *fitted]) if name != best] + [best]
+
+
 def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(300)
+    figure = blank(_EDGES_PX + _ROW_PX * (int(frame["row"].max() or 0) + 1))  # type: ignore[arg-type]
     owners = frame["container"].drop_nulls().unique().sort().to_list()
     for owner in [None, *owners]:
         own = pl.col("container").is_null() if owner is None else pl.col("container") == owner
@@ -96,14 +111,13 @@ def _shared(frame: pl.DataFrame, policy: str) -> int:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    names = frame["policy"].unique(maintain_order=True).to_list()
-    before, after = names[0], names[-1]
+    before, *others = frame["policy"].unique(maintain_order=True).to_list()
     shared = _shared(frame, before)
     verb = "is" if shared == 1 else "are"
     said = f"{count(shared, 'core')} of this socket {verb} shared by several containers"
-    if before == after:
-        return f"{said} under {before}."
-    return f"{said} under {before}, and {_shared(frame, after) or 'none'} under {after}."
+    parts = [f"{_shared(frame, name) or 'none'} under {name}" for name in others]
+    parts[-1:] = [f"and {last}" for last in parts[-1:]]
+    return f"{', '.join([f'{said} under {before}', *parts])}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:
