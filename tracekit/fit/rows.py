@@ -18,6 +18,11 @@ from tracekit.vcpu.declared import Aggregation
 from tracekit.vcpu.pressure import Bound, pressure
 from tracekit.vcpu.profile import service_profile
 
+
+class NothingToFitError(TracekitError):
+    """The store is sound, and has not what a fit takes."""
+
+
 SCHEMA = {
     "service": pl.String,
     "instance": pl.String,
@@ -118,9 +123,9 @@ def proxy_rows(
         CPU of containers and nodes, by which neighbours weigh; of one assumed size if None.
     """
     if neighbours.is_empty():
-        raise TracekitError(
-            "the store has no container usage to fit",
-            hint="ingest MSResource files first: tracekit ingest SRC STORE",
+        raise NothingToFitError(
+            "the store has no use of containers on a node that other containers use too",
+            hint="ingest what containers use, and where they ran: tracekit ingest SRC STORE",
         )
     node = pl.col("node").rank("dense").cast(pl.Int64) - 1
     beside = _of_one_size(neighbours) if sizes is None else sizes.weighed(neighbours)

@@ -7,6 +7,7 @@ from pathlib import Path
 import polars as pl
 
 from tracekit.fit.binding import Binding, binding_of
+from tracekit.fit.rows import NothingToFitError
 from tracekit.fit.topology_file import Topologies, read_topologies
 from tracekit.query.engine import open_database
 from tracekit.sqlfiles import get_query
@@ -50,6 +51,11 @@ def binding_of_store(
     """
     with open_database(store, engine) as database:
         found = database.frame(get_query(BINDINGS).text, {})
+    if found.is_empty():
+        raise NothingToFitError(
+            "the store records vCPUs of containers, but no use of those containers",
+            hint="ingest their use too; info says what is recorded: tracekit info STORE",
+        )
     topologies = (
         _built(found, sockets, threads_per_core) if topology is None else read_topologies(topology)
     )

@@ -6,6 +6,7 @@ computed when a page first asks for it, call graphs only of stores where that is
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -18,6 +19,7 @@ from tracekit.callgraph.run import callgraph
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FRAMES as FIT_FRAMES
 from tracekit.fit.folder import frames as fit_frames
+from tracekit.fit.rows import NothingToFitError
 from tracekit.fit.run import fit_store
 from tracekit.store.folder import Store
 from tracekit.store.manifest import NAME as MANIFEST
@@ -72,10 +74,11 @@ class Computed:
         return there or analyze(self._store).frames
 
     def _fit(self) -> Mapping[str, pl.DataFrame]:
-        """What a fit left; else a proxy, where there are containers."""
+        """What a fit left; else a proxy, where containers of one node have use."""
         there = self._read(FIT, FIT_FRAMES)
         if not there and any(entry.rows for entry in self._store.manifest.parts("container_usage")):
-            there = fit_frames(fit_store(self._store))
+            with contextlib.suppress(NothingToFitError):
+                there = fit_frames(fit_store(self._store))
         return there
 
     def _bind(self) -> Mapping[str, pl.DataFrame]:

@@ -11,6 +11,7 @@ import polars as pl
 
 from tracekit.store.folder import Store
 from tracekit.store.small_tables import read
+from tracekit.tables.container import PREFERRED
 from tracekit.units import EPOCH_FROM_MS
 
 #: A node without these is no room.
@@ -104,6 +105,7 @@ def _found(store: Store) -> Iterator[str]:
     yield from _of_no_node(capacity)
     yield from _gone_later(store, nodes)
     yield from _left_out(store)
+    yield from _preferences(store)
     if any(entry.release == _NEVER_OVER for entry in store.manifest.parts("container")):
         yield from _beyond(store, capacity)
 
@@ -141,6 +143,19 @@ def _left_out(store: Store) -> Iterator[str]:
                 f"{count:,} {what}{'s are' if count > 1 else ' is'} left out, since what is stated"
                 f" of {'them' if count > 1 else 'it'} cannot be used: see the rejects of {table}"
             )
+
+
+def _preferences(store: Store) -> Iterator[str]:
+    """What containers would rather have, and no policy weighs."""
+    parts = read(store, "container").select("container", pl.col("not_held").str.split(", "))
+    wishes = parts.explode("not_held").filter(pl.col("not_held").str.starts_with(PREFERRED))
+    count = wishes["container"].n_unique()
+    if count:
+        kinds = wishes["not_held"].unique().str.strip_prefix(f"{PREFERRED} ").sort()
+        yield (
+            f"{count:,} container{'s have' if count > 1 else ' has'} preferences that are not kept"
+            f" ({', '.join(kinds)}): no policy weighs them, default_scheduler neither"
+        )
 
 
 def _beyond(store: Store, capacity: pl.DataFrame) -> Iterator[str]:

@@ -2,6 +2,9 @@
 
 from tracekit.tables import Column, Table
 
+#: How a part of ``not_held`` begins that is a wish of the container and no rule.
+PREFERRED = "preferred"
+
 TABLE = Table(
     name="container",
     title="Containers: life, node, groups, rules",
@@ -166,7 +169,7 @@ TABLE = Table(
             name="not_held",
             kind="text",
             unit="",
-            description="Rules the source states for it that a replay does not hold.",
+            description="Rules and preferences of it that a replay does not hold, a list.",
             required=False,
             often_absent=True,
         ),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from tracekit.callgraph.run import callgraph
 from tracekit.crew.crew import OnProgress
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import write_fit
+from tracekit.fit.rows import NothingToFitError
 from tracekit.fit.run import fit_store
 from tracekit.planted import TRUTH
 from tracekit.replay.runs.student import FEWEST
@@ -53,7 +55,7 @@ class CallStage:
 
 @dataclass(frozen=True)
 class FitStage:
-    """What neighbours cost, into a folder.
+    """What neighbours cost, into a folder; none where the store has not what it takes.
 
     Parameters
     ----------
@@ -70,7 +72,12 @@ class FitStage:
         """Write the folder."""
         files = _seats(self.traces)
         binding, topology = files or (None, None)
-        write_fit(fit_store(open_store(self.store), binding=binding, topology=topology), self.out)
+        try:
+            found = fit_store(open_store(self.store), binding=binding, topology=topology)
+        except NothingToFitError:
+            shutil.rmtree(self.out, ignore_errors=True)  # of an earlier run
+        else:
+            write_fit(found, self.out)
 
 
 @dataclass(frozen=True)

@@ -80,11 +80,11 @@ def run_all(
     with _crew(jobs or os.cpu_count() or 1) as crew:
         traces = _synthesize(str(source), out, seed, crew, progress)
         store = _stored(traces, out, memory_limit_bytes, crew, progress)
-        skipped = _nothing_to_replay(store)
+        skipped = _nothing_to_replay(store, assume)
         nodes, unasked = "", ""
         stages = _stages(store, traces, out, crew, alone=bool(skipped))
         with under_way(stages, crew, progress) as begun:
-            fit = _fitted(begun, store.path, traces, out)
+            fit = _fitted(begun, store.path, traces, out, progress)
             from tracekit.report.render import render  # loaded while others work
 
             if not skipped:
@@ -128,7 +128,7 @@ def _stages(store: Store, traces: Path, out: Path, crew: Crew, *, alone: bool) -
     return stages
 
 
-def _fitted(begun: Begun, store: Path, traces: Path, out: Path) -> Path | None:
+def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progress) -> Path | None:
     """The fit of this run once it is there, if it told what neighbours cost.
 
     What is bound by it is begun: policy ``interference`` and ``tracekit bind`` both place by it.
@@ -136,6 +136,9 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path) -> Path | None:
     from tracekit.verbs._stages import BindStage, FitStage, identified  # as above
 
     if not begun.ended(FitStage.name):
+        return None
+    if not (out / FitStage.name).exists():
+        progress.told("fit: the store has no use of containers that neighbours could raise")
         return None
     begun.begin(BindStage(store, traces, out / FitStage.name, out / "bound"))
     return out / FitStage.name if identified(out / FitStage.name) else None
@@ -256,9 +259,16 @@ def _stored(
     return open_store(out / "store")
 
 
-def _nothing_to_replay(store: Store) -> list[str]:
-    from tracekit.replay.workload.sized.tables import is_sized  # the crew is not kept waiting
+def _nothing_to_replay(store: Store, assume: Sequence[str]) -> list[str]:
+    from tracekit.replay.workload.sized.replayed import HOW_MANY  # the crew is not kept waiting
+    from tracekit.replay.workload.sized.tables import is_sized
 
-    if any(entry.rows for entry in store.manifest.parts("container_usage")) or is_sized(store):
+    def holds(*tables: str) -> bool:
+        return any(entry.rows for name in tables for entry in store.manifest.parts(name))
+
+    if not is_sized(store):
+        without = "replay: the trace has neither use nor requests of containers"
+        return [] if holds("container_usage") else [without]
+    if holds("node", "node_resource") or any(text.startswith("nodes=") for text in assume):
         return []
-    return ["replay: the trace has neither use nor requests of containers"]
+    return [f"replay: the trace records no nodes; say how many and how large: {HOW_MANY}"]

@@ -82,6 +82,23 @@ def test_what_every_node_spells_wrong_is_no_silent_assumption(tmp_path: Path) ->
     assert "--assume node_cpu_cores=" in said
 
 
+def test_preferences_are_told_and_are_no_rules(tmp_path: Path) -> None:
+    wish = {"preferredDuringSchedulingIgnoredDuringExecution": [{"weight": 1}]}
+    load, told = _loaded(
+        tmp_path,
+        node("n1"),
+        pod("web-1", nodeName="n1", affinity={"podAntiAffinity": wish, "nodeAffinity": wish}),
+        pod("web-2", nodeName="n1"),
+    )
+    assert load.facts["containers_with_rules_not_held"] == 0
+    assert told == (
+        (
+            "1 container has preferences that are not kept (nodeAffinity, podAntiAffinity): no"
+            " policy weighs them, default_scheduler neither"
+        ),
+    )
+
+
 def test_pods_that_cannot_be_where_they_are_said_to_be_are_told(tmp_path: Path) -> None:
     big: list[Any] = [container("16")]
     _, told = _loaded(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tracekit.sources.own._kubernetes_rules import among, host_ports, not_held
+from tracekit.sources.own._kubernetes_rules import among, host_ports, not_held, preferred
 
 HOST = "kubernetes.io/hostname"
 
@@ -65,6 +65,20 @@ def test_what_is_held_and_what_is_not(
     found = among(pod(spec))
     assert (None if found is None else json.loads(found)) == held
     assert not_held(pod(spec)) == named
+
+
+def test_what_is_preferred_is_named() -> None:
+    wish = "preferredDuringSchedulingIgnoredDuringExecution"
+    anyway = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "ScheduleAnyway"}
+    affinity = {"nodeAffinity": {wish: [{"weight": 1}]}, "podAntiAffinity": {wish: [{}]}}
+    assert preferred({"affinity": affinity}) == [
+        "preferred nodeAffinity",
+        "preferred podAntiAffinity",
+    ]
+    assert preferred({"topologySpreadConstraints": [anyway]}) == [
+        "preferred topologySpreadConstraints"
+    ]
+    assert preferred({"affinity": {"podAffinity": {wish: []}}}) == []
 
 
 def test_ports_of_the_host_are_those_of_containers_and_sidecars() -> None:

@@ -229,6 +229,7 @@ def _pod(thing: Thing, known: Roster) -> Rows:
     gang = _gang(meta)
     budgets = known.budgets_of(pod)
     not_held = [*filter(None, [rules.not_held(pod)]), *rules.unread(budgets)]
+    not_held += rules.preferred(spec)
     row = {
         "time_ms": arrival,
         "container": container,

@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from tracekit.node_labels import HOSTNAME, ZONES
+from tracekit.tables.container import PREFERRED
 
 _RACK = "/rack"
+_PREFERRED, _ANYWAY = "preferredDuringSchedulingIgnoredDuringExecution", "ScheduleAnyway"
 _REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 BUDGET = "PodDisruptionBudget"
 _AMOUNTS = ("minAvailable", "maxUnavailable")
@@ -122,6 +124,18 @@ def not_held(pod: Mapping[str, Any]) -> str | None:
     spec = pod["spec"]
     found = [kind for kind in _AMONG if any(map(_elsewhere, _required(spec, kind) or ()))]
     return ", ".join(found) or None
+
+
+def preferred(spec: Mapping[str, Any]) -> list[str]:
+    """What the pod would rather have, and the store does not keep: ``preferred podAffinity``."""
+    affinity = spec.get("affinity") or {}
+    found = [
+        kind for kind in ("nodeAffinity", *_AMONG) if (affinity.get(kind) or {}).get(_PREFERRED)
+    ]
+    spread = spec.get("topologySpreadConstraints") or ()
+    if any(one.get("whenUnsatisfiable") == _ANYWAY for one in spread):
+        found.append("topologySpreadConstraints")
+    return [f"{PREFERRED} {kind}" for kind in found]
 
 
 def selects(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:

@@ -78,6 +78,10 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     )
 
 
+#: How nodes that no source records are stated.
+HOW_MANY = "--assume nodes=100 --assume node_cpu_cores=96 --assume node_memory_bytes=384GiB"
+
+
 def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
     """Names of the nodes, in the order of the source; of assumed ones where it records none."""
     if found.nodes.height:
@@ -85,8 +89,7 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
     if not assumptions.nodes:
         raise TracekitError(
             "the store records no nodes, so there is nothing to place on",
-            hint="say how many and how large: --assume nodes=100 --assume node_cpu_cores=96"
-            " --assume node_memory_bytes=384GiB",
+            hint=f"say how many and how large: {HOW_MANY}",
         )
     digits = len(str(assumptions.nodes - 1))
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import polars as pl
 
 from tracekit import parameters
 from tracekit.arrays import BoolArray, IntArray
@@ -37,6 +38,7 @@ from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
 from tracekit.store.doubts import doubts
+from tracekit.tables.container import PREFERRED
 
 
 def workload_from_sizes(
@@ -179,8 +181,15 @@ def _unknown(who: Replayed, silent: BoolArray) -> dict[str, int]:
         "containers_without_usage": int(silent.sum()),
         "containers_without_recorded_node": without_node,
         "containers_on_unknown_nodes": int((where < 0).sum()) - without_node,
-        "containers_with_rules_not_held": rows["not_held"].len() - rows["not_held"].null_count(),
+        "containers_with_rules_not_held": _with_rules_not_held(rows),
     }
+
+
+def _with_rules_not_held(rows: pl.DataFrame) -> int:
+    """How many containers have a rule that is not held; preferences are told by the store."""
+    parts = rows["not_held"].fill_null("").str.split(", ")
+    rules = parts.list.eval(~pl.element().str.starts_with(PREFERRED) & (pl.element() != ""))
+    return int(rules.list.any().sum())
 
 
 def _stand_ins(unknown: BoolArray) -> dict[str, int]:

@@ -1,0 +1,84 @@
+"""A whole run of a store that lacks what a stage takes: that stage is left out, and said so."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+
+import tracekit
+from tracekit.errors import TracekitError
+
+POLICIES = ["first_fit"]
+
+
+def _tables(folder: Path, *, vcpus: bool, nodes: bool) -> Path:
+    """Two containers on two nodes, of which one has use."""
+    folder.mkdir()
+    containers = {
+        "time_ms": [0, 0],
+        "container": ["web", "db"],
+        "service": ["web", "db"],
+        "node": ["n0", "n1"] if nodes else [None, None],
+        "vcpus": [None, "0-3"] if vcpus else [None, None],
+    }
+    schema = {name: pl.Int64 if name == "time_ms" else pl.String for name in containers}
+    pl.DataFrame(containers, schema=schema).write_parquet(folder / "container.parquet")
+    requests = {
+        "time_ms": [0] * 4,
+        "container": ["web", "web", "db", "db"],
+        "resource": ["cpu", "memory"] * 2,
+        "request": [2.0, 2.0**30] * 2,
+        "unit": ["cores", "bytes"] * 2,
+    }
+    pl.DataFrame(requests).write_parquet(folder / "container_resource.parquet")
+    times = [at * 30_000 for at in range(6)]
+    use = {
+        "time_ms": times,
+        "container": ["web"] * 6,
+        "node": ["n0"] * 6,
+        "cpu_fraction": [0.5] * 6,
+        "memory_fraction": [0.4] * 6,
+    }
+    if nodes:
+        pl.DataFrame(use).write_parquet(folder / "container_usage.parquet")
+        sizes = {
+            "time_ms": [0] * 4,
+            "node": ["n0", "n0", "n1", "n1"],
+            "resource": ["cpu", "memory"] * 2,
+            "amount": [8.0, 2.0**35] * 2,
+            "unit": ["cores", "bytes"] * 2,
+        }
+        pl.DataFrame(sizes).write_parquet(folder / "node_resource.parquet")
+        there = {"time_ms": [0, 0], "node": ["n0", "n1"]}
+        pl.DataFrame(there).write_parquet(folder / "node.parquet")
+    return folder
+
+
+@pytest.mark.parametrize("vcpus", [False, True])
+def test_without_neighbours_there_is_a_report_and_no_fit(tmp_path: Path, vcpus: bool) -> None:
+    source = _tables(tmp_path / "tables", vcpus=vcpus, nodes=True)
+    summary = tracekit.run(source, tmp_path / "out", policies=POLICIES, repeats=1, jobs=1)
+    assert summary.report.exists()
+    assert summary.replay is not None
+    assert not (tmp_path / "out" / "fit").exists()
+    page = tmp_path / "store.html"
+    tracekit.report(tmp_path / "out" / "store", out=page)
+    assert page.stat().st_size > 100_000
+    with pytest.raises(TracekitError, match="use of"):
+        tracekit.fit(tmp_path / "out" / "store")
+
+
+def test_without_nodes_there_is_a_report_and_no_replay(tmp_path: Path) -> None:
+    source = _tables(tmp_path / "tables", vcpus=False, nodes=False)
+    summary = tracekit.run(source, tmp_path / "out", policies=POLICIES, repeats=1, jobs=1)
+    assert summary.report.exists()
+    assert summary.replay is None
+    (said,) = summary.skipped
+    assert said.startswith("replay: the trace records no nodes; say how many and how large:")
+    assume = said.partition(": --assume ")[2].split(" --assume ")
+    again = tracekit.run(
+        tmp_path / "out" / "store", tmp_path / "two", policies=POLICIES, repeats=1, assume=assume
+    )
+    assert again.replay is not None
