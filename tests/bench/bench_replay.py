@@ -32,7 +32,8 @@ from replay_whole import HEADER as WHOLE_HEADER
 from replay_whole import STEPS, whole_rows
 
 from tracekit.replay.engine.decision import WindowStart, decide, scored_nodes
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import fast_placer

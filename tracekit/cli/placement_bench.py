@@ -10,6 +10,8 @@ from tracekit.cli._output import print_json, print_paragraph, print_table
 from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
+    import polars as pl
+
     from tracekit.study import Study
 
 PANEL = Panel.search
@@ -95,7 +97,19 @@ def _show_claims(found: Study) -> None:
             note="the paper's figures are over all counts of containers; interval: 95 %; below:"
             " share of counts and sets at which TBESK is less imbalanced",
         )
-    statements = found.frames["statements"]
+    _show_statements(found.frames["statements"])
+    if ranges.height:
+        print_table(
+            "Most used node less the least used, in points of capacity",
+            ["policy", "resource", "paper", "here"],
+            [
+                [policy, resource, f"{100 * reported:.0f}", f"{100 * here:.0f}"]
+                for policy, resource, reported, here in ranges.iter_rows()
+            ],
+        )
+
+
+def _show_statements(statements: pl.DataFrame) -> None:
     if statements.height:
         print_table(
             "What the paper says besides",
@@ -111,13 +125,4 @@ def _show_claims(found: Study) -> None:
             ],
             note="falls: change over the first quarter; differs: by how much the ranges over nodes"
             " lie apart, points of capacity",
-        )
-    if ranges.height:
-        print_table(
-            "Most used node less the least used, in points of capacity",
-            ["policy", "resource", "paper", "here"],
-            [
-                [policy, resource, f"{100 * reported:.0f}", f"{100 * here:.0f}"]
-                for policy, resource, reported, here in ranges.iter_rows()
-            ],
         )

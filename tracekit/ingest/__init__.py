@@ -1,5 +1,6 @@
 """The ingest: trace files into a store, sorted and checked, one transaction per file."""
 
-from tracekit.ingest.write import IngestSummary, ingest
+from tracekit.ingest.summary import IngestSummary
+from tracekit.ingest.write import ingest
 
 __all__ = ["IngestSummary", "ingest"]

@@ -20,6 +20,7 @@ from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
 from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.tasks import derived_file
+from tracekit.ingest.use_gaps import silent_use, strangers
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import SUM_OF_SOME
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
@@ -147,36 +148,6 @@ ORDER BY node_id.node, total.time_ms
 """
 
 
-_STRANGERS = """
-SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
-FROM container_amount_keyed AS a
-JOIN container_id ON container_id.container_key = a.container_key
-WHERE a.container_key NOT IN (SELECT container_key FROM place)
-"""
-
-#: Containers that are listed and there while use is recorded, and of how many it is not.
-_SILENT = """
-WITH span AS (
-    SELECT min(time_ms) AS first_ms, max(time_ms) AS last_ms
-    FROM container_amount_keyed
-    WHERE resource IN ('cpu', 'memory')
-), told AS (
-    SELECT container_key, bool_or(resource = 'cpu') AS cpu, bool_or(resource = 'memory') AS memory
-    FROM container_amount_keyed
-    WHERE resource IN ('cpu', 'memory')
-    GROUP BY container_key
-)
-SELECT count(DISTINCT c.container_key),
-       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.cpu, false)),
-       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.memory, false))
-FROM container_keyed AS c
-CROSS JOIN span
-LEFT JOIN told ON told.container_key = c.container_key
-WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
-  AND coalesce(c.departure_ms > span.first_ms, true)
-"""
-
-
 def derive(
     folder: Path, manifest: Manifest, commit: Callable[[Manifest], None], memory_bytes: int
 ) -> str:
@@ -203,8 +174,8 @@ def derive(
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
         files = list(_written(con, plain, aside))
         listed = any(e.rows for e in plain.parts("container"))
-        silent = _silent(con) if listed else ""
-        told = _strangers(con) if listed else ""
+        silent = silent_use(con) if listed else ""
+        told = strangers(con) if listed else ""
     made: list[SourceEntry] = []
 
     def failed(_: str, error: TracekitError) -> None:
@@ -264,33 +235,6 @@ def _written(con: DuckDBPyConnection, manifest: Manifest, aside: Path) -> Iterat
             if con.sql(f"SELECT count(*) FROM '{quoted(path)}'").fetchall()[0][0]:
                 yield path
                 break
-
-
-def _strangers(con: DuckDBPyConnection) -> str:
-    """What is recorded of the use of containers that no file lists."""
-    [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
-    if not samples:
-        return ""
-    return (
-        f"{samples:,} samples are of {containers:,} container{'s' * (containers != 1)} that no file"
-        f" lists, such as {name}: they stay in container_amount, and no use is worked out of them"
-    )
-
-
-def _silent(con: DuckDBPyConnection) -> str:
-    """Of how many containers use is not recorded, or only that of one resource."""
-    [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
-    parts = [
-        f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"
-        for what, count in (("CPU", cpu), ("memory", memory))
-        if count
-    ]
-    if not parts:
-        return ""
-    return (
-        f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
-        " request, and sums over a node count nothing of them"
-    )
 
 
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:

@@ -11,7 +11,6 @@ import dataclasses
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
@@ -26,10 +25,10 @@ from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
 from tracekit.ingest.mend import mend, sha256
 from tracekit.ingest.staged import Staged
+from tracekit.ingest.summary import IngestSummary, begun, failure, said
 from tracekit.ingest.written_folder import opened_for_writing, writable
 from tracekit.progress import SILENT, Progress
-from tracekit.read.discover import TraceFile, discover
-from tracekit.shown import Shown
+from tracekit.read.discover import Discovery, TraceFile, discover
 from tracekit.store.checksums import unfinished
 from tracekit.store.doubts import base_sizes, doubts
 from tracekit.store.folder import Store
@@ -45,26 +44,6 @@ _PROCESS_BYTES = 300 << 20
 _WORKER_BYTES = 400 << 20
 #: numba looks for scipy's linear algebra, which takes as long to load as all else it needs.
 _NOT_NEEDED = ("scipy",)
-
-
-@dataclass(repr=False)
-class IngestSummary(Shown):
-    """What an ingest did: files taken in, files known already, files passed over or failed.
-
-    ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
-    says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
-    what the tables of the store cannot mean as they stand.
-    """
-
-    store: Path
-    ingested: list[SourceEntry] = field(default_factory=list)
-    known: list[tuple[str, str]] = field(default_factory=list)
-    passed_over: list[tuple[str, str]] = field(default_factory=list)
-    failed: list[tuple[str, TracekitError]] = field(default_factory=list)
-    mended: list[str] = field(default_factory=list)
-    unknown: str = ""
-    doubts: tuple[str, ...] = ()
-    anew: str = ""
 
 
 def ingest(
@@ -103,33 +82,18 @@ def ingest(
     # such a crew may work in another folder, on another machine
     elsewhere = crew is not None and not isinstance(crew, Alone | Workers)
     where, target = place(source), place(store)
-    with telling():
-        if is_store(where):
-            raise TracekitError(
-                f"{where} is a store, expected trace files",
-                hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
-                " --out DIR",
-            )
-        found = discover(where.resolve() if elsewhere else where, release=release)
+    found = _found(where.resolve() if elsewhere else where, release)
     target = target.resolve() if elsewhere else target
-    if not is_remote(target):
+    remote = is_remote(target)
+    if not remote:
         put_back(target)
     with writable(target) as (folder, commit, finish), opened_for_writing(folder) as opened:
-        summary = IngestSummary(
-            target, passed_over=list(found.passed_over), failed=list(found.unreadable)
-        )
+        summary = begun(target, found)
         alone_memory = memory_limit_bytes - _PROCESS_BYTES
-        manifest = opened
-        if not is_remote(target):
-            clear_away(folder)
-            manifest, mended = mend(folder, opened, found.files, alone_memory)
-            summary.mended += [entry.file for entry in mended]
-        if is_made_up(where):
-            manifest = dataclasses.replace(manifest, made_up=True)
+        manifest = opened if remote else _mended(folder, opened, found, alone_memory, summary)
+        manifest = dataclasses.replace(manifest, made_up=is_made_up(where) or manifest.made_up)
         writer = _Writer(commit, manifest, summary, max_rejects_fraction)
-        late = None
-        if not is_remote(target):
-            late = _late(found.files, Store(folder, manifest), writer)
+        late = None if remote else _late(found.files, Store(folder, manifest), writer)
         if late is not None:
             again = partial(
                 ingest,
@@ -144,24 +108,45 @@ def ingest(
             summary = replaced_by(folder, again)
             finish()
             return dataclasses.replace(summary, store=target, anew=late.name)
-        total = sum(file.size_bytes for file in found.files)
         with (
             _finished(finish),
             _readers(crew, jobs, found.files, memory_limit_bytes) as readers,
-            progress.task("ingest", total, "bytes") as task,
+            progress.task("ingest", found.size_bytes, "bytes") as task,
         ):
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
-            sizes = () if is_remote(target) else base_sizes(Store(folder, manifest))
+            sizes = () if remote else base_sizes(Store(folder, manifest))
             files = (dataclasses.replace(file, stored_sizes=sizes) for file in found.files)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
-            if not is_remote(target):
+            if not remote:
                 summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
                 summary.doubts = doubts(Store(folder, writer.manifest))
     if summary.failed:
-        raise _failure(summary)
-    progress.told(_said(summary))
+        raise failure(summary)
+    progress.told(said(summary))
     return summary
+
+
+def _found(where: Path, release: str) -> Discovery:
+    """The trace files there; raises TracekitError where there is a store instead."""
+    with telling():
+        if is_store(where):
+            raise TracekitError(
+                f"{where} is a store, expected trace files",
+                hint=f"it is ingested already; all that can be done with it: tracekit run {where}"
+                " --out DIR",
+            )
+        return discover(where, release=release)
+
+
+def _mended(
+    folder: Path, opened: Manifest, found: Discovery, memory_bytes: int, summary: IngestSummary
+) -> Manifest:
+    """The manifest without the damaged parts of files that are there again, and a tidy folder."""
+    clear_away(folder)
+    manifest, mended = mend(folder, opened, found.files, memory_bytes)
+    summary.mended += [entry.file for entry in mended]
+    return manifest
 
 
 def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFile | None:
@@ -169,19 +154,6 @@ def _late(files: Sequence[TraceFile], store: Store, writer: _Writer) -> TraceFil
     if unfinished(store):
         return None
     return late_list(files, store.manifest, writer.known_file)
-
-
-def _said(summary: IngestSummary) -> str:
-    """What was taken in, in one line."""
-    files = len({entry.file for entry in summary.ingested})
-    rows = sum(entry.rows for entry in summary.ingested)
-    rejected = sum(entry.rejected for entry in summary.ingested)
-    broken = (
-        f"; {rejected:,} broken row{'s are' if rejected != 1 else ' is'} kept apart"
-        if rejected
-        else ""
-    )
-    return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
 
 
 class _Writer:
@@ -289,23 +261,4 @@ def _too_many_rejects(
         f"{file.name}: {rejected:,} of {rows_read:,} rows are broken"
         f" ({percent(rejected / rows_read)}), at most {percent(limit)} were allowed",
         hint="the file was not taken in; raise --max-rejects to take its good rows",
-    )
-
-
-def _failure(summary: IngestSummary) -> TracekitError:
-    _, first = summary.failed[0]
-    if len(summary.failed) == 1:
-        done = len({entry.file for entry in summary.ingested})
-        kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
-        return TracekitError(f"{first.what}{kept}", hint=first.hint)
-    names = ", ".join(name for name, _ in summary.failed[:5])
-    if {error.what for _, error in summary.failed} == {first.what}:
-        # files that are read together fail together, for what is wrong in one of them
-        return TracekitError(
-            f"{first.what}; {names} are read together, and none of them was taken in",
-            hint=first.hint,
-        )
-    return TracekitError(
-        f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
-        hint=first.hint,
     )

@@ -69,6 +69,11 @@ class Discovery:
     passed_over: tuple[tuple[str, str], ...] = ()
     unreadable: tuple[tuple[str, TracekitError], ...] = ()
 
+    @property
+    def size_bytes(self) -> int:
+        """Of all trace tables together."""
+        return sum(file.size_bytes for file in self.files)
+
 
 def discover(source: Path, *, release: str = "auto") -> Discovery:
     """The trace tables in a folder (searched whole) or single file, in natural order of names.

@@ -115,16 +115,19 @@ def _frame(texts: list[bytes], first: int, form: Delimited) -> tuple[pl.DataFram
     typed = named.with_columns(
         pl.col(name).cast(pl.Float64, strict=False).alias(f"{name}\0") for name in form.numbers
     )
-    for name in form.numbers:
-        wrong = typed.filter(pl.col(name).is_not_null() & pl.col(f"{name}\0").is_null())
-        broken += [
-            _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
-            for at, found, text in wrong.select("line", name, "text").iter_rows()
-        ]
+    broken += _no_numbers(typed, form)
     bad = {one.line for one in broken}
     kept = typed.filter(~pl.col("line").is_in(sorted(bad))) if bad else typed
     kept = kept.with_columns(pl.col(f"{name}\0").alias(name) for name in form.numbers)
     return kept.select("line", *names), sorted(broken, key=lambda one: one.line)
+
+
+def _no_numbers(typed: pl.DataFrame, form: Delimited) -> Iterator[Broken]:
+    """Fields that should be numbers and are none; their casts stand in a column of their own."""
+    for name in form.numbers:
+        wrong = typed.filter(pl.col(name).is_not_null() & pl.col(f"{name}\0").is_null())
+        for at, found, text in wrong.select("line", name, "text").iter_rows():
+            yield _broken(form, at, f"is '{found[:60]}', expected a number", text, name)
 
 
 def decoded(raw: pl.Series) -> pl.Series:

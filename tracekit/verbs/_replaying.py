@@ -6,7 +6,7 @@ import contextlib
 import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
@@ -60,7 +60,7 @@ def replay_by(
         A fit that policy ``interference`` places by where it is given none.
     """
     asked = _asked(policies, repeats, repeat_policies, follow=follow)
-    _more_than(asked.repeats, repeats_up_to)
+    asked = asked._replace(up_to=_more_than(asked.repeats, repeats_up_to))
     RUN_FOLDER.check_free(Path(out))
     check_spelled([*policies, *repeat_policies], rebalance)
     calls = any(PARAMETER in text for text in policies)
@@ -89,21 +89,8 @@ def replay_by(
             del load
             load = source.load()
         replayer = Replayer(kept=kept, crew=crew, source=source)
-        run = (
-            replay_once(load, chosen, seed=seed, replayer=replayer, progress=progress)
-            if asked.repeats == 1
-            else repeat_replay(
-                load,
-                chosen,
-                seed=seed,
-                repeats=asked.repeats,
-                repeated=repeated,
-                follow=asked.follow,
-                up_to=_more_than(asked.repeats, repeats_up_to),
-                replayer=replayer,
-                progress=progress,
-            )
-        )
+        how = _How(seed=seed, replayer=replayer, progress=progress)
+        run = _replayed(load, chosen, repeated, asked, how)
     if alone:
         run = dataclasses.replace(run, alone=ALIKE)
     named = None if workload is None else str(workload)
@@ -120,6 +107,35 @@ class _Asked(NamedTuple):
     policies: Sequence[str]
     follow: bool
     default: bool
+    up_to: int | None = None
+
+
+class _How(TypedDict):
+    """What one order of arrival and several are replayed with."""
+
+    seed: int
+    replayer: Replayer
+    progress: Progress
+
+
+def _replayed(
+    load: Workload,
+    chosen: Sequence[Entrant],
+    repeated: Sequence[Entrant],
+    asked: _Asked,
+    how: _How,
+) -> Run:
+    if asked.repeats == 1:
+        return replay_once(load, chosen, **how)
+    return repeat_replay(
+        load,
+        chosen,
+        repeats=asked.repeats,
+        repeated=repeated,
+        follow=asked.follow,
+        up_to=asked.up_to,
+        **how,
+    )
 
 
 def _asked(

@@ -10,7 +10,8 @@ import pytest
 from replay_support import Row, workload
 
 from tracekit.errors import TracekitError
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.entrant import halves, parse_entrant

@@ -11,7 +11,8 @@ from hypothesis import strategies as some
 from replay_support import Row, workload
 
 from tracekit.errors import TracekitError
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
 from tracekit.replay.engine.state import ReplayState

@@ -13,8 +13,9 @@ from replay_support import Row, workload
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.explain import explain
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.policy.parse import parse_policy

@@ -15,7 +15,8 @@ from replay_support import Row, workload
 
 from tracekit import registry
 from tracekit.errors import TracekitError
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
-import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.engine.calendar import Calendar
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.patience import Patience
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
@@ -26,44 +26,6 @@ from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.workload.gangs import runs
 from tracekit.replay.workload.workload import Workload
-
-
-@dataclass(frozen=True, kw_only=True)
-class Outcome:
-    """What a policy did.
-
-    Parameters
-    ----------
-    node, time_ms : int64, shape (containers,)
-        Where and when each container was placed last, -1 for never.
-    steps : DataFrame
-        One row of measures per sampling step, with the columns of ``step_schema``.
-    latencies_s : list of float
-        Wall-clock time of each decision; the only thing here that differs from run to run.
-    way : str
-        How the placer decided.
-    evicted : int64, shape (evicted,)
-        Containers whose node was lost under them, at least once.
-    preempted : int64, shape (evictions,)
-        Containers that one of higher priority evicted, as often as that happened.
-    against_budget : int
-        How many of these evictions a budget of disruption did not allow.
-    waiting_after_eviction : int64, shape (waiting,)
-        Those of them that wait for another node at the end.
-    waiting_after_loss : int64, shape (waiting,)
-        Those whose node was lost that wait for another at the end.
-    """
-
-    node: IntArray
-    time_ms: IntArray
-    steps: pl.DataFrame
-    latencies_s: list[float]
-    way: str = "plain"
-    evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    against_budget: int = 0
-    waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
-    waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
 
 class Engine:
@@ -90,18 +52,15 @@ class Engine:
         self.state = ReplayState(workload, policy, rebalance)
         self._placer = placer(self.state, rng, clock)
         self._workload = workload
-        self._departures = np.argsort(workload.departure_ms, kind="stable")
-        self._leaves_ms = workload.departure_ms[self._departures]
+        self._calendar = Calendar(workload)
         self._gangs = None if workload.gang is None else Gangs(workload)
         self._pinned = None if workload.pinned is None else workload.pinned.copy()
         self._turn = turns(workload)
         self._arrived = 0
-        self._departed = 0
         self._pending: list[int] = []
         self._rebalanced_ms = int(workload.times_ms[0])
         self._evicted, self._again = 0, 0
         self._moved = np.zeros(workload.containers if rebalance else 0, dtype=np.bool_)
-        self._lost = 0
         self._patience = Patience(workload, policy)
         self._evicted_by_loss: set[int] = set()
         self._preempted: list[int] = []
@@ -163,14 +122,8 @@ class Engine:
 
     def _next_event(self, last_ms: int) -> int:
         """When something but an arrival happens next; later than ``last_ms`` for nothing."""
-        times = [last_ms + 1]
-        if self._departed < len(self._leaves_ms):
-            times.append(int(self._leaves_ms[self._departed]))
-        losses = self._workload.losses
-        if losses is not None and self._lost < len(losses.node):
-            times.append(int(losses.time_ms[self._lost]))
-        due = self._patience.next_ms()
-        return min(times if due is None else [*times, due])
+        times = (self._calendar.next_ms(), self._patience.next_ms())
+        return min([last_ms + 1, *(time for time in times if time is not None)])
 
     def _happens(self, now: int) -> None:
         """Departures, losses and clocks of this time, then whoever waits is tried again."""
@@ -319,9 +272,7 @@ class Engine:
 
     def _depart(self, now: int) -> bool:
         """Let go all that leaves now; whether that freed anything."""
-        end = int(np.searchsorted(self._leaves_ms, now, side="right"))
-        leaving = self._departures[self._departed : end]
-        self._departed = end
+        leaving = self._calendar.departing(now)
         stopped = leaving[self.state.running[leaving]]
         self._stop(stopped)
         if self._pending and len(leaving):
@@ -331,11 +282,7 @@ class Engine:
 
     def _lose(self, now: int) -> bool:
         """The nodes that are lost now are empty and closed; whether that evicted anybody."""
-        losses = self._workload.losses
-        if losses is None:
-            return False
-        end = int(np.searchsorted(losses.time_ms, now, side="right"))
-        nodes, self._lost = losses.node[self._lost : end], end
+        nodes = self._calendar.lost(now)
         evicted = self.state.lose(nodes) if len(nodes) else nodes
         self._stop(evicted)
         self._pending.extend(evicted.tolist())

@@ -13,7 +13,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.crew.crew import OnProgress
-from tracekit.replay.engine.engine import Engine, Outcome
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.outcome import Outcome
 from tracekit.replay.engine.steps import step_schema, summarize, summed
 from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload

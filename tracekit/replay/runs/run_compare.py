@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import json
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
-from tracekit.files.parquet import read_frame
-from tracekit.files.result_folder import MANIFEST
-from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.runs.compared_run import ComparedRun, compared_run, what_differs
 from tracekit.replay.runs.results import looks_of
-from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import Compared, Sample, judge, unpaired
 from tracekit.replay.runs.student import paired as pairwise
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
@@ -49,35 +42,6 @@ _THRESHOLD_SCHEMA = {
 }
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Kept:
-    """What of a run folder is compared."""
-
-    folder: Path
-    manifest: dict[str, Any]
-    summary: pl.DataFrame
-    repeats: pl.DataFrame | None
-
-    def rows(self) -> dict[str, dict[str, Any]]:
-        """Rows of the summary by policy, without the bound; means over orders of arrival."""
-        rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
-        if self.repeats is not None:
-            names = list(compared(self.repeats.columns))
-            means = self.repeats.group_by("policy").agg(pl.col(names).mean())
-            for mean in means.iter_rows(named=True):
-                rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
-        return {name: row for name, row in rows.items() if name != BOUND}
-
-    def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
-        """Seeds and measures of the orders a policy met, shape (orders, measures); none of one."""
-        if self.repeats is None:
-            return [], np.zeros((0, len(names)))
-        absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
-        found = self.repeats.with_columns(absent).filter(policy=policy).sort("repeat")
-        table = found.select(pl.col(names).cast(pl.Float64).fill_null(float("nan")))
-        return found["seed"].to_list(), np.asarray(table.to_numpy(), np.float64)
-
-
 def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
     """What changed from one run to another.
 
@@ -101,7 +65,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         would be held to nothing: production alone is what nobody changed.
     """
     thresholds = [parse_threshold(text) for text in fail_if]
-    before, after = _read(base), _read(new)
+    before, after = compared_run(base), compared_run(new)
     common = [name for name in before.rows() if name in after.rows()]
     if not common:
         raise TracekitError(
@@ -120,46 +84,12 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "policies": common,
             "only_base": [name for name in before.rows() if name not in common],
             "only_new": [name for name in after.rows() if name not in common],
-            "differs": _what_differs(before.manifest, after.manifest),
+            "differs": what_differs(before.manifest, after.manifest),
         },
         frames={
             "changes": _changes(before, after, common),
             "thresholds": _outcomes(thresholds, before, after, common),
         },
-    )
-
-
-def _read(folder: Path) -> _Kept:
-    if not RUN_FOLDER.holds(folder):
-        raise _no_run(folder)
-    repeats = folder / "repeats.parquet"
-    return _Kept(
-        folder=folder.resolve(),
-        manifest=RUN_FOLDER.read(folder),
-        summary=read_frame(folder / "summary.parquet"),
-        repeats=read_frame(repeats) if repeats.is_file() else None,
-    )
-
-
-def _no_run(folder: Path) -> TracekitError:
-    """What the folder really is, and what to do."""
-    try:
-        document = json.loads(read_bytes(folder / MANIFEST))
-    except (OSError, ValueError):
-        document = None
-    found = (
-        re.fullmatch(r"tracekit/(\w+)/\d+", str(document.get("schema", "")))
-        if (isinstance(document, dict))
-        else None
-    )
-    make = "make a run: tracekit replay STORE --out RUN"
-    if found is None:
-        kind = "a store, not" if isinstance(document, dict) and "sources" in document else "not"
-        return TracekitError(f"{folder} is {kind} a run folder", hint=make)
-    return TracekitError(
-        f"{folder} is what tracekit {found[1]} wrote; compare takes runs of tracekit replay, and"
-        " it is not a run folder",
-        hint=f"its numbers are in the report of the store; {make}",
     )
 
 
@@ -172,7 +102,7 @@ def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
 
 
 def _check_compared(
-    threshold: Threshold, before: _Kept, after: _Kept, common: Sequence[str]
+    threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> None:
     """A threshold that passes because nothing is compared would be a gate that is always open."""
     names = [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
@@ -191,36 +121,14 @@ def _check_compared(
         )
 
 
-def _few(kept: _Kept, common: Sequence[str]) -> str:
+def _few(kept: ComparedRun, common: Sequence[str]) -> str:
     names = [name for name in kept.rows() if name not in common]
     return (
         ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
     )
 
 
-def _what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Settings of the runs that are not the same, as 'name: before to after'."""
-    one, other = _settings(before), _settings(after)
-    return [
-        f"{name}: {one.get(name, 'absent')} to {other.get(name, 'absent')}"
-        for name in dict.fromkeys([*one, *other])
-        if one.get(name) != other.get(name)
-    ]
-
-
-def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
-    load = manifest.get("workload", {})
-    plain = ("name", "nodes", "containers", "steps", "step_ms", "gangs")
-    return {
-        "version": manifest.get("tool_version"),
-        "seed": manifest.get("seed"),
-        "orders of arrival": manifest.get("repeats"),
-        **{f"workload {name}": load.get(name) for name in plain},
-        **load.get("assumptions", {}),
-    }
-
-
-def _changes(before: _Kept, after: _Kept, common: Sequence[str]) -> pl.DataFrame:
+def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:
     """Every policy by every measure; those with several orders in both runs are one family."""
     one, other = before.rows(), after.rows()
     rows: list[dict[str, Any]] = []
@@ -253,7 +161,7 @@ def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
 
 
 def _sample(
-    before: _Kept, after: _Kept, policy: str, names: Sequence[str]
+    before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
 ) -> tuple[Sample, int, bool]:
     """The changes of a policy's measures, over how many orders, and whether these are the same."""
     (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
@@ -294,7 +202,7 @@ def _verdict(measure: str, change: float, apart: bool | None) -> str:
 
 
 def _outcomes(
-    thresholds: Sequence[Threshold], before: _Kept, after: _Kept, common: Sequence[str]
+    thresholds: Sequence[Threshold], before: ComparedRun, after: ComparedRun, common: Sequence[str]
 ) -> pl.DataFrame:
     one, other = before.rows(), after.rows()
     rows = [

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tracekit.sources._cluster import Broken, Opened, Read
@@ -250,19 +250,16 @@ def _pod(thing: Thing, known: Roster) -> Rows:
         "daemon": int(daemon),
         "line": line,
     }
-    resources = [
-        {
-            "time_ms": arrival,
-            "container": container,
-            "resource": resource(name),
-            "request": request,
-            "limit": limit,
-            "unit": unit(resource(name)),
-            "line": line,
-        }
-        for name, (request, limit) in _asked(spec).items()
-    ]
+    times = {"time_ms": arrival, "container": container}
+    resources = [{**times, **asked, "line": line} for asked in _resource_rows(spec)]
     return {"container": [row], "container_resource": resources}
+
+
+def _resource_rows(spec: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """What a pod asks for and may use, a resource at a time."""
+    for name, (request, limit) in _asked(spec).items():
+        found = resource(name)
+        yield {"resource": found, "request": request, "limit": limit, "unit": unit(found)}
 
 
 def _departure_ms(thing: Thing) -> int | None:

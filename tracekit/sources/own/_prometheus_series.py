@@ -16,6 +16,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
+from tracekit.sources.own._prometheus_lines import Known, labels_of, parts_of
 from tracekit.sources.own._prometheus_metrics import name_in
 
 _BLOCK_BYTES = 4 << 20
@@ -31,14 +32,6 @@ _EXPORTED = re.compile(rb'\s*\{\s*"metric"\s*:\s*\{')
 _DUMPED = re.compile(r"\{[^{}=]+=\"")
 _COMMENT = re.compile(r"# (TYPE|HELP|UNIT) \S+|# EOF$")
 _SAMPLE = r"^([a-zA-Z_:][a-zA-Z0-9_:]*)?(\{.*\})?\s+(\S+)(?:\s+(\S+))?\s*$"
-_LABEL = re.compile(r'\s*"?([^\s"={},]+)"?\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|$)')
-#: A head without labels is a name.
-_STRANGE = re.compile(rb"[^a-zA-Z0-9_:]")
-_ESCAPED = re.compile(r"\\(.)")
-
-
-#: Name and labels of a series; None where they cannot be read.
-_Known = tuple[str, dict[str, str]] | None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -240,7 +233,7 @@ def _shown(text: Any) -> str:
 
 
 def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
-    known: dict[bytes, _Known] = {}
+    known: dict[bytes, Known] = {}
     first, rest = 1, b""
     with opened.stream() as stream:
         while data := stream.read(_BLOCK_BYTES):
@@ -254,7 +247,7 @@ def _texts(opened: Opened, asked: _Asked) -> Iterator[Series | Broken]:
 
 
 def _block(
-    file: str, block: bytes, first: int, known: dict[bytes, _Known], asked: _Asked
+    file: str, block: bytes, first: int, known: dict[bytes, Known], asked: _Asked
 ) -> Iterator[Series | Broken]:
     """The series of whole lines, each with all of its samples there."""
     if not asked.may_be_in(block):
@@ -263,12 +256,12 @@ def _block(
     for line, text in enumerate(block.split(b"\n"), start=first):
         if text.startswith(b"#") or not text.strip():
             continue
-        head, value, time = _parts(text)
+        head, value, time = parts_of(text)
         if not value:
             yield _broken(line, "is no sample: expected {labels} value time", _shown(text))
             continue
         if head not in known:
-            known[head] = _labelled(head)
+            known[head] = labels_of(head)
             if known[head] is None:
                 yield _broken(line, "has labels that cannot be read", _shown(text))
         labelled = known[head]
@@ -281,35 +274,6 @@ def _block(
             # a dump counts in milliseconds, OpenMetrics in seconds
             scale = 1.0 if head.startswith(b"{") else 1000.0
             yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
-
-
-def _parts(text: bytes) -> tuple[bytes, bytes, bytes]:
-    """Name and labels, value, time of a line; no value where it is none, no time without one."""
-    parts = text.rstrip().rsplit(b" ", 2)
-    if len(parts) == 3 and (parts[0].endswith(b"}") or not _STRANGE.search(parts[0])):
-        return parts[0], parts[1], parts[2]
-    head, _, value = text.rstrip().rpartition(b" ")
-    if head.endswith(b"}") or (head and not _STRANGE.search(head)):
-        return head, value, b""
-    return b"", b"", b""
-
-
-def _labelled(head: bytes) -> _Known:
-    """Name and labels; None when they are no labels."""
-    name, brace, inside = head.decode(errors="replace").partition("{")
-    at, labels = 0, {}
-    inside = inside[:-1] if brace else ""
-    while inside[at:].strip():
-        found = _LABEL.match(inside, at)
-        if found is None:
-            return None
-        labels[found[1]] = _ESCAPED.sub(_unescaped, found[2])
-        at = found.end()
-    return labels.pop("__name__", name), labels
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    return "\n" if found[1] == "n" else found[1]
 
 
 def _broken(line: int, reason: str, text: Any) -> Broken:

@@ -81,19 +81,7 @@ class Sums:
             yield from self._repeated(samples, names)
             frame = _sum(samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
-            named = halves.join(names, on="entity", how="left").group_by("name", "fills")
-            for line, name, fills, count in (
-                named.agg(pl.col("line").min(), pl.len().alias("count"))
-                .select("line", "name", "fills", "count")
-                .iter_rows()
-            ):
-                yield Broken(
-                    table=f"{fills}_amount",
-                    line=line,
-                    reason=f"has {count} times with one of two metrics, of which the difference is"
-                    " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes",
-                    text=name,
-                )
+            yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
                 halves.select("entity", "time_ms"), on=["entity", "time_ms"], how="anti"
             )
@@ -228,6 +216,19 @@ class Sums:
         if self._folder is not None:
             for folder in sorted(Path(self._folder.name).iterdir()):
                 yield pl.read_parquet(folder / "*.parquet")
+
+
+def _halved(named: pl.DataFrame) -> Iterator[Broken]:
+    """Differences of two metrics of which only one is there."""
+    counted = named.group_by("name", "fills").agg(pl.col("line").min(), pl.len().alias("count"))
+    for line, name, fills, count in counted.select("line", "name", "fills", "count").iter_rows():
+        yield Broken(
+            table=f"{fills}_amount",
+            line=line,
+            reason=f"has {count} times with one of two metrics, of which the difference is"
+            " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes",
+            text=name,
+        )
 
 
 def _sum(samples: pl.DataFrame) -> pl.DataFrame:

@@ -85,6 +85,11 @@ def inferred(
         limit_factor=limit_factor,
         of_use=of_use,
     )
+    return _told(made)
+
+
+def _told(made: SizeDoubt) -> Told:
+    """The size of each container: that of its group."""
     amounts = made.size[made.group]
     told = made.told[made.group]
     facts = {
@@ -95,7 +100,7 @@ def inferred(
         resources=BASE,
         request=amounts,
         limit=np.full(amounts.shape, np.nan),
-        whole=of_use,
+        whole=made.of_use,
         rests="inferred",
         facts=facts,
         doubt=made,

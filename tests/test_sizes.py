@@ -1,0 +1,63 @@
+"""How long a function and a module may be; each that is longer has its reason here."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import tracekit
+
+_PACKAGE = Path(tracekit.__file__).parent
+_FUNCTION_LINES = 45
+_MODULE_LINES = 300
+#: Lines that a function's body may have beyond the usual.
+_LONG_FUNCTIONS = {
+    "read/scan.py:scan": (105, "one compiled automaton: its parts would be calls per byte"),
+    "replay/workload/trace/workload.py:_assembled": (60, "most of it is one Workload(...)"),
+    "replay/workload/parquet_workload.py:_assemble": (60, "most of it is one Workload(...)"),
+}
+#: Lines that a module may have beyond the usual.
+_LONG_MODULES = {
+    "replay/engine/engine.py": (350, "one state machine: who waits is in every step of it"),
+    "replay/engine/state.py": (340, "one state: what every change of it keeps right together"),
+    "replay/runs/decision.py": (400, "one answer: its sentences share what is kept and told"),
+    "replay/runs/standings.py": (310, "one ranking, and the differences that it is made of"),
+    "replay/studies/shrink.py": (350, "one study from its words to its frames"),
+    "replay/studies/shrink_told.py": (400, "the sentences of one study"),
+}
+
+
+def test_functions_are_short() -> None:
+    found = dict(_long_functions())
+    allowed = {name: lines for name, (lines, _) in _LONG_FUNCTIONS.items()}
+    beyond = {
+        name: lines for name, lines in found.items() if lines > allowed.get(name, _FUNCTION_LINES)
+    }
+    assert not beyond, f"bodies of more than {_FUNCTION_LINES} lines: {beyond}"
+    assert not allowed.keys() - found.keys(), "no exception without a function that needs it"
+
+
+def test_modules_are_short() -> None:
+    found = {
+        str(path.relative_to(_PACKAGE)): len(path.read_text(encoding="utf-8").splitlines())
+        for path in _PACKAGE.rglob("*.py")
+    }
+    allowed = {name: lines for name, (lines, _) in _LONG_MODULES.items()}
+    beyond = {
+        name: lines for name, lines in found.items() if lines > allowed.get(name, _MODULE_LINES)
+    }
+    assert not beyond, f"modules of more than {_MODULE_LINES} lines: {beyond}"
+    unneeded = [name for name in allowed if found.get(name, 0) <= _MODULE_LINES]
+    assert not unneeded, "no exception without a module that needs it"
+
+
+def _long_functions() -> Iterator[tuple[str, int]]:
+    """Functions whose body, without signature and docstring, is longer than is usual."""
+    for path in _PACKAGE.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+                body = node.body[ast.get_docstring(node) is not None :]
+                lines = (node.end_lineno or 0) - body[0].lineno + 1 if body else 0
+                if lines > _FUNCTION_LINES:
+                    yield f"{path.relative_to(_PACKAGE)}:{node.name}", lines

@@ -1,0 +1,69 @@
+"""What an ingest did, the line that says it, and the error where files failed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from tracekit.errors import TracekitError
+from tracekit.read.discover import Discovery
+from tracekit.shown import Shown
+from tracekit.store.manifest import SourceEntry
+
+
+@dataclass(repr=False)
+class IngestSummary(Shown):
+    """What an ingest did: files taken in, files known already, files passed over or failed.
+
+    ``mended`` names known files whose stored parts were damaged, and are written again. ``unknown``
+    says whose use was recorded that no file lists; it is empty where there is none. ``doubts`` are
+    what the tables of the store cannot mean as they stand.
+    """
+
+    store: Path
+    ingested: list[SourceEntry] = field(default_factory=list)
+    known: list[tuple[str, str]] = field(default_factory=list)
+    passed_over: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[tuple[str, TracekitError]] = field(default_factory=list)
+    mended: list[str] = field(default_factory=list)
+    unknown: str = ""
+    doubts: tuple[str, ...] = ()
+    anew: str = ""
+
+
+def begun(store: Path, found: Discovery) -> IngestSummary:
+    """That of an ingest which has looked for its files, and read none of them yet."""
+    return IngestSummary(store, passed_over=list(found.passed_over), failed=list(found.unreadable))
+
+
+def said(summary: IngestSummary) -> str:
+    """What was taken in, in one line."""
+    files = len({entry.file for entry in summary.ingested})
+    rows = sum(entry.rows for entry in summary.ingested)
+    rejected = sum(entry.rejected for entry in summary.ingested)
+    broken = (
+        f"; {rejected:,} broken row{'s are' if rejected != 1 else ' is'} kept apart"
+        if rejected
+        else ""
+    )
+    return f"{rows:,} rows of {files:,} new file{'s' * (files != 1)} are stored{broken}"
+
+
+def failure(summary: IngestSummary) -> TracekitError:
+    """The error that names the files that could not be read, and what else went in."""
+    _, first = summary.failed[0]
+    if len(summary.failed) == 1:
+        done = len({entry.file for entry in summary.ingested})
+        kept = f"; {done} other file{'s' * (done != 1)} went in" if done else ""
+        return TracekitError(f"{first.what}{kept}", hint=first.hint)
+    names = ", ".join(name for name, _ in summary.failed[:5])
+    if {error.what for _, error in summary.failed} == {first.what}:
+        # files that are read together fail together, for what is wrong in one of them
+        return TracekitError(
+            f"{first.what}; {names} are read together, and none of them was taken in",
+            hint=first.hint,
+        )
+    return TracekitError(
+        f"{len(summary.failed)} files could not be read ({names}); the first: {first.what}",
+        hint=first.hint,
+    )

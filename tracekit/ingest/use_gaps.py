@@ -1,0 +1,64 @@
+"""What recorded use leaves open: use of containers no file lists, and containers without use."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_STRANGERS = """
+SELECT count(*), count(DISTINCT a.container_key), min(container_id.container)
+FROM container_amount_keyed AS a
+JOIN container_id ON container_id.container_key = a.container_key
+WHERE a.container_key NOT IN (SELECT container_key FROM place)
+"""
+
+#: Containers that are listed and there while use is recorded, and of how many it is not.
+_SILENT = """
+WITH span AS (
+    SELECT min(time_ms) AS first_ms, max(time_ms) AS last_ms
+    FROM container_amount_keyed
+    WHERE resource IN ('cpu', 'memory')
+), told AS (
+    SELECT container_key, bool_or(resource = 'cpu') AS cpu, bool_or(resource = 'memory') AS memory
+    FROM container_amount_keyed
+    WHERE resource IN ('cpu', 'memory')
+    GROUP BY container_key
+)
+SELECT count(DISTINCT c.container_key),
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.cpu, false)),
+       count(DISTINCT c.container_key) FILTER (NOT coalesce(told.memory, false))
+FROM container_keyed AS c
+CROSS JOIN span
+LEFT JOIN told ON told.container_key = c.container_key
+WHERE c.node_key IS NOT NULL AND c.time_ms <= span.last_ms
+  AND coalesce(c.departure_ms > span.first_ms, true)
+"""
+
+
+def strangers(con: DuckDBPyConnection) -> str:
+    """What is recorded of the use of containers that no file lists."""
+    [(samples, containers, name)] = con.sql(_STRANGERS).fetchall()
+    if not samples:
+        return ""
+    return (
+        f"{samples:,} samples are of {containers:,} container{'s' * (containers != 1)} that no file"
+        f" lists, such as {name}: they stay in container_amount, and no use is worked out of them"
+    )
+
+
+def silent_use(con: DuckDBPyConnection) -> str:
+    """Of how many containers use is not recorded, or only that of one resource."""
+    [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
+    parts = [
+        f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"
+        for what, count in (("CPU", cpu), ("memory", memory))
+        if count
+    ]
+    if not parts:
+        return ""
+    return (
+        f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
+        " request, and sums over a node count nothing of them"
+    )

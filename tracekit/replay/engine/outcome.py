@@ -1,0 +1,48 @@
+"""What a policy did in one replay."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import IntArray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What a policy did.
+
+    Parameters
+    ----------
+    node, time_ms : int64, shape (containers,)
+        Where and when each container was placed last, -1 for never.
+    steps : DataFrame
+        One row of measures per sampling step, with the columns of ``step_schema``.
+    latencies_s : list of float
+        Wall-clock time of each decision; the only thing here that differs from run to run.
+    way : str
+        How the placer decided.
+    evicted : int64, shape (evicted,)
+        Containers whose node was lost under them, at least once.
+    preempted : int64, shape (evictions,)
+        Containers that one of higher priority evicted, as often as that happened.
+    against_budget : int
+        How many of these evictions a budget of disruption did not allow.
+    waiting_after_eviction : int64, shape (waiting,)
+        Those of them that wait for another node at the end.
+    waiting_after_loss : int64, shape (waiting,)
+        Those whose node was lost that wait for another at the end.
+    """
+
+    node: IntArray
+    time_ms: IntArray
+    steps: pl.DataFrame
+    latencies_s: list[float]
+    way: str = "plain"
+    evicted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    preempted: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    against_budget: int = 0
+    waiting_after_eviction: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+    waiting_after_loss: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))

@@ -1,0 +1,108 @@
+"""What of a run folder is compared with that of another."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray
+from tracekit.errors import TracekitError
+from tracekit.files.parquet import read_frame
+from tracekit.files.result_folder import MANIFEST
+from tracekit.opened import read_bytes
+from tracekit.replay.measures import compared
+from tracekit.replay.runs.run import BOUND
+from tracekit.replay.runs.run_folder import RUN_FOLDER
+
+
+@dataclass(frozen=True, kw_only=True)
+class ComparedRun:
+    """What of a run folder is compared."""
+
+    folder: Path
+    manifest: dict[str, Any]
+    summary: pl.DataFrame
+    repeats: pl.DataFrame | None
+
+    def rows(self) -> dict[str, dict[str, Any]]:
+        """Rows of the summary by policy, without the bound; means over orders of arrival."""
+        rows = {row["policy"]: row for row in self.summary.iter_rows(named=True)}
+        if self.repeats is not None:
+            names = list(compared(self.repeats.columns))
+            means = self.repeats.group_by("policy").agg(pl.col(names).mean())
+            for mean in means.iter_rows(named=True):
+                rows[mean["policy"]] = {**rows.get(mean["policy"], {}), **mean}
+        return {name: row for name, row in rows.items() if name != BOUND}
+
+    def values(self, policy: str, names: Sequence[str]) -> tuple[list[int], FloatArray]:
+        """Seeds and measures of the orders a policy met, shape (orders, measures); none of one."""
+        if self.repeats is None:
+            return [], np.zeros((0, len(names)))
+        absent = [pl.lit(None).alias(name) for name in names if name not in self.repeats.columns]
+        found = self.repeats.with_columns(absent).filter(policy=policy).sort("repeat")
+        table = found.select(pl.col(names).cast(pl.Float64).fill_null(float("nan")))
+        return found["seed"].to_list(), np.asarray(table.to_numpy(), np.float64)
+
+
+def compared_run(folder: Path) -> ComparedRun:
+    """Read a run folder; raises TracekitError for a folder that is no run."""
+    if not RUN_FOLDER.holds(folder):
+        raise _no_run(folder)
+    repeats = folder / "repeats.parquet"
+    return ComparedRun(
+        folder=folder.resolve(),
+        manifest=RUN_FOLDER.read(folder),
+        summary=read_frame(folder / "summary.parquet"),
+        repeats=read_frame(repeats) if repeats.is_file() else None,
+    )
+
+
+def _no_run(folder: Path) -> TracekitError:
+    """What the folder really is, and what to do."""
+    try:
+        document = json.loads(read_bytes(folder / MANIFEST))
+    except (OSError, ValueError):
+        document = None
+    found = (
+        re.fullmatch(r"tracekit/(\w+)/\d+", str(document.get("schema", "")))
+        if (isinstance(document, dict))
+        else None
+    )
+    make = "make a run: tracekit replay STORE --out RUN"
+    if found is None:
+        kind = "a store, not" if isinstance(document, dict) and "sources" in document else "not"
+        return TracekitError(f"{folder} is {kind} a run folder", hint=make)
+    return TracekitError(
+        f"{folder} is what tracekit {found[1]} wrote; compare takes runs of tracekit replay, and"
+        " it is not a run folder",
+        hint=f"its numbers are in the report of the store; {make}",
+    )
+
+
+def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Settings of the runs that are not the same, as 'name: before to after'."""
+    one, other = _settings(before), _settings(after)
+    return [
+        f"{name}: {one.get(name, 'absent')} to {other.get(name, 'absent')}"
+        for name in dict.fromkeys([*one, *other])
+        if one.get(name) != other.get(name)
+    ]
+
+
+def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
+    load = manifest.get("workload", {})
+    plain = ("name", "nodes", "containers", "steps", "step_ms", "gangs")
+    return {
+        "version": manifest.get("tool_version"),
+        "seed": manifest.get("seed"),
+        "orders of arrival": manifest.get("repeats"),
+        **{f"workload {name}": load.get(name) for name in plain},
+        **load.get("assumptions", {}),
+    }

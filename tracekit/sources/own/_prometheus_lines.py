@@ -1,0 +1,42 @@
+"""Name and labels, value and time of a line as Prometheus dumps samples and exposes them."""
+
+from __future__ import annotations
+
+import re
+
+_LABEL = re.compile(r'\s*"?([^\s"={},]+)"?\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|$)')
+#: A head without labels is a name.
+_STRANGE = re.compile(rb"[^a-zA-Z0-9_:]")
+_ESCAPED = re.compile(r"\\(.)")
+
+#: Name and labels of a series; None where they cannot be read.
+Known = tuple[str, dict[str, str]] | None
+
+
+def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
+    """Name and labels, value, time of a line; no value where it is none, no time without one."""
+    parts = text.rstrip().rsplit(b" ", 2)
+    if len(parts) == 3 and (parts[0].endswith(b"}") or not _STRANGE.search(parts[0])):
+        return parts[0], parts[1], parts[2]
+    head, _, value = text.rstrip().rpartition(b" ")
+    if head.endswith(b"}") or (head and not _STRANGE.search(head)):
+        return head, value, b""
+    return b"", b"", b""
+
+
+def labels_of(head: bytes) -> Known:
+    """Name and labels; None when they are no labels."""
+    name, brace, inside = head.decode(errors="replace").partition("{")
+    at, labels = 0, {}
+    inside = inside[:-1] if brace else ""
+    while inside[at:].strip():
+        found = _LABEL.match(inside, at)
+        if found is None:
+            return None
+        labels[found[1]] = _ESCAPED.sub(_unescaped, found[2])
+        at = found.end()
+    return labels.pop("__name__", name), labels
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    return "\n" if found[1] == "n" else found[1]
