@@ -7,6 +7,7 @@ import io
 import json
 import pickle
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -17,7 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.progress import Silent
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs import replayer as replayers
-from tracekit.replay.runs.kept import Kept
+from tracekit.replay.runs.kept import DamagedReplayError, Kept
 from tracekit.replay.runs.one import Replayed, layout, replay_one
 from tracekit.verbs import _replaying as verb
 from tracekit.verbs.replay import replay
@@ -105,6 +106,28 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
     assert sum("is replayed anew" in line for line in told.stages) == len(files)
     assert not (tmp_path / "ran").exists()
     assert not list(tmp_path.glob(".run*"))
+
+
+KINDS: list[Any] = [5, None, "x", [5], [[1]], [-1, 5], [10**30, 5], {"placed": 5}, {"policy": []}]
+PARTS = ("row", "timing", "windows", "digest", "bytes")
+
+
+def test_a_kept_replay_of_other_kinds_is_damaged(tmp_path: Path) -> None:
+    """Its hash is right, as who forges one would have it."""
+    kept, policy = Kept(tmp_path / "run", LOAD), parse_policy("first_fit")
+    kept.put(policy, 0, 0, replay_one(LOAD, policy, 0))
+    [file] = tmp_path.rglob("*.replay")
+    line, _, frames = file.read_bytes()[16:].partition(b"\n")
+    head = json.loads(line)
+    wrong: list[dict[str, Any]] = [{part: kind} for part in PARTS for kind in KINDS]
+    wrong.remove({"digest": "x"})
+    wrong += [{"row": {**head["row"], "placed": "many"}}, {"bytes": head["bytes"][::-1]}]
+    for forged in wrong:
+        file.write_bytes(hashed(file, json.dumps({**head, **forged}).encode() + b"\n" + frames))
+        with pytest.raises(DamagedReplayError):
+            kept.get(policy, 0, 0)
+    file.write_bytes(hashed(file, line + b"\n" + frames))
+    assert kept.get(policy, 0, 0) is not None
 
 
 def stopped_at_the_end(load: Path, out: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:

@@ -28,6 +28,9 @@ from tracekit.replay.workload.workload import Workload
 
 _FRAMES = ("steps", "placements")
 _DIGEST_BYTES = 16
+#: What a row and a timing say in words; all else in them is numbers.
+_TEXTS = ("policy", "parameters")
+_NUMBERS = {"Int64", "Float64"}
 
 
 class DamagedReplayError(ValueError):
@@ -132,6 +135,7 @@ def _read(head: dict[str, Any], frames: bytes) -> Replayed:
             pl.read_parquet(io.BytesIO(frames[end - size : end]))
             for size, end in zip(sizes, np.cumsum(sizes), strict=True)
         )
+        _check_kinds(head, {"steps": steps, "placements": placements})
         return Replayed(
             row=head["row"],
             timing=head["timing"],
@@ -140,8 +144,41 @@ def _read(head: dict[str, Any], frames: bytes) -> Replayed:
             digest=head["digest"],
             windows=head["windows"],
         )
-    except (ValueError, KeyError, TypeError, pl.exceptions.PolarsError) as error:
+    except (
+        ValueError,
+        KeyError,
+        TypeError,
+        AttributeError,
+        OverflowError,
+        pl.exceptions.PolarsError,
+    ) as error:
         raise DamagedReplayError(f"{type(error).__name__}: {error}") from error
+
+
+def _check_kinds(head: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
+    """Raise TypeError where values are of other kinds than a replay gives.
+
+    Anybody can work out the hash: it tells accidents, not somebody who writes other numbers here.
+    """
+    known = layout()
+    for name, frame in frames.items():
+        kinds = {column: str(kind) for column, kind in frame.schema.items()}
+        more = {column: kinds[column] for column in kinds.keys() - dict(known[name]).keys()}
+        # a workload with more resources has more columns
+        if {**kinds, **dict(known[name])} != kinds or not set(more.values()) <= _NUMBERS:
+            raise TypeError(f"its {name} have other columns")
+    row, timing, windows = head["row"], head["timing"], head["windows"]
+    if missing := {"placed", "pending", *known["measures"]} - row.keys():
+        raise TypeError(f"its row lacks {min(missing)}")
+    if timing["policy"] != row["policy"]:
+        raise TypeError("its row and its timing are of two policies")
+    for one in (row, timing, *windows):
+        for name, value in one.items():
+            kind = str if name in _TEXTS else (int, float, type(None))
+            if not isinstance(value, kind) or isinstance(value, bool):
+                raise TypeError(f"its {name} is {value!r:.40}")
+    if not isinstance(head["digest"], str) or not isinstance(windows, list):
+        raise TypeError("its digest is no text, or its windows are no list")
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:
