@@ -61,6 +61,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.studies import drains_told
     from tracekit.replay.studies import shrink_told as words
+    from tracekit.replay.studies.over_orders import means_told
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
@@ -74,7 +75,9 @@ def _show(study: Study, out: Path | None) -> None:
     for row in study.frames["policies"].to_dicts():
         if row["problem"] is not None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
-    told = [words.goes(found), words.unexplained(study), drains_told.barred(found)]
+    best = found.best
+    told = [means_told(study, best["policy"], best["nodes"])]
+    told += [words.goes(found), words.unexplained(study), drains_told.barred(found)]
     told += [
         words.margin(found),
         words.bound(found),

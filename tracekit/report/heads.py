@@ -62,6 +62,7 @@ _HEADS = {
     "lost_share": "Share of CPU in use",
     "lost_vcpus": "CPU lost to neighbours [vCPUs]",
     "mean_cpu_max_fraction": "Mean of the fullest node's CPU",
+    "means_over_orders": "Their means over the orders",
     "memory_mean": "Mean memory use",
     "memory_min_fraction": "Lowest memory use",
     "memory_peak_fraction": "Peak memory use",

@@ -7,11 +7,12 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.studies import drains_told, shrink_told
+from tracekit.replay.studies.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink_frames import BARRED_BY, TOLD
 from tracekit.replay.studies.shrink_told import span
-from tracekit.report.amounts import value_text
+from tracekit.report.amounts import interval_text, value_text
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change
@@ -44,7 +45,7 @@ def answer(data: Data) -> Answer:
         changes=_changes(found),
         before="production" if study.about["observed"] else "all nodes",
         after=str(found.best["policy"]),
-        change="What it would change",
+        change=f"What it would change, on {count(found.best['nodes'], 'node')}{_worst(study)}",
         interval="",
         sure=" ".join([shrink_told.sure(found), *_without(study)]),
         rests=quantities.rests(
@@ -52,6 +53,12 @@ def answer(data: Data) -> Answer:
         ),
         next=shrink_told.following(found, store=data.paths.store),
     )
+
+
+def _worst(study: Study) -> str:
+    """Of which order the values are that the answer promises."""
+    orders = study.about["repeats"]
+    return f": the worst of {orders} orders of arrival" if orders > 1 else ""
 
 
 def _made_up(study: Study) -> list[str]:
@@ -87,7 +94,9 @@ def _changes(found: shrink_told.Told) -> list[Change]:
         way="better" if few else "",
     )
     names = list(dict.fromkeys([*TOLD, *found.about["measures"]]))
-    return [nodes, *_price(found), *(_change(name, before, best) for name in names)]
+    sure = over_orders(found.study, str(best["policy"]), best["nodes"])
+    rows = [_change(name, before, best, sure.get(name)) for name in names]
+    return [nodes, *_price(found), *rows]
 
 
 def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
@@ -104,7 +113,7 @@ def _price(found: shrink_told.Told) -> list[Change]:
     return [
         Change(
             title="Price per hour",
-            meaning="prices of all nodes, in the currency of the source",
+            meaning="prices of the nodes, in the currency of the source; no chance is in it",
             before=f"{before:,.2f}",
             after=f"{after:,.2f}",
             difference=f"{MINUS}{before - after:,.2f}",
@@ -113,7 +122,9 @@ def _price(found: shrink_told.Told) -> list[Change]:
     ]
 
 
-def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> Change:
+def _change(
+    name: str, before: Mapping[str, Any], after: Mapping[str, Any], sure: OverOrders | None
+) -> Change:
     measure = find_measure(name)
     assert measure is not None  # noqa: S101 - limits speak of measures alone
     one, other = before.get(name), after.get(name)
@@ -124,16 +135,23 @@ def _change(name: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> C
         title=measure.title,
         meaning=measure.meaning,
         before=value_text(measure, one),
-        after=value_text(measure, other),
+        after=f"{value_text(measure, other)}{_mean(measure, sure)}",
         difference=shown.replace("%", "pp") if apart else "none",
         way="",
     )
 
 
+def _mean(measure: Measure, sure: OverOrders | None) -> str:
+    """That the value is of the worst order, and what the orders come to at the mean."""
+    if sure is None:
+        return ""
+    return f" (mean {interval_text(measure, sure.mean, sure.low, sure.high)})"
+
+
 def policies(data: Data) -> Table:
     """Each policy: nodes, and what breaks with one fewer."""
     frame = data.result(f"{STUDY}/policies")
-    rows = [_row(row) for row in frame.iter_rows(named=True)]
+    rows = [_row(row, data.studies.get(STUDY)) for row in frame.iter_rows(named=True)]
     schema = {
         "policy": pl.String,
         "nodes": pl.Int64,
@@ -143,13 +161,14 @@ def policies(data: Data) -> Table:
         "highest_cpu_fraction": pl.Float64,
         "highest_memory_fraction": pl.Float64,
         "overloaded_node_steps": pl.Int64,
+        "means_over_orders": pl.String,
         "with_one_node_fewer": pl.String,
         "which_go_first": pl.String,
     }
     return table(pl.DataFrame(rows, schema=schema), "Fewest nodes by policy")
 
 
-def _row(row: dict[str, Any]) -> dict[str, Any]:
+def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
     fails = spaced(shrink_told.breaks(row)) if row["fails"] else ""
     known = row["nodes"] is not None
     going = {"least_asked": "least asked of", "smallest": "smallest"}
@@ -162,9 +181,22 @@ def _row(row: dict[str, Any]) -> dict[str, Any]:
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),
+        "means_over_orders": "\u2013" if study is None else _means(study, row),
         "with_one_node_fewer": row["problem"] or fails or "the lower bound is reached",
         "which_go_first": going.get(row["going"], row["going"] or "\u2013"),
     }
+
+
+def _means(study: Study, row: dict[str, Any]) -> str:
+    """CPU, memory and overload at the mean of the orders, each with its interval."""
+    sure = over_orders(study, row["policy"], row["nodes"])
+    known = [(find_measure(name), sure[name]) for name in TOLD if name in sure]
+    said = [
+        interval_text(measure, one.mean, one.low, one.high)
+        for measure, one in known
+        if measure is not None
+    ]
+    return "; ".join(said) or "\u2013"
 
 
 def removed(data: Data) -> Table:

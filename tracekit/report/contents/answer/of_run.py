@@ -28,6 +28,7 @@ def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
     shown = next(iter(named(data)), "")
     before = OBSERVED if OBSERVED in replayed(data) else told.simple
+    load = (data.run or {})["workload"]
     return Answer(
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
@@ -41,11 +42,15 @@ def of_run(data: Data, told: Decision) -> Answer:
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
         after=shown,
-        change="What it would change" if told.chosen else f"What {shown} would change",
+        change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=sure(data, told),
         rests=_rests(data),
         next=following(data, told),
     )
+
+
+def _what(told: Decision, shown: str) -> str:
+    return "What it would change" if told.chosen else f"What {shown} would change"
 
 
 def _asked(data: Data, told: Decision) -> str:
