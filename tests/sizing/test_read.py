@@ -163,3 +163,12 @@ def test_a_store_with_rates_feels_its_upstreams(
     sample = upstream_felt(load_set(tmp_path / "store"), 10)
     assert sample < 0.5
     assert rates > 0.9
+
+
+def test_a_store_without_calls_says_where_sizes_are_told(tmp_path: Path) -> None:
+    header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
+    (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
+    ingest(tmp_path / "Node_0.csv", tmp_path / "store")
+    with pytest.raises(TracekitError, match="has no calls, by which sizing knows") as caught:
+        load_set(tmp_path / "store")
+    assert f"tracekit report {tmp_path / 'store'}" in str(caught.value.hint)

@@ -45,7 +45,14 @@ def load_set(
     folder = Path(path)
     if (folder / STATES).is_file():
         return set_from_frames(folder.name, _read(folder))
-    frames = simulation_frames(open_store(folder), chains=chains, progress=progress)
+    store = open_store(folder)
+    if not any(entry.rows for entry in store.manifest.parts("call")):
+        raise TracekitError(
+            f"{folder} has no calls, by which sizing knows what a container is asked to do",
+            hint="what services request beside what they use is on a page of its own: tracekit"
+            f" report {folder} --out report.html",
+        )
+    frames = simulation_frames(store, chains=chains, progress=progress)
     return set_from_frames(folder.name, frames)
 
 

@@ -6,9 +6,6 @@ from collections.abc import Mapping
 
 #: What a reader must know before the numbers of a replay, by the name of the fact.
 _BENDING = {
-    "containers_set_aside_too_large": (
-        "containers fit on no node, even an empty one, and are set aside"
-    ),
     "containers_without_request": ("containers request nothing, and fit wherever there is a node"),
     "containers_with_request_as_use": (
         "containers have no recorded use: what they request stands in for it"
@@ -31,6 +28,8 @@ _BENDING = {
         "samples of use are from before their container arrived or after it departed, and not used"
     ),
 }
+#: What the workload itself tells in a sentence, by name.
+_NAMED = frozenset({"containers_set_aside_too_large"})
 #: What changes little, and is told where there is room.
 _FURTHER = {
     "rows_incomplete": "samples that lack a resource, left out",
@@ -53,6 +52,6 @@ def facts_told(facts: Mapping[str, int]) -> list[str]:
     further = [
         f"{_FURTHER.get(name, name.replace('_', ' '))}: {value:,}"
         for name, value in facts.items()
-        if value and name not in _BENDING
+        if value and name not in _BENDING and name not in _NAMED
     ]
     return [*bending(facts), *further]

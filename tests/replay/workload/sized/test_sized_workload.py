@@ -211,6 +211,8 @@ def test_what_fits_on_no_node_is_set_aside(tmp_path: Path) -> None:
     made = workload(store)
     assert sorted(made.container_ids) == ["a", "b", "c"]
     assert made.facts["containers_set_aside_too_large"] == 1
+    (said,) = [one for one in made.told if "set aside" in one]
+    assert said.startswith("1 container fits on no node, even an empty one, and is set aside: huge")
     assert not len(made.too_large())
 
 

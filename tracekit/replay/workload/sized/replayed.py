@@ -20,6 +20,8 @@ from tracekit.store import Store
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
+#: Of those who fit nowhere so many are named.
+_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,8 +38,8 @@ class Replayed:
     request : int64, shape (containers, resources)
     waiting : tuple of str
         What is told of those that wait for a node in production, and are left out.
-    too_large : int
-        How many are left out because they fit on no node.
+    too_large : tuple of int
+        Those that are left out because they fit on no node: rows of ``found.containers``.
     """
 
     found: Sizes
@@ -49,7 +51,7 @@ class Replayed:
     recorded: IntArray
     request: IntArray
     waiting: tuple[str, ...]
-    too_large: int
+    too_large: tuple[int, ...]
 
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
@@ -95,8 +97,8 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
 
 
-def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, int]:
-    """Lives without the containers that fit on no node, even an empty one, and how many those are.
+def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
+    """Lives without the containers that fit on no node, even an empty one, and which those are.
 
     Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
     them stay where nothing else would be left, to be told why.
@@ -106,8 +108,34 @@ def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, int]:
     fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
     kept = fits[of.reshape(-1)]
     if kept.all() or not kept.any():
-        return life, 0
-    return life.taken(np.flatnonzero(kept)), int((~kept).sum())
+        return life, ()
+    return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
+
+
+def too_large_told(who: Replayed) -> tuple[str, ...]:
+    """A sentence that counts who fits on no node and names the first; none where there are none."""
+    if not who.too_large:
+        return ()
+    names = who.found.containers["container"]
+    room = who.amounts.capacity.max(axis=0)
+    named = []
+    for at in who.too_large[:_NAMED]:
+        asked = who.amounts.request[at]
+        column = int(np.argmax(asked / np.maximum(room, 1)))
+        resource = who.amounts.resources[column]
+        named.append(
+            f"{names[at]} (requests {asked[column]:,} {resource}, the largest node has"
+            f" {room[column]:,})"
+        )
+    count = len(who.too_large)
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    what = "containers fit" if count > 1 else "container fits"
+    return (
+        (
+            f"{count:,} {what} on no node, even an empty one, and"
+            f" {'are' if count > 1 else 'is'} set aside: {', '.join(named)}{more}"
+        ),
+    )
 
 
 def _without_daemons(life: Lives, found: Sizes) -> Lives:

@@ -24,7 +24,7 @@ from tracekit.replay.workload.rests_on import (
     use_rests_on,
 )
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.replay.workload.sized.replayed import Replayed, replayed_of
+from tracekit.replay.workload.sized.replayed import Replayed, replayed_of, too_large_told
 from tracekit.replay.workload.sized.rules import (
     domains_of_nodes,
     evicts_nobody_of,
@@ -144,6 +144,7 @@ def _told(store: Store, who: Replayed, bound: _Bound) -> tuple[str, ...]:
     return (
         *doubts(store),
         *who.life.told,
+        *too_large_told(who),
         *who.waiting,
         *told_of(shut_out, who.rows["container"].to_list()),
         *(() if bound.budgets is None else bound.budgets.told()),
@@ -156,7 +157,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
     return {
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         "containers_departed_before": who.life.over,
-        "containers_set_aside_too_large": who.too_large,
+        "containers_set_aside_too_large": len(who.too_large),
         **_unknown(who, used.silent),
         **_stand_ins(used.unknown),
         **(not_held(found.nodes, who.rows) if assumptions.groups == "keep" else {}),
