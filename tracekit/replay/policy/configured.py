@@ -22,6 +22,8 @@ from tracekit.replay.policy.profile import Profile, profile
 from tracekit.replay.view.choice import Tie
 from tracekit.yaml_file import read_document
 
+_GIVEN = ("profile", "tie", "without")
+_EXTENDER = "extender"
 _TIES: Mapping[str, Tie] = {"first": "first", "reservoir": "reservoir"}
 
 
@@ -31,17 +33,18 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     Parameters
     ----------
     given : mapping
-        ``profile``: which of several; ``tie``: ``reservoir``, as the scheduler does, or ``first``.
+        ``profile``: which of several; ``tie``: ``reservoir``, as the scheduler does, or ``first``;
+        ``without=extender``: that an extender is left out, which is spelled where it is so.
 
     Raises
     ------
     TracekitError
         For a file that is none, of another kind, or with values that the scheduler would refuse.
     """
-    strange = [name for name in given if name not in ("profile", "tie")]
+    strange = [name for name in given if name not in _GIVEN]
     if strange:
         raise TracekitError(
-            f"{path.name} has no parameter '{strange[0]}'; it has: profile, tie",
+            f"{path.name} has no parameter '{strange[0]}'; it has: {', '.join(_GIVEN)}",
             hint="all else is said in the file",
         )
     tie = _TIES.get(given.get("tie", "reservoir"))
@@ -55,6 +58,7 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
     except TracekitError as error:
         told = error.what if str(path) in error.what else f"'{path}': {error.what}"
         raise TracekitError(told, hint=error.hint) from error
+    given = _spelled_out(path, given, lacking=found.lacks_extender)
     spelled = ",".join(f"{name}={value}" for name, value in given.items())
     ending = f"[{spelled}]" if spelled else ""
     attributes: dict[str, Any] = {
@@ -70,6 +74,16 @@ def configured(path: Path, given: Mapping[str, str]) -> PlacementPolicy:
         "candidates": _window(found.percentage, scores=found.scores),
     }
     return profile(tuple(found.parts), tie, tuple(attributes.items()))
+
+
+def _spelled_out(path: Path, given: Mapping[str, str], *, lacking: bool) -> dict[str, str]:
+    """What is given, with that an extender is left out: a row so named is not what people run."""
+    if "without" in given and not (lacking and given["without"] == _EXTENDER):
+        raise TracekitError(
+            f"without of {path.name} is '{given['without']}', but no such part of it is left out",
+            hint="leave it away: where an extender is left out, the name says so by itself",
+        )
+    return {**given, "without": _EXTENDER} if lacking else dict(given)
 
 
 def _translated(document: Mapping[str, Any], path: Path, wanted: str) -> Translated:

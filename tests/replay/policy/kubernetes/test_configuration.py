@@ -345,3 +345,26 @@ def test_a_run_tells_the_notes_and_writes_them_down(tmp_path: Path, capsys: Any)
     assert run(["replay", "--workload", str(folder), "--policy", str(path), "--out", str(out)]) == 0
     assert "kube-scheduler.yaml: nobody is preempted" in " ".join(capsys.readouterr().out.split())
     assert "nobody is preempted" in (out / "manifest.json").read_text()
+
+
+@pytest.mark.parametrize(
+    ("extender", "named"),
+    [
+        ({"prioritizeVerb": "score"}, True),
+        ({"prioritizeVerb": "priorities/bnp", "filterVerb": "filter"}, True),
+        ({"prioritizeVerb": "priorities/bnp"}, False),
+    ],
+)
+def test_a_row_whose_extender_is_left_out_does_not_look_like_what_people_run(
+    tmp_path: Path, extender: dict[str, str], named: bool
+) -> None:
+    one = {"urlPrefix": "http://x/", "weight": 1, **extender}
+    path = written(tmp_path, {"kind": "Policy", "apiVersion": "v1", "extenders": [one]}, "ext.json")
+    policy = parse_policy(str(path))
+    assert str(policy) == ("ext.json[without=extender]" if named else "ext.json")
+    again = f"{path}[without=extender]"
+    if named:
+        assert parse_policy(again) == policy
+    else:
+        with pytest.raises(TracekitError, match="no such part of it is left out"):
+            parse_policy(again)

@@ -90,6 +90,8 @@ class Translated:
         Of the plugin Coscheduling; None where it is not enabled.
     notes : list of str
         What is not as the real scheduler would do it, a line each.
+    lacks_extender : bool
+        Whether what an extender does is left out.
     """
 
     parts: Sequence[Part] = ()
@@ -100,6 +102,7 @@ class Translated:
     gang_wait_ms: int | None = None
     gang_backoff_ms: int | None = None
     notes: list[str] = field(default_factory=list)
+    lacks_extender: bool = False
 
 
 def translated(document: Mapping[str, object], path: Path, profile: str) -> Translated:
@@ -120,7 +123,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     chosen, others = _profile(list(top.rows("profiles")), path, profile)
     percentage = top.whole("percentageOfNodesToScore", 0)
     found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
-    extra, told = extender_parts(top.rows("extenders"))
+    extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
     found.parts = [*found.parts, *extra]
     mine = {*_paths(top.unread(), chosen.where)}
     if mine:

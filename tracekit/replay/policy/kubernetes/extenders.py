@@ -21,10 +21,17 @@ _CALLED = (
 )
 
 
-def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str]]:
-    """The extenders that policies stand for, with their weights, and a note of every one."""
+def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str], bool]:
+    """The extenders that policies stand for, with their weights, and a note of every one.
+
+    Returns
+    -------
+    list of Part, list of str, bool
+        The last: whether what an extender does is left out, so that this is not what people run.
+    """
     parts: list[Part] = []
     notes: list[str] = []
+    lacking = False
     for one in rows:
         url, verb = one.text("urlPrefix"), one.text("prioritizeVerb")
         weight = one.whole("weight", 1, least=1)
@@ -33,6 +40,7 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str]]:
         name = verb.strip("/").rpartition("/")[2].replace("-", "_")
         kind = all_policies().get(name)
         if kind is None or kind.batched or not kind.filtered:
+            lacking = True
             notes.append(
                 f"extender {url} is not called, and its score ('{verb}', weight {weight}) is left"
                 " out: the verb is the name of no policy"
@@ -44,7 +52,8 @@ def extender_parts(rows: Iterable[Given]) -> tuple[list[Part], list[str]]:
             parts.append(Part(10.0 * weight, kind(), "tenths"))
             notes.append(f"extender {url} is not called: policy {name}, 0..10, stands for it")
         if filters:
+            lacking = True
             notes.append(f"the filter of extender {url} ('{filters}') is left out")
         if one.unread():
             notes.append(f"not known, and left out: {', '.join(one.unread())}")
-    return parts, notes
+    return parts, notes, lacking

@@ -80,7 +80,7 @@ def translated(document: Mapping[str, object]) -> Translated:
             silent.append(name)
         elif weight:
             strange.append(name)
-    extra, told = extender_parts(top.rows("extenders"))
+    extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
     found.parts = [*found.parts, *extra]
     found.scores = bool(listed) or bool(extra)
     predicates = {one.text("name") for one in top.rows("predicates")}
