@@ -214,7 +214,11 @@
       {
         extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
         title: null, bom: false,
-        exportOptions: { orthogonal: "export" },
+        // what is cut on the page is whole there
+        exportOptions: {
+          orthogonal: "export",
+          format: { body: (text, row, column, cell) => cell?.title || cell?.textContent || text },
+        },
       },
     ];
     // the library makes a place to scroll in of its own

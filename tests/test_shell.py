@@ -6,7 +6,7 @@ import shlex
 
 import pytest
 
-from tracekit.shell import in_lines
+from tracekit.shell import in_lines, quoted
 
 LONG = (
     "tracekit replay 'my store' --assume 'name=a value' --policy first_fit --policy"
@@ -30,3 +30,11 @@ def test_lines_fit_and_begin_with_an_option() -> None:
 
 def test_a_command_that_fits_stays_one_line() -> None:
     assert in_lines("tracekit info s", 40) == "tracekit info s"
+
+
+@pytest.mark.parametrize(
+    "text", ["plain", "two words", "SELECT 'a' FROM 'b c'", "it's $HOME", "a \"b\" 'c'", "a'\\'b!"]
+)
+def test_a_text_is_one_word(text: str) -> None:
+    assert shlex.split(quoted(text)) == [text]
+    assert not quoted("SELECT 'a'").startswith("'")

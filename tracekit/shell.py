@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+import shlex
 
 #: A word of a command with what is quoted in it.
 _WORD = re.compile(r"""(?:[^\s'"]|'[^']*'|"[^"]*")+""")
 _INDENT = "    "
 #: What ends a line that goes on.
 _ON = " \\"
+
+
+def quoted(text: str) -> str:
+    """A text as one word of a shell; SQL, which holds single quotes, stands between double ones."""
+    if "'" in text and not re.search(r'["$`\\\\!]', text):
+        return f'"{text}"'
+    return shlex.quote(text)
 
 
 def in_lines(command: str, width: int) -> str:

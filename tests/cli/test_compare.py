@@ -78,3 +78,16 @@ def test_without_thresholds_each_policy_is_a_case(two: tuple[str, str], tmp_path
     (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
     assert [one.get("classname") for one in suite] == ["lra"]
     assert suite[0].findtext("system-out") == "no measure changed"
+
+
+def test_no_name_of_a_measure_is_broken(
+    two: tuple[str, str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A name is typed after --fail-if as it stands in the table."""
+    assert run(["compare", *two, "--json"]) == 0
+    changes = json.loads(capsys.readouterr().out)["changes"]
+    assert run(["compare", *two, "--all"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    first = {line.split()[0] for line in lines if line.startswith(" ") and line.strip()}
+    assert {one["measure"] for one in changes} <= first
+    assert max(map(len, lines)) <= 80

@@ -223,6 +223,27 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Pa
         assert '"Measure","Better","Formula"' in text
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_names_of_nodes_are_whole_on_the_page_and_in_what_is_taken_away(
+    browser: Any, report: Path, width: int
+) -> None:
+    """Nodes are switched off by this page: their names must be told apart, and copied whole."""
+    going = [f"ip-192-168-123-{at}.eu-west-1.compute.internal" for at in range(239, 235, -1)]
+    with opened(browser, report, width) as page:
+        page.evaluate("location.hash = '#/fewest'")
+        card = page.locator("[id='/fewest'] .table-card", has_text="that can go under")
+        cells = card.locator(".dt-scroll-body tbody th")
+        cells.first.wait_for()
+        assert cells.evaluate_all("(all) => all.map((one) => one.innerText.trim())") == going
+        room = """(all) => all.map((one) => one.getBoundingClientRect().right
+            - one.querySelector("code").getBoundingClientRect().right)"""
+        assert min(cells.evaluate_all(room)) >= 0
+        with page.expect_download() as download:
+            card.locator("button", has_text="CSV").click()
+        lines = Path(download.value.path()).read_text().split()[1:]
+        assert [line.split(",")[0].strip('"') for line in lines if "ip-" in line] == going
+
+
 #: axe-core, asked for what breaks a rule, with every page in view and every table made.
 AXE = """
 async () => {

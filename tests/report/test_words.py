@@ -37,9 +37,11 @@ def test_other_words() -> None:
     assert words.number(0.04821) == "0.0482"
     assert words.short_id("a" * 64) == "a" * 10 + "\u2026"
     assert words.short_id("kube-system/kube-proxy") == "kube-system/kube-proxy"
-    nodes = [f"ip-10-0-{at}-95.eu-west-1.compute.internal" for at in range(20)]
+    addresses = [f"{a}-{b}" for a in (1, 10, 123) for b in (1, 23, 230, 231)]
+    nodes = [f"ip-192-168-{one}.eu-west-1.compute.internal" for one in addresses]
     assert len({words.short_id(node) for node in nodes}) == len(nodes)
-    assert max(len(words.short_id(node)) for node in nodes) == 24
+    assert max(len(words.short_id(node)) for node in nodes) == 32
+    assert [words.short_hash(node) for node in nodes] == nodes
 
 
 VALUES = [

@@ -100,7 +100,7 @@ def change(row: dict[str, Any]) -> str:
     """The interval of a change, where there is one."""
     if row["change_low"] is None:
         return "-"
-    return f"{row['change_low']:+.3g} .. {row['change_high']:+.3g}"
+    return f"{row['change_low']:+.2g} .. {row['change_high']:+.2g}"
 
 
 def number(value: float | None) -> str:

@@ -72,11 +72,14 @@ def _show(found: Study, *, all_measures: bool) -> None:
         row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
     ]
     for policy in dict.fromkeys(row["policy"] for row in shown):
-        print_table(
-            f"{policy}: from {about['base']} to {about['new']}",
-            ["measure", "base", "new", "95 % of change", "verdict"],
-            [_row(row) for row in shown if row["policy"] == policy],
-        )
+        ours = [row for row in shown if row["policy"] == policy]
+        # a column of verdicts would leave no room for whole names of measures
+        for verdict in sorted({row["verdict"] for row in ours}, key=_place):
+            print_table(
+                f"{policy}, {verdict}: from {about['base']} to {about['new']}",
+                ["measure", "base", "new", "95 % of change"],
+                [_row(row) for row in ours if row["verdict"] == verdict],
+            )
     same = changes.height - len(shown)
     if same:
         print_sentence(_alike(changes, same))
@@ -119,4 +122,10 @@ def _alike(changes: Any, same: int) -> str:
 
 def _row(row: dict[str, Any]) -> list[object]:
     values = number(row["base"]), number(row["new"])
-    return [row["measure"], *values, change(row), row["verdict"]]
+    return [row["measure"], *values, change(row)]
+
+
+def _place(verdict: str) -> tuple[int, str]:
+    """What got better or worse stands first, what is the same last."""
+    last = {"within chance": 1, "same": 2}
+    return last.get(verdict, 0), verdict

@@ -15,6 +15,8 @@ from tracekit.cli._output import (
     print_table,
 )
 from tracekit.cli._panels import Panel
+from tracekit.cli._streams import visible
+from tracekit.shell import quoted
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -22,6 +24,8 @@ if TYPE_CHECKING:
     from tracekit.study import Study
 
 PANEL = Panel.replay
+#: So many nodes that can go are named; a command lists them all.
+_NAMED = 10
 
 
 def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
@@ -47,6 +51,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
                     {
                         **row,
                         "by_order": orders.filter(policy=row["policy"])["nodes"].to_list(),
+                        "goes": drains_told.going(found, row["policy"]),
                         "kept": nodes.filter(policy=row["policy"])["node"].to_list(),
                         "barred_by": drains_told.held(found, row["policy"]),
                     }
@@ -89,12 +94,35 @@ def _show(study: Study, out: Path | None) -> None:
         if sentence:
             print_sentence(sentence)
     print_paragraph(_limits(study))
+    _show_going(study, found.best["policy"], out)
     if out is not None:
         print_paragraph(f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:")
         print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
     for why, text in words.following(found):
         print_paragraph(why)
         print_command(text)
+
+
+def _show_going(study: Study, policy: str, out: Path | None) -> None:
+    """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
+    from tracekit.replay.studies import drains_told
+
+    going = drains_told.going(study, policy)
+    if not going:
+        return
+    print_paragraph("To drain, the first to go first:")
+    for name in going[:_NAMED]:
+        print(f"  {visible(name)}")
+    if len(going) <= _NAMED:
+        return
+    more = f"and {len(going) - _NAMED:,} more"
+    store = study.about["workload"]["store"]
+    if out is None or not store:
+        print_paragraph(f"{more}; all {len(going):,}: the same command with --json, under goes.")
+        return
+    print_paragraph(f"{more}; all {len(going):,}, one a line:")
+    asked = drains_told.query_of_going(str(out), policy)
+    print_command(f"tracekit query {quote(store)} {quoted(asked)} --format csv")
 
 
 def _answers(study: Study) -> list[dict[str, Any]]:

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.replay.measures import find_measure, words_of
 from tracekit.report.heads import head
-from tracekit.report.words import MINUS, NBSP, number, percent, short_id
+from tracekit.report.words import MINUS, NBSP, number, percent, short_hash
 from tracekit.sqlfiles import get_query
 from tracekit.units import BYTES_PER_GIB, duration, size
 
@@ -151,7 +151,7 @@ def _text(value: Any, kind: Kind) -> str:
         return duration(value)
     if kind == "size":
         return size_text(value)
-    return short_id(str(value)) if kind == "id" else str(value)
+    return short_hash(str(value)) if kind == "id" else str(value)
 
 
 def size_text(value: float) -> str:

@@ -155,9 +155,13 @@ def render_data(data: Data, *, progress: Progress = SILENT) -> str:
     )
 
 
-def breakable(text: str) -> Markup:
-    """A text whose long names end a line between their parts, not within a word."""
-    parts = re.split(r"(?<=[/_])(?=\w)", text) if len(text) > _LONG_NAME else [text]
+def breakable(text: str, ends: str = "/_") -> Markup:
+    """A text whose long names end a line between their parts, not within a word.
+
+    What is copied from the page holds nothing more than the text.
+    """
+    between = rf"(?<=[{re.escape(ends)}])(?=\w)"
+    parts = re.split(between, text) if len(text) > _LONG_NAME else [text]
     return Markup("<wbr>").join(parts)
 
 

@@ -58,15 +58,26 @@ def spaced(text: str) -> str:
     return re.sub(r"(?<=\d) ?%", f"{NBSP}%", text)
 
 
-def short_id(text: str) -> str:
-    """Enough of an id to find it, short enough to read.
+#: So much of a name is shown in a figure: its beginning, and its end.
+_NAME_HEAD, _NAME_TAIL = 22, 9
 
-    Of digits without a meaning the beginning; of a name that people gave both ends, for names of
-    one cluster begin alike.
+
+def short_hash(text: str) -> str:
+    """A name that people gave, whole; of digits without a meaning the beginning."""
+    hashed = _DIGITS.fullmatch(text) and len(text) > 14
+    return f"{text[:10]}\u2026" if hashed else text
+
+
+def short_id(text: str) -> str:
+    """Enough of an id to find it, short enough for a figure.
+
+    Of a name that people gave both ends, for names of one cluster begin alike: the address in
+    that of a node of a cloud is whole.
     """
-    if _DIGITS.fullmatch(text):
-        return text if len(text) <= 14 else f"{text[:10]}\u2026"
-    return text if len(text) <= 24 else f"{text[:14]}\u2026{text[-9:]}"
+    known = short_hash(text)
+    if known != text or len(text) <= _NAME_HEAD + _NAME_TAIL + 1:
+        return known
+    return f"{text[:_NAME_HEAD]}\u2026{text[-_NAME_TAIL:]}"
 
 
 def small(title: str) -> str:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import ast
 import operator
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -36,6 +36,10 @@ _COMPARISON: Mapping[type[ast.AST], Callable[[Any, Any], bool]] = {
 }
 #: Far more than any threshold takes, and far less than what reading one could choke on.
 _LONGEST, _DEEPEST, _SHOWN = 2000, 100, 120
+#: A share that is so large was meant in percent: no node is used ten times over.
+_SURELY_PERCENT = 10.0
+#: So many names are proposed in the place of one that is not there.
+_PROPOSED = 5
 _FAIL_IF = "--fail-if"
 OBSERVED = "observed"
 #: The other runs that an expression may speak of.
@@ -148,7 +152,24 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
     measures = [name for name in names if name not in _OTHERS[option]]
     if not measures:
         raise _wrong(option, text, "names no measure")
+    _check_shares(tree, option, text)
     return Threshold(text, policy, tree, measures[0], option)
+
+
+def _check_shares(tree: ast.Compare, option: str, text: str) -> None:
+    """Refuse a share that is compared with what can only be meant as percent."""
+    for one in ast.walk(tree):
+        measure = find_measure(one.id) if isinstance(one, ast.Name) else None
+        if measure is None or not measure.share:
+            continue
+        for side in (tree.left, *tree.comparators):
+            if isinstance(side, ast.Constant) and float(str(side.value)) >= _SURELY_PERCENT:
+                given = float(str(side.value))
+                raise TracekitError(
+                    f"{option} '{text}': {measure.name} is a share, 1 is all; {given:g} would be"
+                    f" {100 * given:,g} %",
+                    hint=f"did you mean {given / 100:g}?",
+                )
 
 
 def _spell_out(tree: ast.AST) -> None:
@@ -207,6 +228,15 @@ def _wrong(option: str, text: str, what: str) -> TracekitError:
     return TracekitError(f"{option} '{shown}' {what}", hint=_EXAMPLES[option])
 
 
+def _alike(name: str, known: Sequence[str]) -> str:
+    """Names that share a word with one that is not there, and where all of them are."""
+    words = {word for word in name.lower().split("_") if len(word) > 1}
+    close = sorted(known, key=lambda one: -len(words & set(one.split("_"))))[:_PROPOSED]
+    near = [one for one in close if words & set(one.split("_"))]
+    said = f"near it: {', '.join(near)}; " if near else ""
+    return f"{said}all of them: tracekit list measures"
+
+
 class _Values:
     """What the parts of a threshold's expression are worth for one policy."""
 
@@ -241,11 +271,11 @@ class _Values:
 
     def _measure(self, row: Row, name: str) -> float | None:
         if name not in row or isinstance(row[name], str):
-            known = [key for key, value in row.items() if not isinstance(value, str)]
+            known = [key for key in row if find_measure(key) is not None]
             close = nearest(name, known)
             given = f"{self._threshold.option} '{self._threshold.text}'"
             raise TracekitError(
                 f"{given}: the run has no measure '{name}'",
-                hint=f"did you mean '{close}'?" if close else f"it has: {', '.join(known)}",
+                hint=f"did you mean '{close}'?" if close else _alike(name, known),
             )
         return None if row[name] is None else float(row[name])

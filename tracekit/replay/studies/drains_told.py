@@ -1,4 +1,4 @@
-"""Which of the nodes that can go no drain gets empty, in words and for a document."""
+"""Which nodes to drain, and which of them no drain gets empty, in words and for a document."""
 
 from __future__ import annotations
 
@@ -11,6 +11,18 @@ from tracekit.study import Study
 
 #: So many nodes are named in the sentence; the table and the document have them all.
 _NAMED = 5
+
+
+def going(study: Study, policy: str) -> list[str]:
+    """The nodes that can go under a policy, the first to go first."""
+    nodes = study.frames["nodes"].filter(~pl.col("kept"), policy=policy)
+    return [str(name) for name in nodes.sort("place", descending=True)["node"]]
+
+
+def query_of_going(study: str, policy: str) -> str:
+    """The statement that lists them all from the study's folder."""
+    file, name = (text.replace("'", "''") for text in (f"{study}/nodes.parquet", policy))
+    return f"SELECT node FROM '{file}' WHERE NOT kept AND policy = '{name}' ORDER BY place DESC"
 
 
 def barred(found: Told) -> str:

@@ -48,7 +48,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         hovertemplate="%{x:,} nodes<extra></extra>",
     )
     names = [
-        above(at, _name(row), font={"size": 13})
+        # a line of all nodes, or of the bound, must not strike a name through
+        above(at, _name(row), font={"size": 13}) | {"bgcolor": color("card")}
         for at, row in enumerate(frame.iter_rows(named=True))
     ]
     figure.update_layout(
