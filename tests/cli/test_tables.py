@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import polars as pl
 import pytest
@@ -33,3 +34,18 @@ def test_times_and_keys_have_no_separators_between_their_digits(
     frame = pl.DataFrame({"time_ms": [43_170_000], "node_key": [12_345], "rows": [4_990_857]})
     print_frame(frame, "table")
     assert capsys.readouterr().out.splitlines()[-3].split() == ["43170000", "12345", "4,990,857"]
+
+
+def test_a_weighted_profile_is_broken_between_its_parts(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """A number, or a word, on two lines is another number and no word."""
+    name = "0.7*target_load_packing[target=0.25]+0.3*load_variation_risk_balancing"
+    heads = ["policy", "cpu max [%]", "nodes", "mem max [%]", "over", "mem strand [%]"]
+    print_table("", heads, [[name, *["112.0 ±1.8"] * 3, "1,303 ±2,019", "112.0 ±1.8"]])
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= 80
+    parts = [line[1:].split(" ")[0] for line in lines[3:] if line[1:2].strip()]
+    assert "".join(parts).endswith(name)
+    for whole in re.findall(r"[a-z]+|[0-9.]+", name):
+        assert any(whole in one for one in parts), whole

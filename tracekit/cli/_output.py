@@ -59,11 +59,21 @@ def print_table(
     table = Table(
         title=escape(visible(title)) or None, title_justify="left", box=SIMPLE_HEAD, pad_edge=False
     )
+    drawn = console(stderr=False)
+    cells = _parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width)
+    widths = _narrowest(columns, cells)
+    natural = [max(len(name), wide) for name, wide in zip(columns, widths, strict=True)]
+    tight = _total(natural) > drawn.width >= _total(widths)
     for at, name in enumerate(columns):
         numeric = bool(rows) and all(_is_number(row[at]) for row in rows)
-        table.add_column(name, justify="right" if numeric else "left", overflow="fold")
-    drawn = console(stderr=False)
-    for row in _parted(columns, [[_cell(value) for value in row] for row in rows], drawn.width):
+        table.add_column(
+            name,
+            justify="right" if numeric else "left",
+            overflow="fold",
+            # a head ends its line between words sooner than a cell within one
+            width=widths[at] if tight else None,
+        )
+    for row in cells:
         table.add_row(*row)
     drawn.print(table)
     if note:
@@ -75,10 +85,16 @@ def _parted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[l
 
     Where a table is too wide a long name would else be broken wherever its column ends.
     """
-    widths = [max(len(cell) for cell in cells) for cells in zip(columns, *rows, strict=True)]
+    widths = _narrowest(columns, rows)
     widest = widths.index(max(widths, default=0)) if widths else 0
-    room = width - sum(widths) + max(widths, default=0) - _GAP * len(widths)
-    if max(widths, default=0) <= room or room < _NARROWEST:
+    if not widths or _total(widths) <= width:
+        return rows
+    room = widths[widest] + width - _total(widths)
+    if room < _NARROWEST:
+        # what an amount may differ by goes below it
+        rows = [[cell.replace(" ±", "\n±") for cell in row] for row in rows]
+        room = widths[widest] + width - _total(_narrowest(columns, rows))
+    if room < _NARROWEST:
         return rows
     return [
         [_in_lines(cell, room) if at == widest else cell for at, cell in enumerate(row)]
@@ -86,11 +102,25 @@ def _parted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[l
     ]
 
 
+def _total(widths: Sequence[int]) -> int:
+    """How wide a table is whose columns are so wide."""
+    return sum(widths) + _GAP * len(widths) - 1
+
+
+def _narrowest(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[int]:
+    """How wide each column must be: a head may end its line between words, a cell where it does."""
+    heads = [max(map(len, name.split()), default=0) for name in columns]
+    return [
+        max([head, *(len(line) for row in rows for line in row[at].split("\n"))])
+        for at, head in enumerate(heads)
+    ]
+
+
 def _in_lines(text: str, width: int) -> str:
     import re
 
     lines = [""]
-    for part in re.split(r"(?<=[-_/ ])|(?=\.)", text):
+    for part in re.split(r"(?<=[-_/ +,])|(?<!\\)(?=\\?\[)|(?<!\d)(?=\.)", text):
         if lines[-1] and len(lines[-1] + part.rstrip()) > width:
             lines.append("")
         lines[-1] += part

@@ -9,7 +9,6 @@ from pathlib import Path
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.fitness import judged
-from tracekit.replay.runs.may_answer import CONDITIONS
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.separation import separates
@@ -17,7 +16,14 @@ from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import Standings, standings
 
 #: Columns beside the policies that 80 characters bear.
-COLUMNS = 4
+COLUMNS = 5
+#: What every run shows where it is known, so that two runs are read in the same way.
+ALWAYS = (
+    "nodes_used_mean",
+    "cpu_max_fraction",
+    "memory_max_fraction",
+    "overloaded_node_steps",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,13 +52,9 @@ def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Over
     found = results(run)
     stands = {one.name: standings(found, one.name) for one in _short(found)}
     decides = _decides(found, stands)
-    told = sorted(
-        stands.values(), key=lambda one: (one is not decides, _bars(one), *_weight(found, one))
-    )
-    chosen = {one.measure for one in told[:columns]}
-    # what decides, then the others in the order of the registry, as all tables are
-    picked = [one for one in stands.values() if one.measure in chosen]
-    picked.sort(key=lambda one: one is not decides)
+    told = sorted(stands.values(), key=lambda one: (_place(one, decides), *_weight(found, one)))
+    picked = [one for one in told if one is decides or one.measure in ALWAYS or not _same(one)]
+    picked = picked[:columns]
     measures = [found.measures[one.measure] for one in picked]
     rows = [
         (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
@@ -75,9 +77,11 @@ def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
     return stands.get(decision(found).criterion or "") if found.policies else None
 
 
-def _bars(stand: Standings) -> bool:
-    """False, so that it comes first, for what bars a policy from being chosen and differs."""
-    return stand.measure not in CONDITIONS or _same(stand)
+def _place(stand: Standings, decides: Standings | None) -> int:
+    """What decides first, then what every run shows, then the others."""
+    if stand is decides:
+        return -1
+    return ALWAYS.index(stand.measure) if stand.measure in ALWAYS else len(ALWAYS)
 
 
 def _title(found: Results, stand: Standings) -> str:
