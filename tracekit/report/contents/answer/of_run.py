@@ -12,7 +12,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.contents import nodes_needed, quantities
 from tracekit.report.contents.answer.changes import beyond, changes
 from tracekit.report.contents.answer.following import following
-from tracekit.report.contents.answer.sentence import meaning, sentence
+from tracekit.report.contents.answer.sentence import alike, meaning, sentence
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
@@ -43,7 +43,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         before="production" if before == OBSERVED else before,
         after=shown,
         change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
-        sure=sure(data, told),
+        sure=" ".join(filter(None, [alike(data, told), sure(data, told)])),
         rests=_rests(data),
         next=following(data, told),
     )

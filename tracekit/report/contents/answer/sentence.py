@@ -38,27 +38,26 @@ def sentence(data: Data, told: Decision) -> str:
         return spaced(told.answer)
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
-    others = _others(data, told, measure)
     production = data.standings(told.criterion).row(OBSERVED)
     against = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None
     )
     title = small(measure.title)
     if production is None or against is None:
-        return f"Use {first}: {title} {_verb(title)} {value}.{others}"
+        return f"Use {first}: {title} {_verb(title)} {value}."
     price = _price(data, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = price and told.criterion not in CONDITIONS
     advice = f"{first} is a trade" if trade else f"Use {first}"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{price}"
-        return f"{advice}: {title} {_verb(title)} {value}, {gained}.{others}"
+        return f"{advice}: {title} {_verb(title)} {value}, {gained}."
     usual = standing_text(measure, production)
     gains = _gains(data, told)
     if gains:
         return (
             f"{advice}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
-            f" production's beyond chance ({value}; {usual} in production){price}.{others}"
+            f" production's beyond chance ({value}; {usual} in production){price}."
         )
     do = "does" if len(told.chosen) == 1 else "do"
     return (
@@ -68,13 +67,17 @@ def sentence(data: Data, told: Decision) -> str:
     )
 
 
-def _others(data: Data, told: Decision, measure: Measure) -> str:
+def alike(data: Data, told: Decision) -> str:
     """Those that the orders do not tell from the first, each with its own number; or nothing."""
+    measure = find_measure(told.criterion)
+    if measure is None or not told.chosen:
+        return ""
     rows = data.standings(told.criterion)
     found = [(name, rows.row(name)) for name in told.chosen[1:]]
     named = [f"{name} ({standing_text(measure, row)})" for name, row in found if row]
-    why = f"; it goes first: {told.why_first}" if told.why_first else ""
-    return f" Too few orders tell it from {few(named)}{why}." if named else ""
+    why = f"; it goes first, as {told.why_first}" if told.why_first else ""
+    first = told.chosen[0]
+    return f"Too few orders tell {first} from {few(named)}{why}." if named else ""
 
 
 def _price(data: Data, told: Decision) -> str:
