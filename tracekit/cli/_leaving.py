@@ -28,7 +28,7 @@ class Leaving:
             return
         try:
             for stream in (sys.stdout, sys.stderr):
-                if stream is not None:
+                if stream is not None and not stream.closed:
                     stream.flush()
         except (OSError, ValueError):
             return  # Python has an exit code of its own for what cannot be written

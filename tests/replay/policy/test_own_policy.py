@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 from replay_support import workload
+from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.own_policy import load_own_policy
@@ -137,7 +139,10 @@ def test_a_missing_file_and_a_bad_name(tmp_path: Path) -> None:
 #: What a policy's code may do instead of answering, and what is said of it.
 MISDEEDS = [
     ("import sys; sys.exit(0)", "failed at line LINE: SystemExit: 0"),
-    ("import os; os._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(0\)"),
+    ("import os; os._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
+    ("import posix; posix._exit(0)", r"failed at line LINE: SystemExit: os\._exit\(\)"),
+    ("import os; os.execl('/bin/true', 'true')", r"failed at line LINE: SystemExit: os\.execv\(\)"),
+    ("import os; os.abort()", r"failed at line LINE: SystemExit: os\.abort\(\)"),
     ("import os; os.fork()", r"failed at line LINE: SystemExit: os\.fork\(\)"),
     ("raise BaseException('no')", "failed at line LINE: BaseException: no"),
     ("raise KeyboardInterrupt", "failed at line LINE: KeyboardInterrupt"),
@@ -178,6 +183,33 @@ def test_whatever_it_does_is_one_error_of_its_file(
     method = text[: text.index("def score")].count("\n") + 1
     assert error.value.what.startswith((f"{path}:{line}: ", f"{path}:{method}: "))
     assert error.value.hint
+
+
+@pytest.mark.parametrize(
+    ("misdeed", "name"),
+    [
+        ("sys.stderr = None", "stderr"),
+        ("sys.stdout = sys.stderr", "stdout"),
+        ("sys.stdout.close()", "stdout"),
+        ("sys.stderr.close()", "stderr"),
+        ("sys.stdout = sys.stderr = None", "stdout"),
+    ],
+)
+def test_the_standard_streams_are_not_its_own(tmp_path: Path, misdeed: str, name: str) -> None:
+    text = GOOD.replace(SCORE, f"import sys; {misdeed}\n        {SCORE}")
+    path = written(tmp_path, text)
+    workload_folder = parquet_folder(tmp_path / "load")
+    words = ["replay", "--workload", str(workload_folder), "--policy", str(path)]
+    done = subprocess.run(
+        [sys.executable, "-m", "tracekit", "-q", *words, "--out", str(tmp_path / "run")],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    told = f"error: {path}: score failed: SystemExit: sys.{name} was closed or replaced"
+    assert done.returncode == 2, done.stderr
+    assert done.stderr.splitlines()[0] == told
+    assert done.stdout == ""
 
 
 @pytest.mark.parametrize(

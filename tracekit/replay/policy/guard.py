@@ -13,8 +13,10 @@ import functools
 import inspect
 import linecache
 import os
+import posix
 import re
 import signal
+import sys
 import threading
 import types
 from collections.abc import Callable, Iterator
@@ -32,6 +34,9 @@ from tracekit.replay.placement import PlacementPolicy
 IMPORT_LIMIT_S = 60.0
 #: A policy that catches everything is told again and again.
 _AGAIN_S = 0.5
+
+#: What ends this process, or makes two of it, without Python's knowing.
+_LEAVING = ("_exit", "abort", "execv", "execve", "fork", "forkpty")
 
 Check = Callable[[str, Any, tuple[Any, ...]], None]
 
@@ -115,8 +120,9 @@ def answers_for(file: str, what: str, limit_s: float) -> Iterator[None]:
         if isinstance(error, KeyboardInterrupt) and not _raised_by(file, error):
             raise
         text = f"{type(error).__name__}: {error}".removesuffix(": ")
+        line = line_of(file, error)
         raise OwnPolicyError(
-            f"{_where(file, error)}: {what} failed at line {line_of(file, error)}: {text}",
+            f"{_where(file, error)}: {what} failed{f' at line {line}' if line else ''}: {text}",
             hint=_hint(error),
         ) from error
 
@@ -126,7 +132,9 @@ def _hint(error: BaseException) -> str:
         return "a policy answers or raises an Exception; it does not end the program or copy it"
     if "read-only" in str(error):
         return "a snapshot is not to be changed: compute new arrays from it"
-    return "snapshot arrays have shape (nodes, resources): index them with 'nodes' first"
+    if isinstance(error, IndexError | TypeError | ValueError):
+        return "snapshot arrays have shape (nodes, resources): index them with 'nodes' first"
+    return "it is the file's own code that failed; what it imports and changes is its own affair"
 
 
 def line_of(file: str, error: BaseException) -> int:
@@ -157,23 +165,44 @@ def _raised_by(file: str, error: BaseException) -> bool:
 
 @contextmanager
 def _process_is_ours() -> Iterator[None]:
-    """Within, ``os._exit`` and ``os.fork`` raise.
+    """Within, what ends the process without a word raises, and what makes two of it.
 
-    The one would end the process without a word, the other would leave two that write one result.
+    A standard stream that was closed or replaced is there again afterwards, and told.
     """
-
-    def leave(status: int) -> NoReturn:
-        raise SystemExit(f"os._exit({status})")
-
-    def split() -> NoReturn:
-        raise SystemExit("os.fork()")
-
-    real = os._exit, os.fork
-    os._exit, os.fork = leave, split
+    real = {(place, name): getattr(place, name) for place in (os, posix) for name in _LEAVING}
+    streams = {name: getattr(sys, name) for name in ("stdout", "stderr")}
+    for place, name in real:
+        setattr(place, name, _INSTEAD[name])
     try:
         yield
+        lost = [name for name, stream in streams.items() if _is_lost(name, stream)]
+        if lost:
+            raise SystemExit(f"sys.{lost[0]} was closed or replaced")
     finally:
-        os._exit, os.fork = real
+        for (place, name), value in real.items():
+            setattr(place, name, value)
+        for number, (name, stream) in enumerate(streams.items(), 1):
+            if _is_lost(name, stream):
+                setattr(sys, name, _opened_again(number) if stream.closed else stream)
+
+
+def _leave(name: str, *_given: object) -> NoReturn:
+    raise SystemExit(f"os.{name}()")
+
+
+_INSTEAD = {name: functools.partial(_leave, name) for name in _LEAVING}
+
+
+def _is_lost(name: str, stream: Any) -> bool:
+    return stream is not None and (getattr(sys, name) is not stream or stream.closed)
+
+
+def _opened_again(number: int) -> Any:
+    """A standard stream whose file is there still, as Python leaves it open."""
+    try:
+        return os.fdopen(number, "w", errors="backslashreplace", closefd=False)
+    except OSError:
+        return None
 
 
 @contextmanager
