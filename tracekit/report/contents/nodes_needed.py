@@ -5,6 +5,10 @@ from __future__ import annotations
 from shlex import quote
 
 from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.may_answer import may_be_chosen
+from tracekit.replay.runs.preferred import rules_out_overload
+from tracekit.replay.runs.standings import standings
+from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.after_run import unasked
 from tracekit.report.contents import commands
@@ -42,7 +46,26 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]
-    return [(f"How many nodes it takes for {_MORE:g} times the load:", f"{asked} --scale {_MORE}")]
+    more = (f"How many nodes it takes for {_MORE:g} times the load:", f"{asked} --scale {_MORE}")
+    safer = _safer(data, told)
+    if not safer:
+        return [more]
+    less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)}"
+    why = "for which chance rules out more overload than may be"
+    return [(f"How many nodes {safer} needs, {why}:", less), more]
+
+
+def _safer(data: Data, told: Decision) -> str:
+    """Where chance does not rule out that the policy overloads nodes, the best one that does not.
+
+    Empty where it is ruled out, or for no policy.
+    """
+    found = data.results
+    if found is None or not told.criterion or rules_out_overload(found, told.subject):
+        return ""
+    rows = standings(found, told.criterion, among=may_be_chosen(found)).rows
+    names = (row.names[0] for row in rows if row.orders >= FEWEST)
+    return next((name for name in names if rules_out_overload(found, name)), "")
 
 
 def _unasked(data: Data, told: Decision) -> str:

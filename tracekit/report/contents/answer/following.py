@@ -5,7 +5,10 @@ from __future__ import annotations
 from shlex import quote
 
 from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.may_answer import may_be_chosen
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.standings import standings
 from tracekit.replay.runs.student import FEWEST
 from tracekit.report.contents import commands, nodes_needed
 from tracekit.report.data import Data
@@ -26,7 +29,9 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
         return [_rebalanced(data), *needed]
-    assumed = "assumed" in (data.run or {})["workload"].get("quantities", {}).values()
+    load = (data.run or {})["workload"]
+    # what is kept for use that no container explains is a choice, though all else be recorded
+    assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
     asked = assumed and "assumptions" not in data.studies and commands.may_vary(data)
     found = nodes_needed.following(data, told, told.chosen[0])
     return [*found, *([_varied(data, told)] if asked else [])]
@@ -47,13 +52,21 @@ def _rebalanced(data: Data) -> tuple[str, str]:
 
 def _varied(data: Data, told: Decision) -> tuple[str, str]:
     first = told.chosen[0]
-    known = (told.simple, *(name for name in _ours(data)), *_RIVALS)
+    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
     rival = next(name for name in known if name and name != first)
     command = (
         f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
         f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
     )
     return "Whether the answer hangs on what was assumed:", command
+
+
+def _runners_up(data: Data, told: Decision) -> list[str]:
+    """Those that may be chosen too, the best first: who else could be the answer."""
+    if data.results is None:
+        return []
+    rows = standings(data.results, told.criterion, among=may_be_chosen(data.results)).rows
+    return [name for row in rows if row.orders >= FEWEST for name in row.names]
 
 
 def _ours(data: Data) -> list[str]:

@@ -17,7 +17,7 @@ from tracekit.report.words import count, listed, small, spaced
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
 #: Why a way to place may not be chosen.
-_BARRED = "they overload nodes or leave containers waiting, or chance does not rule that out"
+_BARRED = "at the mean they overload nodes more than a policy may, or leave containers waiting"
 #: What the line above the answer says of every resource.
 _MOVED = "can be moved by any policy"
 
