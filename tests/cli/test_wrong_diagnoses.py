@@ -22,6 +22,14 @@ CASES = [
      "error: parameter target_utilization must be at most 100, got 160"),
     (["report", "run", "--out", "nowhere/r.html"],
      "error: cannot write the report to nowhere/r.html: there is no folder nowhere"),
+    (["replay", "run/manifest.json", "--out", "x"],
+     "error: run/manifest.json is a file, not a store"),
+    (["info", "run/manifest.json"], "error: run/manifest.json is a file, not a store"),
+    (["report", "run/manifest.json", "--out", "x.html"],
+     "error: run/manifest.json is a file, neither a store nor a run folder"),
+    (["info", "study"], "error: study is the folder of a study, not a store"),
+    (["replay", "--workload", "study", "--out", "x"],
+     "error: 'study' holds no workload that is known"),
 ]  # fmt: skip
 
 
@@ -38,10 +46,22 @@ def test_it_says_what_it_really_is_and_leaves_nothing(
         (tmp_path / name).mkdir()
         document = {"schema": f"tracekit/{kind}/1", "files": []}
         (tmp_path / name / "manifest.json").write_text(json.dumps(document))
+    (tmp_path / "study").mkdir()
+    (tmp_path / "study" / "study.json").write_text("{}")
     (tmp_path / "store").mkdir()
     (tmp_path / "store" / "manifest.json").write_text('{\n "format_version": 5,\n "sources": []\n}')
     assert run(arguments) == 2
     said = capsys.readouterr().err
     # a store is named by its full path in some of them
     assert said.replace(f"{tmp_path}/", "").startswith(line)
-    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run", "store"]
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["analysis", "run", "store", "study"]
+
+
+def test_what_is_no_store_yet_is_told_how_to_become_one(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "my traces").mkdir()
+    source = str(tmp_path / "my traces")
+    for asked in (["info", source], ["replay", "--workload", source, "--out", f"{source}/x"]):
+        assert run(asked) == 2
+        assert f"tracekit ingest '{source}' STORE" in capsys.readouterr().err

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import os
 import re
 import subprocess
@@ -10,6 +11,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 import pytest
+import yaml
 from docs_support import DOCS
 
 from tracekit import registry, verbs
@@ -82,3 +84,17 @@ def test_the_citation_names_this_version() -> None:
     assert f"\nversion: {VERSION}\n" in text
     for key in ("cff-version", "message", "title", "authors", "license"):
         assert re.search(rf"^{key}:", text, re.MULTILINE), key
+
+
+def test_the_citation_has_the_form_of_its_schema() -> None:
+    """What schema 1.2.0 of the Citation File Format asks for, as far as this file goes."""
+    cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))
+    assert cited["cff-version"] == "1.2.0"
+    assert cited["type"] in {"software", "dataset"}
+    assert dt.date.fromisoformat(cited["date-released"])
+    assert cited["authors"]
+    assert all({"name"} == set(one) or "family-names" in one for one in cited["authors"])
+    texts = ("message", "title", "abstract", "license", "version", "date-released")
+    assert all(isinstance(cited[key], str) and cited[key].strip() for key in texts)
+    assert len(set(cited["keywords"])) == len(cited["keywords"])
+    assert set(cited) <= {*texts, "cff-version", "type", "authors", "keywords"}

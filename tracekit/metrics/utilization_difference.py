@@ -1,4 +1,4 @@
-"""Utilisation difference G: how far CPU and memory use lie apart."""
+"""Utilization difference G: how far CPU and memory use lie apart."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def utilization_difference(cpu_fraction: ArrayLike, memory_fraction: ArrayLike) 
 
 
 METRIC = Metric(
-    title="Utilisation difference G",
+    title="Utilization difference G",
     unit="0..1",
     source="CTM21 analysis (Yao et al. 2023), eq 3",
     function=utilization_difference,

@@ -7,6 +7,7 @@ import json
 import os
 from dataclasses import dataclass, field
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from isal.isal_zlib import crc32
@@ -95,13 +96,17 @@ class Manifest:
         return [entry for entry in self.sources if entry.table == table]
 
 
+#: What the folder of a study has in the place of a manifest.
+_STUDY = "study.json"
+
+
 def read_manifest(folder: Path) -> Manifest:
     """Read a store's manifest; TracekitError when absent, broken or of another format."""
     path = folder / NAME
     try:
         data = read_bytes(path)
         document = json.loads(data.decode("utf-8"))
-    except FileNotFoundError as error:
+    except (FileNotFoundError, NotADirectoryError) as error:
         raise told(error) or _not_a_store(folder) from None
     except (ValueError, RecursionError) as error:
         raise _damaged(path, f"it is not readable as JSON: {error}") from None
@@ -155,12 +160,22 @@ def _damaged(path: Path, what: str) -> TracekitError:
 def _not_a_store(folder: Path) -> TracekitError:
     if not folder.exists():
         return TracekitError(f"no such store: {folder}", hint="make one: tracekit ingest SRC STORE")
+    if folder.is_file():
+        return TracekitError(f"{folder} is a file, not a store", hint=_made_of(folder))
     nested = folder / "store"
     if (nested / NAME).exists():
         return TracekitError(f"{folder} is not a store", hint=f"did you mean {nested}?")
-    return TracekitError(
-        f"{folder} is not a store: it has no {NAME}", hint="make one: tracekit ingest SRC STORE"
-    )
+    if (folder / _STUDY).exists():
+        return TracekitError(
+            f"{folder} is the folder of a study, not a store",
+            hint=f"tracekit report {quote(str(folder))} --out study.html shows it",
+        )
+    return TracekitError(f"{folder} is not a store: it has no {NAME}", hint=_made_of(folder))
+
+
+def _made_of(source: Path) -> str:
+    """How a store is made of what was taken for one."""
+    return f"a store is made of traces: tracekit ingest {quote(str(source))} STORE"
 
 
 def write_manifest(folder: Path, manifest: Manifest) -> None:

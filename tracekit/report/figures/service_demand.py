@@ -98,7 +98,8 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="No service has both calls (MSRTQps) and containers (MSResource) over the same minutes.",
+    absent="Of no service are both recorded over the same minutes: how often it is called, and what"
+    " its containers use.",
     csv=("service", "rate_mean", "r_squared", "cpu_per_call", "minutes"),
     note=_note,
 )

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 from typing import ClassVar
 
 import numpy as np
@@ -156,5 +157,9 @@ def _recognised(path: Path) -> type[WorkloadLoader]:
     found = [kind for kind in readers.values() if kind.recognises(path)]
     if not found:
         known = "; ".join(f"{name}: {kind.files}" for name, kind in readers.items())
-        raise TracekitError(f"'{path}' holds no workload that is known", hint=known)
+        stored = f"tracekit ingest {quote(str(path))} STORE, and replay STORE without --workload"
+        raise TracekitError(
+            f"'{path}' holds no workload that is known",
+            hint=f"traces of a cluster go into a store first: {stored}; {known}",
+        )
     return found[0]
