@@ -135,7 +135,7 @@ def fit_rows(
     if options.load and rows["load"].null_count() == rows.height:
         raise TracekitError(
             "no instance has a call rate, so load cannot be a regressor",
-            hint="ingest rates of calls (CTM21: MSRTQps), give a column 'load', or leave --load out",
+            hint="ingest rates of calls (MSRTQps), give a column 'load', or leave --load out",
         )
     table = make_table(rows, load=options.load)
     kept = _kept(rows, options)
