@@ -28,6 +28,8 @@ _MEASURED = {
     "cpu": "container_cpu_usage_seconds_total",
     "memory": "container_memory_working_set_bytes",
 }
+#: Seconds of a core, and bytes.
+_SCALE = {"cpu": 1, "memory": 1_000_000}
 #: What is read of a store: what was recorded, and what is worked out of it.
 _TABLES = ("container", "node", "container_amount", "container_usage", "node_usage")
 _WHOLE = ("--jobs", "1")
@@ -57,6 +59,7 @@ class ClusterStates(RuleBasedStateMachine):
         (self.folder / "given").mkdir()
         self.add_list(left=0)
         self.add_use("cpu", at=0)
+        self.add_use("memory", at=0)
 
     @rule(left=st.integers(0, _PODS - 1))
     def add_list(self, left: int) -> None:
@@ -70,15 +73,16 @@ class ClusterStates(RuleBasedStateMachine):
 
     @rule(resource=st.sampled_from(sorted(_MEASURED)), at=st.integers(0, _PODS - 1))
     def add_use(self, resource: str, at: int) -> None:
-        """Samples of one pod, of times that no other file has."""
-        number = len(self.files)
+        """Samples of one pod, of the hour after its last of the kind: a pair has fractions."""
+        kind = f"{resource}{at}-"
+        hour = sum(name.startswith(kind) for name in self.files)
         labels = f'__name__="{_MEASURED[resource]}", container="main", namespace="default"'
         lines = [
-            f'{{{labels}, pod="web-{at}"}} {step * 1.5 + number} '
-            f"{CREATED_MS + number * 3_600_000 + step * _STEP_MS}\n"
+            f'{{{labels}, pod="web-{at}"}} {(step * 1.5 + hour + 1) * _SCALE[resource]} '
+            f"{CREATED_MS + hour * 3_600_000 + step * _STEP_MS}\n"
             for step in range(6)
         ]
-        self._add(f"use{number:02}.txt")
+        self._add(f"{kind}{hour:02}.txt")
         (self.folder / "given" / self.files[-1]).write_text("".join(lines))
 
     def _add(self, name: str) -> None:
@@ -128,8 +132,9 @@ class ClusterStates(RuleBasedStateMachine):
         assert unbalanced(self.store) is None
 
     def _rows(self, store: str, table: str) -> list[str]:
-        words = ("query", store, f"SELECT * FROM {table} ORDER BY ALL", "--format", "csv")
-        done = self.forks.run(*words, folder=self.folder)
+        # a key is given to who comes first, and stays: it depends on the order of the files
+        sql = f"SELECT COLUMNS('.*([^y]|ity)$') FROM {table} ORDER BY ALL"
+        done = self.forks.run("query", store, sql, "--format", "csv", folder=self.folder)
         assert done.code == 0, done.err
         return done.out.splitlines()
 
