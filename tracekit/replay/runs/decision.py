@@ -278,7 +278,8 @@ def _answer(
     if measure in CONDITIONS:
         return _holding(found, chosen, fit, count, why_first(found, best, measure))
     others = [name for row in best[1:] for name in row.names]
-    tail = f"within chance of it: {few(others)}" if others else "all others differ beyond chance"
+    alone = "all others that may be chosen differ beyond chance"
+    tail = f"within chance of it: {few(others)}" if others else alone
     return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival; {tail}."
 
 
