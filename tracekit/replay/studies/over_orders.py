@@ -33,7 +33,7 @@ def over_orders(study: Study, policy: str, nodes: int | None) -> dict[str, OverO
 
     A value that is the same in each order has an interval without width.
     """
-    if nodes is None:
+    if nodes is None or "sizes" not in study.frames:
         return {}
     rows = study.frames["sizes"].filter(policy=policy, nodes=nodes)
     rows = rows.unique("repeat", keep="last").sort("repeat")
