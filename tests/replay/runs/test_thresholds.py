@@ -36,7 +36,7 @@ def test_what_may_be_meant_is_taken(text: str) -> None:
     ("text", "hint"),
     [
         ("cpu_max_fractoin > 1", "did you mean 'cpu_max_fraction'?"),
-        ("highest_cpu_of_nodes > 1", "near it: cpu_max_fraction; all of them: tracekit list"),
+        ("highest_cpu_of_nodes > 1", "near it: cpu_max_fraction"),
         ("fullness > 1", "all of them: tracekit list measures"),
     ],
 )
