@@ -116,7 +116,7 @@ def _price(found: shrink_told.Told) -> list[Change]:
             meaning="prices of the nodes, in the currency of the source; no chance is in it",
             before=f"{before:,.2f}",
             after=f"{after:,.2f}",
-            difference=f"{MINUS}{before - after:,.2f}",
+            difference=f"{MINUS}{before - after:,.2f}" if after < before else "none",
             way="better" if after < before else "",
         )
     ]
