@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER
 
 from tracekit.read import table_file as reading_module
 from tracekit.read.blocks import lines_in_blocks
-from tracekit.read.coded import LINE, CodedRows
+from tracekit.read.coded import LINE
 from tracekit.read.discover import discover
 from tracekit.read.plan import key_kinds, kind_of
 from tracekit.read.scanner import Scanner
@@ -150,7 +151,7 @@ def test_names_are_right_whatever_followed_them_before(
     trusted = []
     before = Scanner.read
 
-    def read(scanner: Scanner, block: bytes, line: int) -> tuple[CodedRows, int]:
+    def read(scanner: Scanner, block: bytes, line: int) -> int:
         trusted.append(scanner._rows.trusted.any())
         return before(scanner, block, line)
 
@@ -186,6 +187,45 @@ def test_many_names_and_many_rows_outgrow_every_buffer(
     assert frame["time_ms"].to_list() == list(range(rows))
     assert frame["node"].to_list() == [hex_id("node", at) for at in range(rows)]
     assert frame["cpu_fraction"].to_list() == [float(f"0.{at}") for at in range(rows)]
+
+
+@pytest.mark.parametrize(
+    ("size_bytes", "together_bytes", "compiled"),
+    [
+        (16 << 20, 0, True),
+        (2 << 20, 64 << 20, True),
+        (2 << 20, 63 << 20, False),
+        (1 << 10, 64 << 20, False),
+    ],
+)
+def test_a_file_is_read_the_compiled_way_where_there_is_much_to_read(
+    size_bytes: int, together_bytes: int, compiled: bool, tmp_path: Path
+) -> None:
+    path = tmp_path / "Node_0.csv"
+    path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n")
+    (file,) = discover(path).files
+    with path.open("r+b") as grown:
+        grown.truncate(size_bytes)
+    coded = open_coded(dataclasses.replace(file, together_bytes=together_bytes))
+    assert (coded.padding > 0) == compiled
+
+
+@pytest.mark.parametrize("block_bytes", [200, 1 << 20])
+def test_odd_lines_of_many_blocks_stand_where_they_stood(
+    block_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = 2_000
+    times = [f"{at}.0" if at % 3 == 0 else "soon" if at % 50 == 1 else at for at in range(rows)]
+    path = tmp_path / "Node_0.csv"
+    lines = [f"{at},{time},n{at % 7},0.5,0.5" for at, time in enumerate(times)]
+    path.write_text("\n".join([NODE_HEADER, *lines]) + "\n")
+    small = partial(lines_in_blocks, block_bytes=block_bytes)
+    monkeypatch.setattr(reading_module, "lines_in_blocks", small)
+    frame, rejects, _ = _everything(_compiled(path, monkeypatch))
+    broken = [at for at in range(rows) if times[at] == "soon"]
+    assert frame["time_ms"].to_list() == [at for at in range(rows) if at not in broken]
+    assert frame[LINE].to_list() == [at + 2 for at in range(rows) if at not in broken]
+    assert rejects["line"].to_list() == [at + 2 for at in broken]
 
 
 def test_a_name_longer_than_all_room_for_names(

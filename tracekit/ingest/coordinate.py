@@ -107,6 +107,7 @@ class Coordinator:
             folder,
             file.beside,
             file.stored_sizes,
+            file.together_bytes,
         )
 
         def on_progress(size: int, rows: int, rejected: int) -> None:

@@ -42,6 +42,7 @@ class StageTask:
     folder: Path
     beside: tuple[tuple[str, Path, str], ...] = ()
     stored_sizes: tuple[tuple[str, float, float], ...] = ()
+    together_bytes: int = 0
 
     def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
         """Raises TracekitError when the file is damaged; its staging folder is gone then."""
@@ -54,7 +55,12 @@ class StageTask:
                 if self.release == DERIVED
                 else identify(self.path, self.name, self.release)
             )
-            known = replace(file, beside=self.beside, stored_sizes=self.stored_sizes)
+            known = replace(
+                file,
+                beside=self.beside,
+                stored_sizes=self.stored_sizes,
+                together_bytes=self.together_bytes,
+            )
             return stage(known, self.folder, on_progress)
         except BaseException:
             shutil.rmtree(self.folder, ignore_errors=True)

@@ -116,7 +116,12 @@ def ingest(
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             sizes = () if remote else base_sizes(Store(folder, manifest))
-            files = (dataclasses.replace(file, stored_sizes=sizes) for file in found.files)
+            known = {entry.file for entry in manifest.sources}
+            new_bytes = sum(file.size_bytes for file in found.files if file.name not in known)
+            files = (
+                dataclasses.replace(file, stored_sizes=sizes, together_bytes=new_bytes)
+                for file in found.files
+            )
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)

@@ -41,7 +41,8 @@ class TraceFile:
 
     ``beside`` are the files of the same source that lie with it, for those that are read by code:
     the kind of each in one word, its path, its name. ``stored_sizes`` are the nodes that the store
-    held before, each with its cores and bytes.
+    held before, each with its cores and bytes. ``together_bytes`` is the size of all files that are
+    read in the same go.
     """
 
     path: Path
@@ -50,6 +51,7 @@ class TraceFile:
     match: Match
     beside: tuple[tuple[str, Path, str], ...] = ()
     stored_sizes: tuple[tuple[str, float, float], ...] = ()
+    together_bytes: int = 0
 
     @property
     def size_bytes(self) -> int:

@@ -1,9 +1,14 @@
-"""Blocks of lines to coded rows by the compiled walk; its odd lines go the careful way."""
+"""Blocks of lines to coded rows by the compiled walk; its odd lines go the careful way.
+
+The careful way costs as much for one line as for thousands. So the rows of some blocks wait for
+each other, and the odd lines of all of them go that way together.
+"""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 import polars as pl
@@ -23,8 +28,35 @@ _ROWS_AT_ONCE = 1 << 15
 _CONTEXTS = 1 << 17
 #: One right guess in so many pays for the wrong ones.
 _OFTEN = 3
+#: So many blocks, or so many bytes of odd lines, wait for each other.
+_BLOCKS_TOGETHER = 16
+_ODD_BYTES_TOGETHER = 1 << 20
 
 Careful = Callable[[bytes, int], CleanBlock]
+
+
+@dataclass
+class _Held:
+    """What was read of blocks that wait for each other."""
+
+    blocks: int = 0
+    good: list[CodedRows] = field(default_factory=list)
+    odd_lines: list[bytes] = field(default_factory=list)
+    odd_numbers: list[IntArray] = field(default_factory=list)
+    odd_bytes: int = 0
+
+    @property
+    def is_enough(self) -> bool:
+        """Whether the rows are to wait no longer."""
+        return self.blocks >= _BLOCKS_TOGETHER or self.odd_bytes >= _ODD_BYTES_TOGETHER
+
+    def add_odd(self, block: bytes, odd: IntArray) -> None:
+        """Keep odd lines: for each its start, its end and its number, shape (3, lines)."""
+        if not odd.size:
+            return
+        self.odd_lines += [block[start:end] for start, end in odd[:2].T.tolist()]
+        self.odd_numbers.append(odd[2])
+        self.odd_bytes += int((odd[1] - odd[0]).sum())
 
 
 class Scanner:
@@ -41,25 +73,37 @@ class Scanner:
         self._counts = counts
         self._careful = careful
         self._rows = _room(plan)
+        self._held = _Held()
 
-    def read(self, block: bytes, first_line: int) -> tuple[CodedRows, int]:
-        """The rows of a block of whole lines and ``PADDING`` bytes; and the next line's number."""
+    def rows(self, blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
+        """The rows of blocks of whole lines, each with ``PADDING`` bytes behind it, in order."""
+        line = first_line
+        for block in blocks:
+            line = self.read(block, line)
+            if self._held.is_enough:
+                yield self._whole()
+        if self._held.blocks:
+            yield self._whole()
+
+    def read(self, block: bytes, first_line: int) -> int:
+        """Hold the rows of a block; the number of the line after it."""
         text = np.frombuffer(block, dtype=np.uint8)
         at, line, why = 0, first_line, SHORT_OF_KEYS
-        good: list[CodedRows] = []
-        odd: list[IntArray] = []
+        held, taken = self._held, 0
         while why != DONE:
             before = at
             why, at, line, rows, odds = scan(
                 text, at, line, self._plan.fields, self._keys.table, self._rows, self._main()
             )
-            good.append(self._taken(rows))
-            odd.append(self._rows.odd[:, :odds].copy())
+            held.good.append(self._taken(rows))
+            held.add_odd(block, self._rows.odd[:, :odds].copy())
+            taken += rows
             if why == SHORT_OF_KEYS:
                 self._keys.make_room(text.size - PADDING - at if at == before else 0)
+        held.blocks += 1
         self._count()
-        self._trust(sum(part.rows for part in good))
-        return self._whole(block, good, np.concatenate(odd, axis=1)), line
+        self._trust(taken)
+        return line
 
     def _taken(self, count: int) -> CodedRows:
         columns: dict[str, NDArray[np.generic]] = {LINE: self._rows.lines[:count].copy()}
@@ -73,22 +117,20 @@ class Scanner:
                 columns[column.name] = values[at, :count].copy()
         return CodedRows(columns, no_rejects())
 
-    def _whole(self, block: bytes, good: list[CodedRows], odd: IntArray) -> CodedRows:
-        if not odd.size and len(good) == 1:
-            return good[0]
-        parts, rejects = good, no_rejects()
-        if odd.size:
-            careful = self._careful_rows(block, odd)
-            parts, rejects = [*good, careful], careful.rejects
+    def _whole(self) -> CodedRows:
+        """All that is held, in the order of lines; nothing is held after it."""
+        held, self._held = self._held, _Held()
+        parts, rejects = held.good, no_rejects()
+        if held.odd_lines:
+            careful = self._careful_rows(b"".join(held.odd_lines), held.odd_numbers)
+            parts, rejects = [*parts, careful], careful.rejects
+        elif len(parts) == 1:
+            return parts[0]
         return CodedRows(in_line_order(parts), rejects)
 
-    def _careful_rows(self, block: bytes, odd: IntArray) -> CodedRows:
-        if odd.shape[1] == block.count(b"\n"):
-            lines = block[: len(block) - PADDING]
-        else:
-            lines = b"".join([block[start:end] for start, end in odd[:2].T.tolist()])
+    def _careful_rows(self, lines: bytes, numbers_of: list[IntArray]) -> CodedRows:
         clean = self._careful(lines, 0)
-        numbers = pl.Series(odd[2])
+        numbers = pl.Series(np.concatenate(numbers_of))
         mapped = CleanBlock(
             clean.frame.with_columns(numbers.gather(clean.frame["line"]).alias("line")),
             clean.rejects.with_columns(numbers.gather(clean.rejects["line"]).alias("line")),
@@ -111,8 +153,8 @@ class Scanner:
 
     def _count(self) -> None:
         """Move what the walk counted to where all counts are."""
-        for field in np.flatnonzero(self._plan.fields.what).tolist():
-            column = self._column(field)
+        for at in np.flatnonzero(self._plan.fields.what).tolist():
+            column = self._column(at)
             if column is None:
                 continue
             name, often_absent = column
@@ -120,14 +162,14 @@ class Scanner:
                 {
                     (name, spelling): int(rows)
                     for spelling, rows in zip(
-                        self._plan.unknown, self._rows.unknown[field], strict=True
+                        self._plan.unknown, self._rows.unknown[at], strict=True
                     )
                     if rows and not often_absent
                 }
             )
             self._counts.missing.update(seen)
-            if self._rows.above[field]:
-                self._counts.above[name] += int(self._rows.above[field])
+            if self._rows.above[at]:
+                self._counts.above[name] += int(self._rows.above[at])
         self._rows.unknown[:] = 0
         self._rows.above[:] = 0
 

@@ -30,14 +30,17 @@ from tracekit.read.validate import CleanBlock, Counts, validate
 from tracekit.read.wide import layout_of, table_of, unpivot
 from tracekit.sources import Match, recognise
 
-#: Files from this size on are worth loading, and on a new machine compiling, the quick way.
+#: What is worth loading, and on a new machine compiling, the quick way: a file of this size, or one
+#: of some size among files of so much together.
 COMPILED_FROM_BYTES = 16 << 20
+_SOME_BYTES = 256 << 10
+_TOGETHER_BYTES = 64 << 20
 #: What is unpacked while numba loads.
 _BLOCKS_AHEAD = 8
 
-#: Turns a block, and the number of its first line, into rows and the next line's number.
+#: Turns blocks of whole lines, and the number of the first line, into rows.
 T = TypeVar("T")
-BlockReader = Callable[[bytes, int], tuple[T, int]]
+BlocksReader = Callable[[Iterator[bytes], int], Iterator[T]]
 
 
 @dataclass
@@ -62,11 +65,8 @@ def read_file(
     that must then be thrown away.
     """
 
-    def reader(match: Match) -> BlockReader[CleanBlock]:
-        return lambda block, line: (
-            _clean(block, match, line, reading.counts),
-            line + block.count(b"\n"),
-        )
+    def reader(match: Match) -> BlocksReader[CleanBlock]:
+        return partial(_clean_blocks, match, reading.counts)
 
     with _reading(file, reading, on_read) as raw:
         if file.kind == "parquet":
@@ -105,30 +105,34 @@ class CodedFile:
                 for rows in _csv_blocks(self.file, raw, self.reading, self._reader, self.padding):
                     yield unpivot(rows, self.file.match, self.keys)
 
-    def _reader(self, match: Match) -> BlockReader[CodedRows]:
+    def _reader(self, match: Match) -> BlocksReader[CodedRows]:
         counts, table = self.reading.counts, layout_of(match).table
         if self.padding:
             return _scanner(match, self.keys, counts)
-        return lambda block, line: (
-            code(_clean(block, match, line, counts), table, self.keys),
-            line + block.count(b"\n"),
-        )
+
+        def coded(blocks: Iterator[bytes], first_line: int) -> Iterator[CodedRows]:
+            for clean in _clean_blocks(match, counts, blocks, first_line):
+                yield code(clean, table, self.keys)
+
+        return coded
 
 
 def open_coded(file: TraceFile) -> CodedFile:
     """The file, to be read the compiled way if that pays."""
-    plain = file.kind == "parquet" or file.size_bytes < COMPILED_FROM_BYTES
+    together = file.together_bytes >= _TOGETHER_BYTES
+    least = min(_SOME_BYTES, COMPILED_FROM_BYTES) if together else COMPILED_FROM_BYTES
+    plain = file.kind == "parquet" or file.size_bytes < least
     return CodedFile(file, Reading(), 0 if plain else PADDING)
 
 
-def _scanner(match: Match, keys: Keys, counts: Counts) -> BlockReader[CodedRows]:
+def _scanner(match: Match, keys: Keys, counts: Counts) -> BlocksReader[CodedRows]:
     from tracekit.read.hashkeys import HashKeys  # noqa: PLC0415 - as in open_coded
     from tracekit.read.scanner import Scanner  # noqa: PLC0415
 
     assert isinstance(keys, HashKeys)  # noqa: S101 - open_coded gives no other with padding
     layout = layout_of(match)
     plan = make_plan(layout.table, layout.positions, len(match.header), match.source.missing_names)
-    return Scanner(plan, keys, counts, lambda lines, at: _clean(lines, match, at, counts)).read
+    return Scanner(plan, keys, counts, lambda lines, at: _clean(lines, match, at, counts)).rows
 
 
 @contextmanager
@@ -148,7 +152,7 @@ def _csv_blocks(
     file: TraceFile,
     raw: HashingReader,
     reading: Reading,
-    reader: Callable[[Match], BlockReader[T]],
+    reader: Callable[[Match], BlocksReader[T]],
     padding: int = 0,
 ) -> Iterator[T]:
     for member in members(file.path, file.kind, raw):
@@ -163,10 +167,7 @@ def _csv_blocks(
             pieces.close()
             _other_member(file, member, header, reading)
             continue
-        read, line = reader(match), 2
-        for block in _chain(body, blocks):
-            rows, line = read(block, line)
-            yield rows
+        yield from reader(match)(_chain(body, blocks), 2)
         reading.content += f"crc32:{content.crc:08x}:{content.count_bytes}"
 
 
@@ -191,6 +192,15 @@ def _chain(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
     if b"\n" in first:
         yield first
     yield from rest
+
+
+def _clean_blocks(
+    match: Match, counts: Counts, blocks: Iterator[bytes], first_line: int
+) -> Iterator[CleanBlock]:
+    line = first_line
+    for block in blocks:
+        yield _clean(block, match, line, counts)
+        line += block.count(b"\n")
 
 
 def _clean(block: bytes, match: Match, first_line: int, counts: Counts) -> CleanBlock:
