@@ -100,17 +100,41 @@ def _mistake(error: TyperException, command: Any, ctx: Any) -> TracekitError:
     more = f"all options: {path} --help"
     wrong = getattr(error, "option_name", None)
     if wrong is not None and hasattr(error, "possibilities"):
-        known = [name for one in command.params for name in one.opts] + ["--help", "-h"]
-        close = nearest(wrong, known)
-        return TracekitError(
-            f"{path} has no option '{wrong}'",
-            hint=f"{_near(close)}{more}",
-        )
+        close = nearest(wrong, _options(command))
+        said = _without_option(wrong, command) or _near(close)
+        if close and (wrong.startswith(close) or close.startswith(wrong)):
+            said = _near(close)
+        return TracekitError(f"{path} has no option '{wrong}'", hint=f"{said}{more}")
     param = getattr(error, "param", None)
     if param is not None:
         return _wrong_value(error, param, command, path)
     said = error.format_message().rstrip(".")
     return TracekitError(f"{path}: {said[:1].lower()}{said[1:]}", hint=_example(command) or more)
+
+
+def _options(command: Any) -> list[str]:
+    """What a command's options are called."""
+    options = [one for one in command.params if isinstance(one, TyperOption)]
+    return [name for one in options for name in one.opts] + ["--help", "-h"]
+
+
+#: What other programs have options for, where a command here may have arguments.
+_OFTEN_OPTIONS = {"from", "to", "in", "input", "out", "output", "src", "source", "store", "folder"}
+
+
+def _without_option(wrong: str, command: Any) -> str:
+    """What to write for an option that means an argument; '' where it does not."""
+    plain = wrong.lstrip("-").replace("-", "_").casefold()
+    found = [one for one in command.params if not isinstance(one, TyperOption)]
+    named = [one for one in found if plain in {one.name.casefold(), _shown(one).casefold()}]
+    if plain not in _OFTEN_OPTIONS and not named:
+        return ""
+    words = " ".join(_shown(one) for one in named or found)
+    return f"{words} {'is' if ' ' not in words else 'are'} written without one; " if words else ""
+
+
+def _shown(argument: Any) -> str:
+    return str(argument.human_readable_name)
 
 
 def _wrong_value(error: TyperException, param: Any, command: Any, path: str) -> TracekitError:
