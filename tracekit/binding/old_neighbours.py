@@ -43,7 +43,7 @@ class Held:
         Containers whose recorded binding is known.
     share, low, high : float, optional
         Slope of recorded CPU over predicted cost, between containers of one service, with its 95 %
-        interval: 1 where use holds the cost, 0 where it does not. None if it cannot be told.
+        interval: 1 where use holds the cost, 0 where it does not. None if it is unknown.
     """
 
     taken_off: bool
@@ -146,7 +146,7 @@ def held_by_use(old: OldNeighbours, said: RecordedUse) -> Held:
 
 
 def _slope(old: OldNeighbours) -> tuple[float, float, float] | None:
-    """Slope of recorded CPU over predicted cost, with its interval; None if it cannot be told."""
+    """Slope of recorded CPU over predicted cost, with its interval; None if it is unknown."""
     load = old.load
     at = np.unique(np.linspace(0, len(load.times_ms) - 1, _LOOKED_AT).astype(np.int64))
     use, cost, many = (np.zeros(load.containers) for _ in range(3))

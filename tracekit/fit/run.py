@@ -12,7 +12,6 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.fit.binding import REJECTS, Binding, read_binding
-from tracekit.fit.last_bindings import BINDINGS, last_bindings
 from tracekit.fit.models import all_models
 from tracekit.fit.options import Options
 from tracekit.fit.recorded_sizes import recorded_sizes
@@ -28,9 +27,11 @@ from tracekit.query.engine import open_database
 from tracekit.shown import Shown
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store
+from tracekit.vcpu.cpu_list import spell_cpu_list
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE
 
 Mode = Literal["bound", "proxy"]
+_BINDINGS = {"container": pl.String, "node": pl.String, "vcpus": pl.String}
 NEIGHBOURS, LOAD = "interference/node_neighbours", "interference/container_load"
 
 
@@ -156,7 +157,7 @@ def fit_rows(
         totals=totals,
         compared=_compared(table, models, rng),
         rejects=pl.DataFrame(schema=REJECTS) if binding is None else binding.rejects,
-        bindings=pl.DataFrame(schema=BINDINGS) if binding is None else last_bindings(binding),
+        bindings=pl.DataFrame(schema=_BINDINGS) if binding is None else _last_bindings(binding),
         left_out=table.left_out,
         notes=_notes(mode, table, options),
     )
@@ -243,3 +244,18 @@ def models_of(text: str | None) -> tuple[str, ...]:
     """Names of models from a list with commas; ``all`` is every one."""
     names: Sequence[str] = [name.strip() for name in (text or "").split(",")]
     return tuple(all_models()) if names == ["all"] else tuple(name for name in names if name)
+
+
+def _last_bindings(binding: Binding) -> pl.DataFrame:
+    """Node and vCPUs of each container at its last time, by container."""
+    start = dict(zip(binding.room.hosts, binding.room.offset.tolist(), strict=False))
+    last = (
+        binding.rows.sort("instance", "time_ms", maintain_order=True)
+        .group_by("instance", maintain_order=True)
+        .last()
+    )
+    rows = [
+        (one, host, spell_cpu_list((binding.place[first : first + many] - start[host]).tolist()))
+        for one, host, first, many in last.select("instance", "host", "first", "vcpus").iter_rows()
+    ]
+    return pl.DataFrame(rows, schema=_BINDINGS, orient="row")

@@ -20,7 +20,6 @@ from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.chosen import chosen_containers, series_of
 from tracekit.sizing.intervals import differences, summary
-from tracekit.sizing.limits import limits_of
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.moving import training_frame
 from tracekit.sizing.network.weights import Model
@@ -92,7 +91,7 @@ def run_study(
                 logs[name, seed] = trained.log
             simulation, row = _evaluate(parts, settings, policy, used, seed)
             rows.append({"seed": seed, "policy": name, **row})
-            limits.append(limits_of(simulation, name, seed))
+            limits.append(_limits_of(simulation, name, seed))
             if seed == seeds[0]:
                 shown.append(series_of(simulation, name, chosen_containers(parts.test)))
         facts = facts or _facts(whole, parts, settings)
@@ -184,3 +183,17 @@ def with_epochs(policy: SizingPolicy, epochs: int | None) -> SizingPolicy:
         return policy
     pretraining = min(policy.pretraining, epochs // 10)
     return dataclasses.replace(policy, epochs=epochs, pretraining=pretraining)
+
+
+def _limits_of(simulation: Simulation, policy: str, seed: int) -> pl.DataFrame:
+    """The largest limit that each container was given: policy, seed, container, cores and GB."""
+    largest = simulation.arrays.limits.max(axis=1)
+    return pl.DataFrame(
+        {
+            "policy": policy,
+            "seed": seed,
+            "container": simulation.part.containers,
+            "limit_cores": largest[:, 0],
+            "limit_gb": largest[:, 1],
+        }
+    )

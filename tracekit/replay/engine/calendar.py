@@ -9,7 +9,7 @@ from tracekit.replay.workload.workload import Workload
 
 
 class Calendar:
-    """Departures and losses of nodes in order of time, each told once.
+    """Departures and losses of nodes in order of time; each is returned once.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ class Calendar:
         return min(times, default=None)
 
     def departing(self, now: int) -> IntArray:
-        """The containers that depart up to this time and were not told before."""
+        """The containers that depart up to this time and were not returned before."""
         end = int(np.searchsorted(self._leaves_ms, now, side="right"))
         leaving, self._departed = self._departures[self._departed : end], end
         return leaving
 
     def lost(self, now: int) -> IntArray:
-        """The nodes that are lost up to this time and were not told before."""
+        """The nodes that are lost up to this time and were not returned before."""
         if self._losses is None:
             return np.empty(0, dtype=np.int64)
         end = int(np.searchsorted(self._losses.time_ms, now, side="right"))

@@ -3,7 +3,7 @@
 Events at one time happen in this order: departures, losses of nodes, gangs that give up, retries
 of what waits, arrivals, then the sample of that time, then rebalancing. Among containers of several
 priorities those that wait and those that arrive at that time are one queue, by priority first.
-Who decides is a placer; the plain one recomputes everything at every decision, and every other must
+A placer decides. The plain placer recomputes everything at every decision; every other placer must
 decide the same.
 """
 
@@ -103,7 +103,7 @@ class Engine:
         )
 
     def _events_until(self, last_ms: int) -> None:
-        """All arrivals up to an event are a stretch, so that a placer may take it in one go."""
+        """Let all happen up to this time; arrivals between two events are placed together."""
         arrivals = self._workload.arrival_ms
         while True:
             event = self._next_event(last_ms)
@@ -138,9 +138,9 @@ class Engine:
             self._let_in(now)
 
     def _let_in(self, now: int) -> None:
-        """Who waits for others to come is tried again, until nobody more gets in.
+        """Try again the containers that waited for others to come, until no more of them fit.
 
-        Who waits then evicts lower priorities, where that is how things are.
+        Containers that still wait then evict lower priorities, if the workload has preemption.
         """
         awaits = self.state.awaits
         waiting = -1
@@ -150,7 +150,7 @@ class Engine:
         self._preempt(now)
 
     def _preempt(self, now: int) -> None:
-        """Who waits takes the place of lower priorities; those are tried elsewhere, and may too."""
+        """Let waiting containers evict lower priorities; the evicted may evict in turn."""
         if self._preemption is None or self._turn is None:
             return
         evicted = True
@@ -180,7 +180,7 @@ class Engine:
                 self._retry(now)
 
     def _join_queue(self, now: int) -> None:
-        """Who arrives now is in the queue with those that wait."""
+        """Put the containers that arrive now into the queue of those that wait."""
         end = int(np.searchsorted(self._workload.arrival_ms, now, side="right"))
         self._pending.extend(range(self._arrived, end))
         self._arrived = max(end, self._arrived)
@@ -200,7 +200,7 @@ class Engine:
             self._gang_arrives(self._gangs, indices[start:end], times[start:end])
 
     def _gang_arrives(self, gangs: Gangs, new: IntArray, times: IntArray) -> None:
-        """Those of the gang that came before and wait are tried together with the new ones."""
+        """Try the new members of a gang together with those that came before and wait."""
         running = self.state.running
         waiting = gangs.waiting(self._pending, int(new[0]))
         some = np.concatenate([waiting, new])
@@ -210,9 +210,9 @@ class Engine:
         self._pending.extend(new[~running[new]].tolist())
 
     def _place_gang(self, gangs: Gangs, indices: IntArray, times: IntArray) -> None:
-        """Containers of one gang: as many as it needs or, where too few find room, none.
+        """Place containers of one gang: as many as it needs or, where too few find room, none.
 
-        Where only members are missing that are still to come, those that found a node hold it.
+        If the only missing members are still to come, those that found a node hold it.
         """
         gang, now = gangs.of(int(indices[0])), int(times[-1])
         patience, running = self._patience, self.state.running
@@ -233,13 +233,13 @@ class Engine:
         self._give_up([gang], now)
 
     def _take_back(self, members: IntArray) -> None:
-        """Members of a gang leave their nodes as if they had never been placed."""
+        """Take members of a gang off their nodes as if they had never been placed."""
         running = self.state.running
         back = [self.state.undo(index) for index in members[running[members]].tolist()]
         self._placer.changed(np.array(back, dtype=np.int64))
 
     def _give_up(self, gangs: Sequence[int], now: int | None = None) -> bool:
-        """Members that held nodes for the rest of their gang let go of them; whether any did."""
+        """Free the nodes that members held for the rest of their gang; whether any were held."""
         freed = False
         for gang in gangs:
             held = np.array(self._patience.begun(gang), dtype=np.int64)
@@ -256,7 +256,7 @@ class Engine:
         return sum(len(members) for members in holding.values()) if holding else 0
 
     def _place(self, indices: IntArray, times: IntArray) -> None:
-        """A pinned container goes to its node the first time; for others a policy decides."""
+        """Put a pinned container on its node the first time; let the policy decide for others."""
         if self._pinned is None:
             self._placer.place(indices, times)
             return
@@ -271,7 +271,7 @@ class Engine:
             self._pinned[indices[start:end]] = -1
 
     def _depart(self, now: int) -> bool:
-        """Let go all that leaves now; whether that freed anything."""
+        """Stop the containers that depart now; whether that freed anything."""
         leaving = self._calendar.departing(now)
         stopped = leaving[self.state.running[leaving]]
         self._stop(stopped)
@@ -281,7 +281,7 @@ class Engine:
         return len(stopped) > 0
 
     def _lose(self, now: int) -> bool:
-        """The nodes that are lost now are empty and closed; whether that evicted anybody."""
+        """Empty and close the nodes that are lost now; whether that evicted any container."""
         nodes = self._calendar.lost(now)
         evicted = self.state.lose(nodes) if len(nodes) else nodes
         self._stop(evicted)
@@ -295,9 +295,10 @@ class Engine:
         self._placer.changed(self.state.node[indices])
 
     def _retry(self, now: int, some: BoolArray | None = None) -> None:
-        """By priority, longest waiting first; a shape once refused is so until more is freed.
+        """Try waiting containers by priority, then by how long they have waited.
 
-        Of those without gangs only ``some`` are tried, shape (containers,); None: all.
+        A shape that found no node is not tried again in this call. Without gangs only ``some`` are
+        tried, shape (containers,); None means all.
         """
         waiting = self._pending if self._turn is None else sorted(self._pending, key=self._turn)
         if self._gangs is not None:
@@ -316,11 +317,11 @@ class Engine:
                 self._pending.append(index)
 
     def _is_pinned(self, index: int) -> bool:
-        """Whether a container goes to its node whatever others do."""
+        """Whether a container is still to be put on its node without asking the policy."""
         return self._pinned is not None and bool(self._pinned[index] >= 0)
 
     def _retry_gangs(self, gangs: Gangs, waiting: list[int], now: int) -> None:
-        """As ``_retry``, a gang at a time; one of which some were moved waits for those alone."""
+        """As ``_retry``, a gang at a time; of a gang that partly runs only the others are tried."""
         those, self._pending = np.array(waiting, dtype=np.int64), []
         for start, end in gangs.together(those):
             some = those[start:end]
@@ -339,7 +340,7 @@ class Engine:
         self._moved[evicted] = True
 
     def _place_evicted(self, now: int) -> tuple[int, int]:
-        """Offer what eviction freed to all that wait; how many were evicted, and how many again."""
+        """Try all that wait on what eviction freed; returns how many it evicted, how many again."""
         evicted, again = self._evicted, self._again
         self._evicted, self._again = 0, 0
         if evicted:

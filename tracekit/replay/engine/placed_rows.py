@@ -1,4 +1,4 @@
-"""What is known of the containers that run, kept from one look to the next.
+"""Rows of the containers that run, kept from one snapshot to the next.
 
 Mostly containers are added behind those that run already; then only the new ones are copied. What a
 policy was shown is never written again, and nothing is in reach of it that does not run yet.

@@ -37,11 +37,11 @@ class Preemption:
         self._kept = kept
 
     def victims(self, index: int, now: int) -> tuple[int, IntArray, int] | None:
-        """The node for a container, who goes from there, and how many of these against a budget.
+        """The node for a container, whom to evict there, and how many of these against a budget.
 
         None where nothing helps.
 
-        Two nodes that nothing tells apart: the first. Victims are in the order of the workload.
+        Of equal nodes it is the first. Victims are in the order of the workload.
         """
         load, state = self._load, self._state
         if load.gang is not None and load.gang[index] >= 0:
@@ -85,7 +85,7 @@ class Preemption:
     def _on(
         self, node: int, index: int, lower: IntArray, allowed: IntArray
     ) -> tuple[list[int], int]:
-        """Who must go from a node, and how many of them against a budget.
+        """Whom to evict from a node, and how many of them against a budget.
 
         Empty where that does not help, or nobody must.
         """

@@ -39,7 +39,7 @@ class Samples:
     def note(
         self, step: int, pending: int, moves: int, requested: IntArray, again: int = 0
     ) -> None:
-        """A step has passed; what runs stays as it is until ``take`` is called.
+        """Note that a step has passed; what runs stays as it is until ``take`` is called.
 
         Parameters
         ----------

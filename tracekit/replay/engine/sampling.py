@@ -1,4 +1,4 @@
-"""Sampling: what the containers of each node use at sampling steps, and what that measures.
+"""Sampling: the use of each node's containers at sampling steps, and its measures.
 
 A stretch of steps in which no container moves is sampled in one go. Sums are taken in the order of
 arrival, so that every sampler gives the same bits.

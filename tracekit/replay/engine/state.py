@@ -136,7 +136,7 @@ class ReplayState:
         return None if self._limits is None else self._limits.awaits
 
     def fixed(self, indices: IntArray) -> IntArray | None:
-        """What containers have in common whose open nodes are the same, whatever is placed.
+        """A number that containers share if their open nodes are the same, whatever is placed.
 
         -1 where placing changes them; None where there are no constraints. Shape as ``indices``.
         """
@@ -187,7 +187,7 @@ class ReplayState:
         return self._snapshot(now, self.policy)
 
     def snapshot_of(self, now: int, nodes: IntArray) -> Snapshot:
-        """As ``snapshot``, but of the containers that run it tells those on some nodes alone.
+        """As ``snapshot``, but with only those running containers that are on some nodes.
 
         Parameters
         ----------
@@ -226,7 +226,7 @@ class ReplayState:
         return load.budgets.allowed(self.running, present)
 
     def pass_step(self, step: int, pending: int, moves: int = 0, again: int = 0) -> None:
-        """A sampling step has come; what moved since the one before is recounted.
+        """Note a sampling step; what moved since the step before is counted again.
 
         ``again`` of the ``moves`` are of containers that were moved before.
         """
