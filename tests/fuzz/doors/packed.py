@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import io
+import itertools
 import tarfile
 import zipfile
 from collections.abc import Sequence
@@ -20,7 +21,7 @@ from doors._ingest import ingest_verdict
 class Packed(Door):
     """One archive at a time."""
 
-    share = 0.14
+    share = 0.127
 
     def prepare(self, folder: Path) -> Sequence[Sequence[object]]:
         """The whole archives."""
@@ -46,7 +47,7 @@ class Packed(Door):
         path = any_of(rng, sorted(start.glob("Node_0.*")))
         data = path.read_bytes()
         if path.suffix == ".gz" and rng.random() < 0.5:
-            data = gzip.compress(mutated_bytes(gzip.decompress(data), rng), mtime=0)
+            data = _in_members(mutated_bytes(gzip.decompress(data), rng), rng)
         else:
             data = mutated_bytes(data, rng)
         (folder / path.name).write_bytes(data)
@@ -55,6 +56,16 @@ class Packed(Door):
     def verdict(self, case: Case, done: Done, folder: Path) -> str | None:
         """The rows that went in add up."""
         return ingest_verdict(case, done, folder / "store")
+
+
+def _in_members(data: bytes, rng: Rng) -> bytes:
+    """The data as a gzip file of one member or of many, as bgzip and pigz write them."""
+    many = int(any_of(rng, (1, 1, 2, 30, 3_000)))
+    edges = [0, *sorted(rng.integers(0, len(data) + 1, many - 1).tolist()), len(data)]
+    members = [gzip.compress(data[low:high], 1, mtime=0) for low, high in itertools.pairwise(edges)]
+    if rng.random() < 0.2:
+        members[int(rng.integers(len(members)))] = mutated_bytes(members[0], rng)
+    return b"".join(members)
 
 
 DOOR = Packed()
