@@ -12,7 +12,8 @@ from replay_support import workload
 
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs import followed as rule
-from tracekit.replay.runs.fitness import left_out
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.fitness import barred_for_good
 from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import choose_policies
@@ -93,12 +94,31 @@ def test_a_few_more_meet_all_orders_and_they_may_be_chosen() -> None:
     found = orders(follow=True)
     assert {name: found.pop(name) for name in REPEATED} == dict.fromkeys(REPEATED, 3)
     assert set(found.values()) == {3}
-    one = load()
-    first = repeat_replay(one, choose_policies(NAMES, one, ()), seed=0, repeats=1)
-    barred = {name for out in left_out(results(first)) for name in out.names}
-    alone = [name for name in NAMES if name not in {*REPEATED, *barred}]
     assert len(found) > 0
-    assert set(found) <= set(alone)
+
+
+def test_of_a_small_one_all_follow_but_who_is_barred_for_good() -> None:
+    """Then every policy is judged: by all orders, or by what no other could make up for."""
+    one = load()
+    policies = choose_policies(NAMES, one, ())
+    again = [policy for policy in policies if str(policy) in REPEATED]
+    run = repeat_replay(one, policies, seed=0, repeats=3, repeated=again, follow=True)
+    found = results(run)
+    for name in NAMES:
+        assert (found.orders(name) == 3) != barred_for_good(found, name)
+    assert decision(found).unjudged == ()
+
+
+@pytest.mark.parametrize(("name", "follows"), [("bnp", True), ("tbesk", False)])
+def test_beyond_some_size_who_searches_does_not_follow(
+    name: str, follows: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    found = fake(
+        {"bnp": (0.5, 0.3), "tbesk": (0.5, 0.3)}, {"cwt": (0.7, 0.5), "best_fit": (0.8, 0.4)}
+    )
+    monkeypatch.setattr(rule, "results", lambda _: found)
+    large = SimpleNamespace(workload=SimpleNamespace(containers=rule.LARGEST + 1, nodes=1))
+    assert bool(rule.followed(large, [parse_entrant(name)])) is follows  # type: ignore[arg-type]
 
 
 def test_nobody_follows_unasked_or_where_the_workload_is_large(
@@ -106,4 +126,5 @@ def test_nobody_follows_unasked_or_where_the_workload_is_large(
 ) -> None:
     assert set(orders(follow=False)) == set(REPEATED)
     monkeypatch.setattr(rule, "LARGEST", 20 * 3 - 1)
+    monkeypatch.setattr(rule, "LARGEST_SCORED", 20 * 3 - 1)
     assert set(orders(follow=True)) == set(REPEATED)

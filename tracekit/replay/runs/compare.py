@@ -10,6 +10,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.measures import part_column
+from tracekit.replay.runs.fitness import barred_for_good
 from tracekit.replay.runs.may_answer import asked, may_be_chosen
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.shown import few, shown
@@ -146,11 +147,13 @@ def sentences(found: Results, *, ours: Sequence[str]) -> list[str]:
     ]
     if left:
         said.append(f"left containers waiting, so not compared: {', '.join(left)}")
-    if barred:
-        named = few([name for names in barred for name in names])
+    for_good = [name for name in once if barred_for_good(found, name)]
+    if barred or for_good:
+        named = few([*(name for names in barred for name in names), *for_good])
         said.append(f"overload nodes too much to be chosen, so not compared: {named}")
-    if once and said:
-        said.append(f"met one order of arrival alone, so not compared: {few(once)}")
+    unjudged = [name for name in once if name not in for_good]
+    if unjudged and said:
+        said.append(f"met one order of arrival alone, so not compared: {few(unjudged)}")
     return said
 
 

@@ -18,6 +18,7 @@ from tracekit.replay.runs.overload import (
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import compare
+from tracekit.replay.runs.windows import in_parts
 
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
@@ -69,12 +70,53 @@ def left_out(found: Results) -> tuple[LeftOut, ...]:
 
 
 def judged(found: Results, policy: str) -> bool:
-    """Whether it met as many orders as any; where some met more, one order judges nobody."""
-    return found.orders(policy) == max(map(found.orders, found.policies), default=0)
+    """Whether it met as many orders as any, or those that it met bar it for good.
+
+    Where some met more, what one order showed judges nobody else.
+    """
+    return found.orders(policy) == _most_orders(found) or barred_for_good(found, policy)
+
+
+def barred_for_good(found: Results, policy: str) -> bool:
+    """Whether it may not be chosen, whatever the orders would bring that others met and it did not.
+
+    A container that waited has waited. Overload is never below 0, so that what a policy comes to
+    in the orders that it met is, shared out over all of them, the least that its mean can be. It
+    proves nothing where repeats are judged over windows of one replay.
+    """
+    most = max(_most_orders(found), *found.manifest.get("repeats_looks") or (), 1)
+    share = found.orders(policy) / most
+    if policy == OBSERVED or share == 1.0 or in_parts(found.covers):
+        return False
+    return found.waited(policy) or any(
+        _far_beyond(found, policy, name, limit, share) for name, limit in limits(found).items()
+    )
+
+
+def _far_beyond(found: Results, policy: str, name: str, limit: float, share: float) -> bool:
+    """Whether a measure is beyond its limit and far beyond production's even with nothing added."""
+    if not found.known(policy, name):
+        return False
+    least = _mean(found, policy, name) * share
+    return least > limit and least > _FAR * (_usual(found, name) or 0.0)
+
+
+def _most_orders(found: Results) -> int:
+    return max(map(found.orders, found.policies), default=0)
 
 
 def _why(found: Results, policy: str) -> str:
     """Why a policy may not be chosen; empty if it may."""
+    why = _breach(found, policy)
+    met, most = found.orders(policy), _most_orders(found)
+    if not why or met == most or not barred_for_good(found, policy):
+        return why
+    orders = "one order" if met == 1 else f"{met} orders"
+    return f"{why}, in {orders} of arrival; {most - met} more could not make up for it"
+
+
+def _breach(found: Results, policy: str) -> str:
+    """What a policy does that it may not, by the mean of the orders that it met; else empty."""
     if found.waited(policy):
         return "left containers waiting"
     for name, one in found.measures.items():

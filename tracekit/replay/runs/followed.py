@@ -5,8 +5,10 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 
-from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.placement.interference import Interference
+from tracekit.replay.policy.entrant import Entrant, halves
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.fitness import barred_for_good
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
@@ -15,14 +17,17 @@ from tracekit.replay.runs.run import Run
 MOST = 3
 #: How many where that is not known: the best by each measure that may answer.
 MOST_BY_EACH = 5
-#: Containers times nodes up to which all of them do that may be chosen: a few seconds each.
+#: Containers times nodes up to which all of them do whom the first order does not bar for good: a
+#: few seconds each.
 SMALL = 1_000_000
 #: Those that follow may change what decides: then the best by that follow too, and no more.
 ROUNDS = 2
 #: Ratios from here on are told without decimals.
 _WHOLE = 10
-#: Containers times nodes up to which they do: beyond, the slowest policies take minutes an order.
+#: Containers times nodes up to which they do: beyond, policies that search take minutes an order.
 LARGEST = 200_000_000
+#: The same for those that score nodes: half a minute of a processor where it is the whole trace.
+LARGEST_SCORED = 2_000_000_000
 
 
 def how_large(containers: int, nodes: int) -> str:
@@ -38,9 +43,10 @@ def how_large(containers: int, nodes: int) -> str:
 def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
     """The best of those that met one order and may be chosen by it, best first.
 
-    Where the workload is no larger than ``SMALL`` it is all of those. Else they are chosen by the
-    measure that tells those apart that met all orders. Where none does, it is the best by each of
-    the measures that may answer.
+    Where the workload is no larger than ``SMALL`` it is all whom that order does not bar for good
+    (``runs.fitness``): then every policy of the run is judged. Else they are chosen by the measure
+    that tells those apart that met all orders. Where none does, it is the best by each of the
+    measures that may answer.
 
     They are chosen by the first of the orders that they are then judged by. Of six orders that
     makes their mean better than it is by about a quarter of its spread over orders, where many are
@@ -58,23 +64,33 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     Returns
     -------
     list of Entrant
-        Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; none where it is larger
-        than ``LARGEST``.
+        Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; beyond ``LARGEST`` none
+        of those that are slow, beyond ``LARGEST_SCORED`` none at all.
     """
-    if not alone or run.workload.containers * run.workload.nodes > LARGEST:
+    size = run.workload.containers * run.workload.nodes
+    quick = [one for one in alone if not _slow(one)]
+    among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
+    if not among:
         return []
     found = results(run)
+    if size <= SMALL:
+        left = [one for one in among if not barred_for_good(found, str(one))]
+        return [one for one in left if str(one) not in met]
     fit = {name for names in may_be_chosen(found) for name in names}
-    by_name = {str(one): one for one in alone if str(one) in fit}
+    by_name = {str(one): one for one in among if str(one) in fit}
     by = decision(found).criterion
-    if run.workload.containers * run.workload.nodes <= SMALL:
-        best = list(by_name)
-    elif by and by not in CONDITIONS:
+    if by and by not in CONDITIONS:
         best = _ranked(found, by, list(by_name))[:MOST]
     else:
         each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))
         best = list(dict.fromkeys(itertools.chain.from_iterable(each)))[:MOST_BY_EACH]
     return [by_name[name] for name in best if name not in met]
+
+
+def _slow(one: Entrant) -> bool:
+    """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
+    policy = halves(one)[0]
+    return policy.batched or isinstance(policy, Interference)
 
 
 def _ranked(found: Results, by: str, names: Sequence[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.decision import decision
-from tracekit.replay.runs.fitness import judged
+from tracekit.replay.runs.fitness import barred_for_good, judged
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.separation import separates
@@ -129,6 +129,25 @@ def _head(measure: Measure) -> str:
     return f"{measure.short} [%]" if measure.share else measure.short
 
 
+def _of_one_order(found: Results, most: int) -> list[str]:
+    """What rows without an interval are."""
+    once = [name for name in found.policies if found.orders(name) < most]
+    barred = sum(barred_for_good(found, name) for name in once)
+    open_ones = len(once) - barred
+    said = []
+    if barred:
+        said.append(
+            f"{barred} met one order of arrival, so no ±: in it they overload nodes, or leave"
+            f" containers waiting, more than {most - 1} others could make up for"
+        )
+    if open_ones:
+        said.append(
+            f"the last {open_ones} met one order of arrival, so no ±: one draw judges nobody"
+            " (--repeat-policy NAME lets one meet all orders)"
+        )
+    return said
+
+
 def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standings]) -> list[str]:
     said = ["; ".join(f"{one.short}: {one.title}" for one in measures)]
     most = max((found.orders(name) for name in found.policies), default=0)
@@ -144,11 +163,7 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
             "two policies may be within chance although their ± do not meet: differences are"
             " corrected for all comparisons of the run (--repeat-up-to adds orders)"
         )
-        once = [name for name in found.policies if found.orders(name) < most]
-        if once:
-            said.append(
-                f"the last {len(once)} met one order of arrival, so no ±: one draw judges nobody"
-            )
+        said += _of_one_order(found, most)
     same = [one for one in stands if _same(one) and one.rows]
     if same:
         listed = ", ".join(

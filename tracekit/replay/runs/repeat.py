@@ -156,7 +156,9 @@ def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1
 
 def _told(more: Sequence[Entrant], repeats: int) -> str:
     names = ", ".join(map(str, more))
-    return f"{names}: of those that met one order, and by it may be chosen, meet {repeats - 1} more"
+    return (
+        f"{names}: of those that met one order, and that it does not bar, meet {repeats - 1} more"
+    )
 
 
 def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:

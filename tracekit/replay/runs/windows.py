@@ -22,6 +22,8 @@ LEAST_MS = 24 * MS_PER_HOUR
 #: More windows than this tell little more.
 MOST = 10
 
+_WINDOWS = "windows of"
+
 #: Why one replay was all there is.
 ALIKE = (
     "every order of arrival is the same, as all times of arrival are recorded, and the trace is"
@@ -55,4 +57,9 @@ def in_windows(load: Workload, steps: pl.DataFrame) -> list[dict[str, Any]]:
 
 def called(cut: Sequence[tuple[int, int]]) -> str:
     """What windows are called where it is said what differs between repeats."""
-    return f"windows of {duration(cut[0][1] - cut[0][0])}"
+    return f"{_WINDOWS} {duration(cut[0][1] - cut[0][0])}"
+
+
+def in_parts(covers: Sequence[str]) -> bool:
+    """Whether repeats are judged over windows, by what differs between them."""
+    return any(one.startswith(_WINDOWS) for one in covers)

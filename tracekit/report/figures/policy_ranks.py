@@ -75,6 +75,7 @@ def _prepare(data: Data) -> pl.DataFrame:
     told = data.decision
     chosen = told.chosen if told else ()
     barred = {name for one in (told.left_out if told else ()) for name in one.names}
+    once = set(told.unjudged if told else ())
     most = max((row.orders for row in found.rows), default=0)
     rows = [
         {
@@ -84,7 +85,7 @@ def _prepare(data: Data) -> pl.DataFrame:
             "low": row.low,
             "high": row.high,
             "stands": _stands(
-                found, row, chosen, barred, judged=most < FEWEST or row.orders == most
+                found, row, chosen, barred, judged=most < FEWEST or row.names[0] not in once
             ),
             "orders": row.orders,
             "measure": measure.name,
@@ -285,9 +286,10 @@ FIGURE = Figure(
     title="Ways to place, the best that may be chosen first",
     question="Which policy is best, and by how much?",
     how_to_read="The first choice stands on top, below it the lowest where low is better; then"
-    " those that may not be chosen, and last, as outlines without a line, those that met one order:"
-    " one draw judges nobody. Behind each name is its mean; the thin line is the 95 % interval over"
-    " the orders of arrival. Where values lie close together there are marks on a part of the axis,"
+    " those that may not be chosen, without a line where one order was enough to bar them; last, as"
+    " outlines, others that met one order: one draw judges nobody. Behind each name is its mean;"
+    " the thin line is the 95 % interval over the orders of arrival. Where values lie close"
+    " together there are marks on a part of the axis,"
     " else bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
     prepare=_prepare,
