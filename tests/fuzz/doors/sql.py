@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,7 @@ _WHOLE = (
     "SELECT node, avg(cpu_fraction) AS mean FROM node_usage GROUP BY node ORDER BY mean LIMIT 5",
     "WITH z AS (SELECT * FROM usage_node_profile) SELECT count(*), max(cpu_mean) FROM z",
     "SELECT a.node, row_number() OVER (PARTITION BY a.node ORDER BY a.time_ms) FROM node_usage a",
-    "SELECT time_ms::TIMESTAMP, [1, 2], {'a': 1}, NULL, 'x' || 1 FROM node_usage",
+    "SELECT make_timestamp(time_ms * 1000), [1, 2], {'a': 1}, NULL, 'x' || 1 FROM node_usage",
     "FROM node_usage SELECT quantile_cont(cpu_fraction, 0.9) WHERE time_ms BETWEEN 0 AND 60000",
     "SUMMARIZE node_usage",
     "DESCRIBE node_usage",
@@ -48,6 +49,7 @@ _HARM = (
     "SELECT * FROM read_text('{at}')",
 )
 _TARGETS = ("new.csv", "store/manifest.json", "store/catalog.duckdb", "store/new", "store")
+_NUMBERS = ("0", "1", "0.5", "-1", "1e308", "NULL", "'x'", "9223372036854775807", "(1/0)", "'nan'")
 _FORMS = ("table", "csv", "json")
 
 
@@ -68,7 +70,7 @@ class Sql(Door):
         if how == 0:
             text = mutated_text(any_of(rng, _WHOLE), rng)
         elif how == 1:
-            text = _with_other_words(any_of(rng, _WHOLE), rng)
+            text = _with_other_numbers(any_of(rng, _WHOLE), rng)
         else:
             text = any_of(rng, _HARM).format(at=any_of(rng, _TARGETS))
             text = mutated_text(text, rng) if rng.random() < 0.5 else text
@@ -90,12 +92,9 @@ class Sql(Door):
         return f"a query changed {', '.join(other)}" if other else None
 
 
-def _with_other_words(text: str, rng: Rng) -> str:
-    """The statement with one word of itself, or of another, in the place of a word."""
-    words = text.split(" ")
-    others = " ".join(_WHOLE).split(" ")
-    words[int(rng.integers(len(words)))] = any_of(rng, others)
-    return " ".join(words)
+def _with_other_numbers(text: str, rng: Rng) -> str:
+    """The statement with other numbers in the place of its own."""
+    return re.sub(r"\b\d+(\.\d+)?\b", lambda _: str(any_of(rng, _NUMBERS)), text)
 
 
 def _digest(folder: Path) -> dict[str, str]:
