@@ -106,6 +106,8 @@ def test_thresholds(runs: dict[str, Path], text: str, failed: bool) -> None:
     ("text", "said"),
     [
         ("imbalance_mean", "compares nothing"),
+        ("imbalance_mean > base / 0", "divides by 0 in 'base / 0'"),
+        ("imbalance_mean > base / -0.0", "divides by 0"),
         ("-" * 20_000 + "1 > base", "has 20,008 characters, at most 2,000 are read"),
         ("+".join(["1"] * 900) + " > base", "is nested more than 100 deep"),
         ("(" * 900 + "1" + ")" * 900 + " > base", "is not an expression"),

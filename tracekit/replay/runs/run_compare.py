@@ -115,9 +115,10 @@ def _check_compared(
         )
     one, other = before.rows(), after.rows()
     if all(None in threshold.sides(one[name], other[name]) for name in names):
+        why = "it divides by 0 or names measures that are not known"
         raise TracekitError(
-            f"--fail-if '{threshold.text}': its measures are known of no policy in both runs",
-            hint=f"policies of both: {', '.join(names)}",
+            f"--fail-if '{threshold.text}' has no value for any policy: {why}",
+            hint="what is known of each: tracekit compare A B, without --fail-if",
         )
 
 

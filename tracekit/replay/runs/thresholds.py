@@ -147,6 +147,8 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
             raise _wrong(
                 option, text, f"holds '{ast.unparse(node)}', which is no number, measure or sum"
             )
+        if isinstance(node, ast.BinOp) and _divides_by_0(node):
+            raise _wrong(option, text, f"divides by 0 in '{ast.unparse(node)}'")
     _spell_out(tree)
     names = [node.id for node in ast.walk(tree) if isinstance(node, ast.Name)]
     measures = [name for name in names if name not in _OTHERS[option]]
@@ -154,6 +156,12 @@ def parse_threshold(text: str, option: str = _FAIL_IF) -> Threshold:
         raise _wrong(option, text, "names no measure")
     _check_shares(tree, option, text)
     return Threshold(text, policy, tree, measures[0], option)
+
+
+def _divides_by_0(node: ast.BinOp) -> bool:
+    """Whether the divisor is written as 0."""
+    divisor = node.right.operand if isinstance(node.right, ast.UnaryOp) else node.right
+    return isinstance(node.op, ast.Div) and isinstance(divisor, ast.Constant) and not divisor.value
 
 
 def _check_shares(tree: ast.Compare, option: str, text: str) -> None:
