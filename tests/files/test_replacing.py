@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tracekit.errors import TracekitError
 from tracekit.files import replacing
 from tracekit.files.replacing import put_back, replaced_file, replaced_folder
 
@@ -164,3 +165,24 @@ def test_a_device_is_written_to_as_it_is() -> None:
     with replaced_file(Path("/dev/null")) as made:
         assert made == Path("/dev/null")
     assert Path("/dev/null").is_char_device()
+
+
+@pytest.mark.parametrize("name", ["out", "an out", "back\\slash"])
+def test_a_mount_point_is_told_before_anything_is_written(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also one of the same disk, as containers have them: the table of mounts alone tells."""
+    folder = tmp_path / name
+    folder.mkdir()
+    shown = str(folder).replace("\\", "\\134").replace(" ", "\\040")
+    table = tmp_path / "mountinfo"
+    table.write_text(f"22 1 0:20 / / rw - ext4 a rw\n23 22 0:20 /x {shown} rw - ext4 a rw\n")
+    monkeypatch.setattr(replacing, "_MOUNTS", table)
+    before = sorted(tmp_path.iterdir())
+    with pytest.raises(TracekitError, match="is a mount point") as said, replaced_folder(folder):
+        raise AssertionError("not reached")
+    assert said.value.hint == f"a folder in it can be replaced: {folder / 'NAME'}"
+    assert sorted(tmp_path.iterdir()) == before
+    with replaced_folder(folder / "below") as made:
+        (made / "a").write_text("1")
+    assert (folder / "below" / "a").read_text() == "1"

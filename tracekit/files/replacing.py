@@ -14,22 +14,38 @@ import errno
 import fcntl
 import functools
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+
+from tracekit.errors import TracekitError
 
 #: Follows the name in hidden names; what has it is ours to take away.
 _MARK = ".tracekit-"
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
 #: The system, or the file system, cannot exchange.
 _CANNOT = {errno.ENOSYS, errno.EINVAL, errno.ENOTSUP, errno.EPERM}
+#: What is mounted where, the folder in the fifth field of a line.
+_MOUNTS = Path("/proc/self/mountinfo")
 
 
 @contextlib.contextmanager
 def replaced_folder(folder: Path) -> Iterator[Path]:
-    """A new folder to write into, which takes the place of ``folder`` if all goes well."""
+    """A new folder to write into, which takes the place of ``folder`` if all goes well.
+
+    Raises
+    ------
+    TracekitError
+        Where ``folder`` is a mount point: no other folder can take its place.
+    """
     folder = folder.resolve() if folder.is_symlink() else folder
+    if is_mount_point(folder):
+        raise TracekitError(
+            f"{folder} is a mount point, which no folder that is written beside it can replace",
+            hint=f"a folder in it can be replaced: {folder / 'NAME'}",
+        )
     folder.parent.mkdir(parents=True, exist_ok=True)
     put_back(folder)
     clear_away(folder)
@@ -41,6 +57,26 @@ def replaced_folder(folder: Path) -> Iterator[Path]:
     finally:
         shutil.rmtree(made, ignore_errors=True)
         os.close(handle)
+
+
+def is_mount_point(folder: Path) -> bool:
+    """Whether a disk, or another folder as containers have it, is mounted there."""
+    if not folder.is_dir():
+        return False
+    if folder.is_mount():
+        return True
+    # a folder of the same disk that is mounted looks like any other but here
+    try:
+        lines = _MOUNTS.read_bytes().splitlines()
+    except OSError:
+        return False
+    here = os.fsencode(folder.resolve())
+    return any(_plain(line.split(b" ")[4]) == here for line in lines)
+
+
+def _plain(path: bytes) -> bytes:
+    """A path of the table of mounts, in which blanks and backslashes are octal numbers."""
+    return re.sub(rb"\\([0-7]{3})", lambda found: bytes([int(found[1], 8)]), path)
 
 
 @contextlib.contextmanager

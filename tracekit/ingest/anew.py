@@ -61,6 +61,11 @@ def replaced_by(folder: Path, make: Callable[[Path], Made]) -> Made:
     Parameters
     ----------
     make : called with the folder of the new store
+
+    Raises
+    ------
+    TracekitError
+        Where the store is a mount point.
     """
     with replaced_folder(folder) as fresh:
         made = make(fresh)
