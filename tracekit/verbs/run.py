@@ -68,8 +68,8 @@ def run(
     source : a folder of trace files, one file, a store, or ``synth:<preset>`` for a made-up trace
     out : gets ``store/`` unless one was given, ``analysis/``, ``calls/``, ``fit/``, ``replay/``,
         ``report.html``, ``bound/`` where it is known who sits on which vCPU, and
-        ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, where
-        they recommend one
+        ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, and of
+        ``default_scheduler`` beside it, where they recommend one
     repeats : orders of arrival that policies meet which are named, and of ``all`` those that are
         ``common``; the others meet one. The default is the fewest that an interval needs
     repeats_up_to : where those orders leave open which policy is best, more are added, up to so

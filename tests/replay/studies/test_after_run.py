@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+from collections.abc import Sequence
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import polars as pl
 import pytest
 from given_source import given_source
 from replay_support import workload
@@ -24,12 +26,14 @@ from tracekit.replay.runs.run_folder import write_run
 from tracekit.replay.studies import after_run, few_nodes, shrink, shrink_told
 from tracekit.replay.studies.after_run import nodes_after
 from tracekit.replay.workload.source import WorkloadSource
-from tracekit.study import read_study
+from tracekit.study import Study, read_study
 
 POLICIES = ("best_fit", "worst_fit")
 
 
-def made(folder: Path, repeats: int) -> tuple[Path, WorkloadSource]:
+def made(
+    folder: Path, repeats: int, names: Sequence[str] = POLICIES
+) -> tuple[Path, WorkloadSource]:
     """A run of two policies on a cluster of twelve nodes that are far from full."""
     rng = np.random.Generator(np.random.PCG64(4))
     rows = [(at * 100, 9000, *rng.integers(5, 25, 2).tolist(), at % 12) for at in range(30)]
@@ -40,7 +44,7 @@ def made(folder: Path, repeats: int) -> tuple[Path, WorkloadSource]:
         exchangeable=np.arange(30) < 25,
         settled_ms=2000,
     )
-    policies = choose_policies(POLICIES, load, ())
+    policies = choose_policies(names, load, ())
     run = repeat_replay(load, policies, seed=0, repeats=repeats)
     write_run(run, folder / "replay", store=None)
     return folder / "replay", given_source(load)
@@ -148,3 +152,42 @@ def test_a_large_one_is_searched_for_in_one_order_unless_the_policy_searches_its
     assert "a search replays tbesk" in after_run.unasked(told, containers=30, nodes=12)
     told = dataclasses.replace(told, chosen=("best_fit",))
     assert not after_run.unasked(told, containers=30, nodes=12)
+
+
+def test_beside_the_named_policy_stands_what_clusters_run_already(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Both are searched for, and the answer is about the one that is named, few nodes or not."""
+    run, source = made(tmp_path, 6, ("default_scheduler", *POLICIES))
+    out = tmp_path / "studies" / "fewest"
+    named = "worst_fit"
+    told = dataclasses.replace(decision(run), chosen=(named,))
+    monkeypatch.setattr(after_run, "decision", lambda _: told)
+    assert asked(run, source, out, policies=("default_scheduler", *POLICIES)) == ""
+    study = read_study(out)
+    assert study.about["policies"] == [named, "default_scheduler"]
+    rows = {row["policy"]: row for row in study.frames["policies"].to_dicts()}
+    said = shrink_told.short(study)
+    assert said.startswith(f"{rows[named]['nodes']} of 12 nodes are enough for {named}")
+    usual = rows["default_scheduler"]["nodes"]
+    assert f" default_scheduler, what clusters run already, needs {usual}" in said
+    # whoever has fewer: the answer is about the policy that the run names
+    other = dataclasses.replace(study, about={**study.about, "subject": "default_scheduler"})
+    assert shrink_told.short(other).startswith(f"{usual} of 12 nodes are enough for default_")
+
+
+def test_where_all_nodes_are_too_few_for_the_named_policy_the_other_is_told() -> None:
+    rows = [
+        {"policy": "default_scheduler", "nodes": 11, "of": 12, "problem": None},
+        {"policy": "tsbo", "nodes": None, "of": 12, "problem": "it overloads nodes"},
+    ]
+    orders = [{"policy": "default_scheduler", "repeat": at, "nodes": 11} for at in range(6)]
+    study = Study(
+        name="fewest_nodes",
+        about={"subject": "tsbo", "repeats": 6, "scale": 1, "nodes": 12},
+        frames={"policies": pl.DataFrame(rows), "orders": pl.DataFrame(orders)},
+    )
+    assert shrink_told.short(study) == (
+        "Not even all 12 nodes are enough for tsbo: it overloads nodes."
+        " default_scheduler, what clusters run already, needs 11."
+    )

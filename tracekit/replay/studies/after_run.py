@@ -14,7 +14,8 @@ from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.decision import Decision, decision
 from tracekit.replay.runs.followed import LARGEST, how_large
 from tracekit.replay.runs.kept import kept_folder
-from tracekit.replay.runs.results import results
+from tracekit.replay.runs.preferred import USUAL
+from tracekit.replay.runs.results import Results, results
 from tracekit.replay.studies.shrink import chosen, shrink_cluster
 from tracekit.replay.studies.shrink_told import STORE
 from tracekit.replay.workload.source import WorkloadSource
@@ -45,6 +46,17 @@ def _searches(name: str) -> bool:
     return found is not None and found.batched
 
 
+def asked_of(found: Results, told: Decision) -> list[str]:
+    """The policies that nodes are counted for: what the run names, and what clusters run already.
+
+    A very large run asks of the one alone: its search takes minutes in one order of arrival.
+    """
+    load = found.manifest["workload"]
+    large = load["containers"] * load["nodes"] > LARGEST
+    usual = [USUAL] if USUAL in found.policies and not large else []
+    return list(dict.fromkeys([told.subject, *usual]))
+
+
 def nodes_after(
     run: Path,
     source: WorkloadSource,
@@ -58,7 +70,8 @@ def nodes_after(
 ) -> tuple[Study | None, str]:
     """Search for the fewest nodes of the policy that a run names, and write the study.
 
-    Where production is kept that is the policy that comes nearest to it.
+    Where production is kept that is the policy that comes nearest to it. Beside it the same is
+    asked of what clusters run already, so that one knows what a change of policy is worth in nodes.
 
     A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
     called again it goes on.
@@ -90,7 +103,8 @@ def nodes_after(
     kept = kept_folder(out)
     study = shrink_cluster(
         source,
-        policies=[_address(told.subject, policies, fit)],
+        policies=[_address(name, policies, fit) for name in asked_of(found, told)],
+        subject=told.subject,
         seed=seed,
         crew=crew,
         kept=kept,

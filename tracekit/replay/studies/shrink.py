@@ -140,11 +140,13 @@ def shrink_cluster(
     kept: Path | None = None,
     anyway: bool = False,
     called: str | None = None,
+    subject: str = "",
     progress: Progress = SILENT,
 ) -> Study:
     """The fewest nodes for each policy.
 
-    Several processes search for a policy each; for one policy they replay side by side.
+    Several processes search for a policy each; for one policy, or where replays are kept, they
+    replay side by side.
 
     Parameters
     ----------
@@ -160,11 +162,13 @@ def shrink_cluster(
         Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
         where all orders are the same, or the workload is very large.
     kept : path, optional
-        A folder for the replays of one policy that are done; called again, it goes on from there.
+        A folder for the replays that are done; called again, it goes on from there.
     anyway : bool
         Whether the study is made, too, where no policy keeps the limits on all nodes.
     called : str, optional
         What the store is called in commands, if not by its path.
+    subject : str, optional
+        The policy that the answer is about, others beside it; that with the fewest if not given.
 
     Returns
     -------
@@ -197,7 +201,7 @@ def shrink_cluster(
     crew = crew or Alone()
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
-        reader = crew if len(entrants) > 1 else Alone()
+        reader = crew if kept is None and len(entrants) > 1 else Alone()
         cluster, facts, observed = reader.submit(
             _Known(source, scale, seed), lambda *_: None
         ).result()
@@ -220,6 +224,7 @@ def shrink_cluster(
         name=NAME,
         about={
             "policies": list(entrants),
+            **({"subject": subject} if subject else {}),
             "limits": [one.text for one in within.given],
             "limits_given": bool(limits),
             "measures": within.measures,
@@ -240,7 +245,7 @@ def _begun(
     asked: _Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None
 ) -> dict[str, Callable[[], Fewest]]:
     """A search per policy, under way or to be done; each gives its answer, or raises."""
-    if len(entrants) > 1 or (crew.size == 1 and kept is None):
+    if kept is None and (len(entrants) > 1 or crew.size == 1):
         return {
             name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
             for name, one in entrants.items()

@@ -11,15 +11,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 import polars as pl
 
 from tracekit.replay.measures import RESOURCES, Measure, find_measure
 from tracekit.replay.runs import kept_back, overload
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
-from tracekit.replay.runs.student import FEWEST, compare
+from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.limits import plain
+from tracekit.replay.studies.shrink_beside import beyond_chance, others
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent, size
 
@@ -36,7 +36,7 @@ _SHAPES = 4
 
 @dataclass(frozen=True)
 class Told:
-    """A study of the fewest nodes, and the row of the policy with the fewest."""
+    """A study of the fewest nodes, and the row of the policy it is about, or of the fewest."""
 
     study: Study
     best: Mapping[str, Any]
@@ -53,9 +53,11 @@ class Told:
 
 
 def told(study: Study) -> Told | None:
-    """The study with its best policy; None where no policy has an answer."""
+    """The study with the policy it is about, else the best; None where no policy has an answer."""
     found = study.frames["policies"].filter(pl.col("nodes").is_not_null())
-    return None if found.is_empty() else Told(study, found.row(0, named=True))
+    ours = found.filter(policy=study.about.get("subject", ""))
+    best = found if ours.is_empty() else ours
+    return None if found.is_empty() else Told(study, best.row(0, named=True))
 
 
 def question(study: Study) -> str:
@@ -84,11 +86,22 @@ def answer(found: Told) -> str:
 
 
 def short(study: Study) -> str:
-    """The answer, its range and its bound in a sentence, beside another answer."""
-    found = told(study)
-    if found is None:
-        of, one = study.about["nodes"], study.frames["policies"].row(0, named=True)
-        return f"Not even all {of:,} nodes are enough for {one['policy']}: {one['problem']}."
+    """The answer, its range and its bound, and how many the others need where one is asked about.
+
+    In sentences, beside another answer.
+    """
+    found, subject = told(study), study.about.get("subject", "")
+    if found is None or subject not in {"", found.best["policy"]}:
+        rows = study.frames["policies"]
+        ours = rows.filter(policy=subject) if subject else rows
+        one = ours.row(0, named=True)
+        none = f"Not even all {one['of']:,} nodes are enough for {one['policy']}: {one['problem']}."
+        return none + (others(study, subject) if subject else "")
+    return _enough(found) + (others(study, subject) if subject else "")
+
+
+def _enough(found: Told) -> str:
+    """How many nodes are enough for the policy, in a sentence."""
     row, about = found.best, found.about
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     orders = about["repeats"]
@@ -271,7 +284,7 @@ def sure(found: Told) -> str:
         f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; by itself an"
         f" order gets by with {alone}.{beyond} The chance that a further order needs more is at"
         f" most 1 in {orders}."
-        f" {_beyond_chance(found)}{_uncovered(about)}"
+        f" {beyond_chance(found.study, row['policy'])}{_uncovered(about)}"
     )
 
 
@@ -288,28 +301,6 @@ def _how_long(span_ms: int | None) -> str:
         return ""
     peak = "daily" if span_ms < MS_PER_DAY else "weekly" if span_ms < 7 * MS_PER_DAY else ""
     return f" ({duration(span_ms)}{f': too short to hold a {peak} peak' if peak else ''})"
-
-
-def _beyond_chance(found: Told) -> str:
-    """Which policies need more nodes than the best one, beyond chance, and which may not."""
-    best, others, counts = found.best["policy"], [], []
-    orders = found.study.frames["orders"]
-    for (name,), part in orders.group_by("policy", maintain_order=True):
-        others += [str(name)]
-        counts += [part.sort("repeat")["nodes"].to_numpy().astype(np.float64)]
-    rivals = [at for at, name in enumerate(others) if name != best]
-    if not rivals:
-        return ""
-    if found.about["repeats"] < FEWEST:
-        return f"Whether another policy needs more takes {FEWEST} orders to tell. "
-    ours = counts[others.index(best)]
-    apart = compare(np.stack([counts[at] - ours for at in rivals], axis=1)).separated
-    more = [others[at] for at, told_ in zip(rivals, apart, strict=True) if told_]
-    alike = [others[at] for at, told_ in zip(rivals, apart, strict=True) if not told_]
-    said = f"{few(more)} need{'s' * (len(more) == 1)} more, beyond chance. " if more else ""
-    return said + (
-        f"{few(alike)} cannot be told from {best} by the number of nodes. " if alike else ""
-    )
 
 
 def production(study: Study) -> str:
