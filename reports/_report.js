@@ -204,6 +204,20 @@
     });
     if (late.length) made.columns(late).visible(false);
   }
+  // In the file a column of numbers has them in the unit of its name, and what is cut on the page
+  // is whole. A column with intervals is as on the page: its figure's file has them in numbers.
+  function takenAway(table, heads) {
+    const rows = [...table.rows].slice(1);
+    const plain = heads.map((head, at) =>
+      head.dataset.column && rows.every(({ cells }) => !/[\u00b1(]/.test(cells[at]?.textContent ?? "")));
+    return {
+      header: (text, at) => (plain[at] ? heads[at].dataset.column : heads[at].textContent.trim()),
+      body: (text, row, at, cell) => {
+        if (cell && plain[at]) return cell.dataset.sort;
+        return cell?.title || cell?.textContent.trim() || text;
+      },
+    };
+  }
   function makeTable(table) {
     const heads = [...table.tHead.rows[0].cells];
     const many = table.tBodies[0].rows.length > FEW_ROWS;
@@ -214,11 +228,7 @@
       {
         extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
         title: null, bom: false,
-        // what is cut on the page is whole there
-        exportOptions: {
-          orthogonal: "export",
-          format: { body: (text, row, column, cell) => cell?.title || cell?.textContent || text },
-        },
+        exportOptions: { orthogonal: "export", format: takenAway(table, heads) },
       },
     ];
     // the library makes a place to scroll in of its own

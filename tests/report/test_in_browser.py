@@ -13,6 +13,7 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+import polars as pl
 import pytest
 from report_support import made_up
 
@@ -221,6 +222,31 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Pa
         text = Path(download.value.path()).read_text()
         assert text.count("\n") >= many
         assert '"Measure","Better","Formula"' in text
+
+
+def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
+    browser: Any, report: Path
+) -> None:
+    """A column is called as in the frames, and its values are theirs."""
+    with opened(browser, report) as page:
+        page.evaluate("location.hash = '#/zones'")
+        card = page.locator("[id='/zones'] .table-card").filter(
+            has=page.locator("th[data-column='cpu_mean']")
+        )
+        details = page.locator("[id='/zones'] details", has=card).first
+        if details.count() and details.get_attribute("open") is None:
+            details.locator("summary").first.click()
+        sorts = card.first.locator("td[data-sort]")
+        sorts.first.wait_for(state="attached")
+        with page.expect_download() as download:
+            card.first.locator("button", has_text="CSV").click()
+        taken = pl.read_csv(Path(download.value.path()))
+    assert "cpu_mean" in taken.columns
+    numbers = [name for name in taken.columns if name.islower()]
+    assert len(numbers) > 1
+    assert all(taken[name].dtype.is_numeric() for name in numbers)
+    assert taken["cpu_mean"].is_between(0, 1).all()
+    assert taken["cpu_mean"].n_unique() > 1
 
 
 @pytest.mark.parametrize("width", WIDTHS)
