@@ -40,19 +40,23 @@ def test_orders_differ() -> None:
     assert len(key_findings(made_up())) == MOST_FINDINGS
 
 
-def test_quality_says_how_much_was_kept() -> None:
+@pytest.mark.parametrize(
+    ("rows", "value"),
+    [(150, "75 %"), (190, "95.00 %"), (200, "100 %"), (199.999, "> 99.99 %")],
+)
+def test_quality_says_how_much_was_kept(rows: float, value: str) -> None:
     ledger = pl.DataFrame({"defect": ["missing_name", "stray_time"], "rows": [7, 2]})
     data = Data(
         fetch=lambda _name, _params: ledger,
         info={
             "tables": {},
             "sources": [
-                {"release": "ctm21", "rows_read": 200, "rows": 150},
+                {"release": "ctm21", "rows_read": 200_000, "rows": round(rows * 1000)},
                 {"release": "derived", "rows_read": 900, "rows": 900},
             ],
         },
     )
     said = all_findings()["quality"].find(data)
     assert said is not None
-    assert said.value.replace("\u00a0", " ") == "75 %"
+    assert said.value.replace("\u00a0", " ") == value
     assert "missing name, 7" in said.sentence

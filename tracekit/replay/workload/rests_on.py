@@ -32,8 +32,12 @@ def nodes_rest_on(rests: Mapping[str, str]) -> dict[str, str]:
 
 
 def reserved_rests_on(reserved: IntArray | None) -> dict[str, str]:
-    """What is kept for the background rests on its recorded use; nothing where nothing is kept."""
-    return {} if reserved is None else {"reserved for the background": INFERRED}
+    """What is kept free for use that no container explains; nothing where nothing is kept."""
+    return (
+        {}
+        if reserved is None
+        else {"what is kept free for use that no container explains": INFERRED}
+    )
 
 
 def use_rests_on(unknown: BoolArray) -> dict[str, str]:

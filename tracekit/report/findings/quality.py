@@ -20,8 +20,11 @@ def _find(data: Data) -> Said | None:
         return None
     kept = sum(one["rows"] for one in read_in)
     ledger = data.query("quality/ledger")
+    share = percent(kept / read, 2 if 0.9 < kept / read < 1 else None)
+    # rounded, nearly all would be all
+    nearly = kept < read and share == percent(1.0, 2)
     return Said(
-        value=percent(kept / read, 2 if 0.9 < kept / read < 1 else None),
+        value=f"> {percent(0.9999, 2)}" if nearly else share,
         sentence=f"of the {count(read, 'row')} read were kept. {_most(ledger)}",
         page="quality",
     )
