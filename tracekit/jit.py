@@ -105,7 +105,7 @@ def _reason(error: NumbaError) -> str:
 
 def with_functions(
     function: FunctionType,
-    named: Mapping[str, FunctionType],
+    named: Mapping[str, Any],
     instead: Mapping[FunctionType, FunctionType],
 ) -> FunctionType:
     """A copy of a plain function that calls these functions, to be compiled with them inside.
@@ -116,7 +116,7 @@ def with_functions(
     Parameters
     ----------
     named : mapping of str
-        Functions by the module's name that each takes the place of.
+        Functions, compiled ones too, by the module's name that each takes the place of.
     instead : mapping of functions
         Functions that compiled code calls instead of others, however deep within.
     """
@@ -129,7 +129,8 @@ def with_functions(
             names[name] = numba.njit(nogil=True, error_model="numpy")(inside)
             code.append(inside.__qualname__)
         elif hasattr(value, "py_func"):
-            code += _told(value.py_func.__code__)
+            names[name] = value
+            code += [value.py_func.__qualname__, *_told(value.py_func.__code__)]
         elif isinstance(value, int | float | tuple):
             code.append(repr(value))
     digest = hashlib.sha256("\n".join(code).encode()).hexdigest()[:16]
@@ -164,6 +165,11 @@ class Pointer(WrapperAddressProtocol):  # type: ignore[misc]
         self._address = result.library.get_pointer_to_function(
             result.fndesc.llvm_cfunc_wrapper_name
         )
+
+    @property
+    def function(self) -> Any:
+        """What compiled code calls by its name, to be compiled with it inside."""
+        return self._compiled
 
     def __wrapper_address__(self) -> int:
         return int(self._address)

@@ -186,6 +186,36 @@ def test_node_tables_column_by_column_are_compiled_too(policy: str) -> None:
     assert compiled.steps.equals(by_rows.steps)
 
 
+#: Weights that are whole and not; scores of 10; terms that follow placements, or are asked for
+#: anew; nothing to say about containers without requests.
+PROFILES = (
+    "0.7*target_load_packing+0.3*load_variation_risk_balancing",
+    "0.3*low_risk_overcommitment+0.2*target_load_packing+0.5*low_risk_overcommitment",
+    "2*least_allocated+1*balanced_allocation",
+    "1*balanced_allocation[tie=reservoir]",
+    "1*least_requested+3*load_variation_risk_balancing+0.1*most_allocated",
+    "0.3*least_allocated[resources=cpu:1+memory:3]+0.7*most_requested[max_score=100]",
+)
+
+
+@pytest.mark.parametrize("policy", PROFILES)
+@settings(max_examples=8)
+@given(workloads(), wide_workloads())
+def test_a_weighted_profile_is_compiled_of_its_parts(
+    policy: str, load: Workload, wide: Workload
+) -> None:
+    for one in (load, wide):
+        plain, fast = (run(one, policy, placer) for placer in (PlainPlacer, fast_placer))
+        assert fast.way == "scan"
+        assert fast.node.tolist() == plain.node.tolist()
+
+
+def test_a_profile_whose_parts_hang_on_each_other_is_not_compiled() -> None:
+    load = workload([(10, 10)] * 3, [(0, 10, 1, 1)], steps=STEPS)
+    for text in ("1*cwt+1*least_allocated", "1*first_fit+2*least_allocated", "1*peaks"):
+        assert find_kernel(parse_policy(text), load.resources, load.allocatable) is None
+
+
 OWN = """
 '''Own.'''
 from dataclasses import dataclass

@@ -10,7 +10,9 @@ from tracekit.arrays import IntArray
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.kernels import Kernel
 from tracekit.replay.fast.kernels._formula import formula_kernel
+from tracekit.replay.fast.kernels._weighted import weighted_kernel
 from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.profile import Profile
 
 
 def find_kernel(
@@ -18,9 +20,11 @@ def find_kernel(
 ) -> Kernel | None:
     """The kernel of a policy on nodes of these sizes, None when there is none.
 
-    One that states a formula has one made of that. Of the others only that policy's file is
-    imported, because importing a kernel compiles it.
+    One that states a formula has one made of that, a weighted profile of those of its parts. Of the
+    others only that policy's file is imported, because importing a kernel compiles it.
     """
+    if isinstance(policy, Profile):
+        return weighted_kernel(policy, lambda part: find_kernel(part, resources, allocatable))
     formula = policy.score_formula()
     if formula is not None:
         if not policy.scores_by_formula():

@@ -25,7 +25,8 @@ from tracekit.replay.policy.nearness import to_hundred
 from tracekit.replay.view.choice import Tie
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-_FULL = 100
+#: The best that a part can give a candidate.
+FULL = 100
 _ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
 
 
@@ -87,7 +88,7 @@ class Part:
         best = policy.best_score()
         if best is None:
             return to_hundred(scores)
-        return scores if best == _FULL else np.asarray(scores * (_FULL / best))
+        return scores if best == FULL else np.asarray(scores * (FULL / best))
 
 
 class Profile(PlacementPolicy):

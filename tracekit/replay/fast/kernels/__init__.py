@@ -58,6 +58,9 @@ class Kernel:
     whole : tuple of int
         Resources whose whole capacity the score is over: the bound holds where nodes reserve
         nothing of them.
+    silent : tuple of int
+        Resources such that the policy has nothing to say (``skips``) about a container that
+        requests none of them; empty where it always has.
     """
 
     score: Pointer
@@ -72,6 +75,7 @@ class Kernel:
     each: Callable[[Snapshot, Container], FloatArray] | None = None
     floats: bool = False
     whole: tuple[int, ...] = ()
+    silent: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -56,7 +56,8 @@ def _make(
     if policy.form != "v1_22" or table is None or len(table) != 6 or table[2::3].any():
         return None
     columns = table[::3].copy()
-    return Kernel(score=_SCORE, bound=_BOUND, parameters=columns, scored=REQUESTED)
+    silent = tuple(columns.astype(np.int64).tolist())
+    return Kernel(score=_SCORE, bound=_BOUND, parameters=columns, scored=REQUESTED, silent=silent)
 
 
 KERNEL = KernelSource(make=_make)

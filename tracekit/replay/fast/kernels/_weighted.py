@@ -1,0 +1,161 @@
+"""The kernel of a weighted profile: kernels of its parts, each times its weight, one after another.
+
+Formulas stand in the parts, and how scores are weighed in ``policy/profile.py``; here the kernel of
+the parts before and that of the next one become the kernel of both.
+"""
+
+# ruff: noqa: ARG001 - kernels share one signature
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.jit import PLACED, SCORE, Pointer
+from tracekit.replay.fast.kernels import Kernel, placed_pointer, score_pointer
+from tracekit.replay.fast.kernels._inside import inside
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.profile import FULL, Part, Profile
+from tracekit.replay.view.snapshot import Snapshot
+
+Terms = Callable[[Snapshot], FloatArray]
+Find = Callable[[PlacementPolicy], Kernel | None]
+
+#: What goes before the parameters of both: the weight; what brings scores to 0..100; how many
+#: parameters the parts before have; whether there are terms; how many columns count for the next
+#: part, which has nothing to say about a container that requests nothing of them; these columns.
+_WEIGHT, _FACTOR, _BEFORE, _TERMS, _COLUMNS, _HEAD = range(6)
+
+#: What the kernels below call: the functions of two kernels take the place of these.
+_before: Any = None
+_next: Any = None
+
+
+def _score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    """The first row of the terms says how many rows the parts before have."""
+    first = _HEAD + int(parameters[_COLUMNS])
+    own = first + int(parameters[_BEFORE])
+    cut = 1 + int(terms[0, 0]) if parameters[_TERMS] == 1.0 else 0
+    _before(state, positions, count, terms[min(cut, 1) : cut], ask, parameters[first:own], scores)
+    asked = first == _HEAD
+    for at in range(_HEAD, first):
+        asked = asked or ask[1, int(parameters[at])] > 0
+    if asked:
+        found = np.empty(len(scores))
+        _next(state, positions, count, terms[cut:], ask, parameters[own:], found)
+        for at in range(count):
+            scores[at] += parameters[_WEIGHT] * (found[at] * parameters[_FACTOR])
+
+
+def _placed(
+    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+) -> None:
+    first = _HEAD + int(parameters[_COLUMNS])
+    own, cut = first + int(parameters[_BEFORE]), 1 + int(terms[0, 0])
+    _before(terms[1:cut], state, node, ask, parameters[first:own])
+    _next(terms[cut:], state, node, ask, parameters[own:])
+
+
+def _no_score(
+    state: IntArray,
+    positions: IntArray,
+    count: int,
+    terms: FloatArray,
+    ask: IntArray,
+    parameters: FloatArray,
+    scores: FloatArray,
+) -> None:
+    scores[:count] = 0.0
+
+
+def _not_placed(
+    terms: FloatArray, state: IntArray, node: int, ask: IntArray, parameters: FloatArray
+) -> None:
+    return
+
+
+_NO_SCORE, _NOT_PLACED = score_pointer(_no_score), placed_pointer(_not_placed)
+_NOTHING = Kernel(score=_NO_SCORE, parameters=np.zeros(0))
+
+
+def weighted_kernel(profile: Profile, find: Find) -> Kernel | None:
+    """The kernel of a profile; None where a part has none, or its 0..100 hang on other nodes.
+
+    Parameters
+    ----------
+    find : function(policy)
+        The kernel of a part.
+    """
+    if profile.filters() or type(profile).candidates is not PlacementPolicy.candidates:
+        return None
+    made = _NOTHING
+    for part in profile.parts:
+        kernel = find(part.policy) if not part.together and part.how == "of_hundred" else None
+        if kernel is None or kernel.window or not _says_when_silent(part.policy, kernel):
+            return None
+        made = _added(made, part, kernel)
+    return dataclasses.replace(made, silent=())
+
+
+def _says_when_silent(policy: PlacementPolicy, kernel: Kernel) -> bool:
+    return bool(kernel.silent) or type(policy).skips is PlacementPolicy.skips
+
+
+def _added(before: Kernel, part: Part, kernel: Kernel) -> Kernel:
+    """The kernel of the parts before and of the next one."""
+    best = part.policy.best_score() or FULL
+    terms = _terms(before.terms, kernel.terms)
+    follows = [one.recounts for one in (before, kernel) if one.placed is not None]
+    head = [part.weight, FULL / best, len(before.parameters), terms is not None]
+    return Kernel(
+        score=_made(_score, SCORE, before.score, kernel.score),
+        parameters=np.array(
+            [*head, len(kernel.silent), *kernel.silent, *before.parameters, *kernel.parameters],
+            dtype=np.float64,
+        ),
+        terms=terms,
+        placed=_made(_placed, PLACED, before.placed or _NOT_PLACED, kernel.placed or _NOT_PLACED)
+        if follows
+        else None,
+        recounts=all(follows),
+        floats=before.floats
+        or kernel.floats
+        or best != FULL
+        or not float(part.weight).is_integer(),
+    )
+
+
+@functools.cache
+def _made(kernel: Any, signature: Any, before: Pointer, following: Pointer) -> Pointer:
+    """One of the two kernels with those of the parts inside."""
+    given = {"_before": before.function, "_next": following.function}
+    return Pointer(inside(kernel, **given), signature)
+
+
+def _terms(before: Terms | None, following: Terms | None) -> Terms | None:
+    """The terms of both, below a row that says how many the first has; None of neither."""
+    if before is None and following is None:
+        return None
+
+    def both(snapshot: Snapshot) -> FloatArray:
+        nodes = len(snapshot.capacity)
+        none = np.zeros((0, nodes))
+        parts: Sequence[FloatArray] = [
+            none if one is None else one(snapshot) for one in (before, following)
+        ]
+        return np.concatenate([np.full((1, nodes), float(len(parts[0]))), *parts])
+
+    return both
