@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, nearest
 
 #: What every object of Kubernetes may say of itself.
 _OBJECT = ("apiVersion", "kind", "metadata")
@@ -111,6 +111,30 @@ class Given:
     def known(self, *keys: str) -> None:
         """These keys are no matter of a replay, and not told of."""
         self._asked.update(keys)
+
+    def without_effect(self, *keys: str) -> None:
+        """These keys are real and change nothing in a replay: those that are given are told."""
+        self.known(*keys)
+        self.told += [f"{self._at(key)} has no effect here" for key in keys if key in self._values]
+
+    def check_spelling(self) -> None:
+        """Refuse a key that nobody asked for and that is nearly one that somebody did.
+
+        To be called when all has been read.
+
+        Raises
+        ------
+        TracekitError
+            With the key's path and the key that was meant.
+        """
+        for key in self.fields():
+            close = None if key in self._asked else nearest(key, sorted(self._asked))
+            if close:
+                raise TracekitError(
+                    f"{self._at(key)} is not known", hint=f"did you mean '{close}'?"
+                )
+        for one in self._inside:
+            one.check_spelling()
 
     def unread(self) -> list[str]:
         """Paths of the keys that nobody asked for, here and in what was looked at."""

@@ -90,6 +90,7 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
     per_node = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
     in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
     top.known(*_EVICTOR)
+    top.check_spelling()
     unread = top.unread()
     if unread:
         notes.append(f"fields not known, and left out: {', '.join(unread)}")

@@ -152,7 +152,7 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
         "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
     }
     args = {
-        FIT: {"ignoredResources": ["x"], "scoringStrategy": {"tpye": "MostAllocated"}},
+        FIT: {"ignoredResources": ["x"], "scoringStrategy": {"newField": "MostAllocated"}},
         "PodTopologySpread": {"defaultingType": "List", "defaultConstraints": [
             {"topologyKey": "kubernetes.io/hostname", "maxSkew": 1,
              "whenUnsatisfiable": "DoNotSchedule"}]},
@@ -162,14 +162,64 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
     text = "\n".join(told)
     for expected in (
         "plugins not known, and left out: MyPlugin",
-        "futureField, profiles[0].pluginConfig[0].args.ignoredResources",
-        "args.scoringStrategy.tpye",
+        "futureField, profiles[0].pluginConfig[0].args.scoringStrategy.newField",
+        "profiles[0].pluginConfig[0].args.ignoredResources has no effect here",
         "requests are respected, although the filter of NodeResourcesFit is disabled",
         "defaultConstraints[0] is a wish here",
         "nobody is preempted",
     ):
         assert expected in text, text
     assert "Coscheduling" not in text
+
+
+@pytest.mark.parametrize(
+    ("document", "wrong", "meant"),
+    [
+        ({"profiles": [{"plugin": {}}]}, "profiles[0].plugin", "plugins"),
+        ({"profile": []}, "profile", "profiles"),
+        ({"percentageOfNodeToScore": 5}, "percentageOfNodeToScore", "percentageOfNodesToScore"),
+        (
+            {"profiles": [{"plugins": {"scores": {}}}]},
+            "profiles[0].plugins.scores",
+            "score",
+        ),
+        (
+            {"profiles": [{"plugins": {"score": {"disable": []}}}]},
+            "profiles[0].plugins.score.disable",
+            "disabled",
+        ),
+        (
+            {"profiles": [{"plugins": {"score": {"enabled": [{"name": FIT, "wieght": 1}]}}}]},
+            "profiles[0].plugins.score.enabled[0].wieght",
+            "weight",
+        ),
+        (
+            {"profiles": [{"pluginConfig": [{"name": FIT, "args": {"scoringStrategi": {}}}]}]},
+            "profiles[0].pluginConfig[0].args.scoringStrategi",
+            "scoringStrategy",
+        ),
+    ],
+)
+def test_a_misspelt_field_is_refused(
+    document: dict[str, Any], wrong: str, meant: str, tmp_path: Path
+) -> None:
+    """As kube-scheduler does it: what is left out by mistake would be another scheduler."""
+    with pytest.raises(TracekitError) as said:
+        parse_policy(str(written(tmp_path, {**BASE, **document})))
+    assert said.value.what.endswith(f"{wrong} is not known")
+    assert said.value.hint == f"did you mean '{meant}'?"
+
+
+def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
+    args = {
+        "InterPodAffinity": {"hardPodAffinityWeight": 5},
+        "NodeAffinity": {"addedAffinity": {}},
+        "DefaultPreemption": {"minCandidateNodesPercentage": 10},
+    }
+    notes = "\n".join(profile(tmp_path, None, args).notes)
+    for name, given in args.items():
+        assert f"args.{next(iter(given))} has no effect here" in notes, name
+    assert "not known" not in notes
 
 
 def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:

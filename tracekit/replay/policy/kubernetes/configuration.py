@@ -59,6 +59,15 @@ _RULES = {
     "spread": ("PodTopologySpread",),
     "ports": ("NodePorts",),
 }
+#: Arguments of plugins that are real, and change nothing here.
+_WITHOUT_EFFECT = {
+    "DefaultPreemption": ("minCandidateNodesPercentage", "minCandidateNodesAbsolute"),
+    "InterPodAffinity": ("hardPodAffinityWeight", "ignorePreferredTermsOfExistingPods"),
+    "NodeAffinity": ("addedAffinity",),
+    "NodeResourcesFit": ("ignoredResources", "ignoredResourceGroups"),
+    "VolumeBinding": ("bindTimeoutSeconds", "shape"),
+    "DynamicResources": ("filterTimeout", "bindingTimeout"),
+}
 #: Fields about how the program runs, not what it decides.
 _RUNNING = (
     *("leaderElection", "clientConnection", "healthzBindAddress", "metricsBindAddress"),
@@ -125,6 +134,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
     extra, told, found.lacks_extender = extender_parts(top.rows("extenders"))
     found.parts = [*found.parts, *extra]
+    top.check_spelling()
     mine = {*_paths(top.unread(), chosen.where)}
     if mine:
         found.notes.append(f"fields not known, and left out: {', '.join(sorted(mine))}")
@@ -183,6 +193,7 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
         found.gang_wait_ms = 1000 * given.whole("permitWaitingTimeSeconds", 60)
         found.gang_backoff_ms = 1000 * given.whole("podGroupBackoffSeconds", 0)
     for name, given in arguments.items():
+        given.without_effect(*_WITHOUT_EFFECT.get(name, ()))
         if name not in _KNOWN_PLUGINS:
             given.known(*given.fields())  # the plugin is told of, its arguments need not be
     found.notes = _notes(scoring, filtering, named)

@@ -88,6 +88,7 @@ def translated(document: Mapping[str, object]) -> Translated:
         found.lifted = {rule for rule, names in _RULES.items() if not predicates & set(names)}
         if not predicates & _ROOM:
             found.notes.append("requests are respected, although no predicate asks for it")
+    top.check_spelling()
     strange += sorted(predicates - _KNOWN)
     for what, names in (
         ("priorities and predicates not known, and left out", strange),
