@@ -211,7 +211,7 @@ def test_a_misspelt_field_is_refused(
 
 
 def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
-    args = {
+    args: dict[str, dict[str, Any]] = {
         "InterPodAffinity": {"hardPodAffinityWeight": 5},
         "NodeAffinity": {"addedAffinity": {}},
         "DefaultPreemption": {"minCandidateNodesPercentage": 10},
