@@ -81,7 +81,12 @@ def extended_header() -> Iterator[bytes]:
 
 def blank_lines() -> Iterator[bytes]:
     yield GOOD
-    for _ in range(8):
+    yield b"\n" * (3 << 20)
+
+
+def more_blank_lines() -> Iterator[bytes]:
+    yield GOOD
+    for _ in range(134):
         yield b"\n" * (1 << 20)
 
 
@@ -92,7 +97,8 @@ BOMBS: dict[str, tuple[Callable[[], Iterator[bytes]], str | tuple[int, int, int]
     "same.tar.gz": (in_the_same_member, (37, 36, 1)),
     "another.tar.gz": (in_another_member, (36, 36, 0)),
     "extended.tar.gz": (extended_header, f"extended header of {_BOMB_BYTES:,} bytes"),
-    "blank.csv.gz": (blank_lines, (36 + (8 << 20), 36, 8 << 20)),
+    "blank.csv.gz": (blank_lines, (36 + (3 << 20), 36, 3 << 20)),
+    "blanks.csv.gz": (more_blank_lines, f"from byte {len(GOOD):,} of its text on"),
 }
 
 #: The peak is that of the program itself: ``ru_maxrss`` has that of the process it was forked from.

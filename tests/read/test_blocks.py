@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tracekit.read import blocks as blocks_module
 from tracekit.read.blocks import lines_in_blocks
+from tracekit.read.limits import BeyondLimitError
 
 CASES = [
     ("nothing", b"", []),
@@ -47,3 +49,24 @@ class _Dribble(io.RawIOBase):
 
 def test_short_reads_do_not_end_a_block() -> None:
     assert list(lines_in_blocks(_Dribble(b"abc\ndef\n"), 8)) == [b"abc\ndef\n"]
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 7, 64])
+@pytest.mark.parametrize("padding", [0, 8])
+def test_a_long_run_of_empty_lines_is_refused_wherever_blocks_are_cut(
+    monkeypatch: pytest.MonkeyPatch, size: int, padding: int
+) -> None:
+    monkeypatch.setattr(blocks_module, "EMPTY_LINES", 100)
+
+    def read(data: bytes) -> bytes:
+        found = lines_in_blocks(io.BytesIO(data), size, padding)
+        return b"".join(block[: len(block) - padding] for block in found)
+
+    ends = b"\n" * 100
+    whole = b"a,b\n" + ends + b"c,d\n" + ends
+    assert read(whole) == whole
+    longer = b"a,b\n" + ends + b"c,d\n" + ends * 3
+    with pytest.raises(BeyondLimitError, match=r"more than 100 empty lines .*, from byte 108 of"):
+        read(longer)
+    with pytest.raises(BeyondLimitError, match="more than 100 empty lines"):
+        read(longer.replace(b"\n", b"\r\n"))

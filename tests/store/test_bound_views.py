@@ -84,6 +84,21 @@ def test_a_changed_byte_does_not_reach_the_catalog(made: Store, kept: Path, tent
     assert _written(made) == first
 
 
+@pytest.mark.parametrize("views", [[], ["CREATE VIEW usage_zone_summary AS SELECT 42 AS evil"]])
+def test_a_whole_database_of_other_views_is_not_used(
+    made: Store, kept: Path, views: list[str]
+) -> None:
+    first = _written(made)
+    [file] = kept.iterdir()
+    file.unlink()
+    with duckdb.connect(file) as con:
+        for view in views:
+            con.execute(view)
+    assert _written(made) == first
+    [anew] = kept.iterdir()  # the other is gone
+    assert anew != file
+
+
 def test_other_queries_are_bound_by_themselves(
     made: Store, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -14,7 +14,6 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.store import open_store
 from tracekit.store.checksums import checksum, damaged_parts, damaged_quality, stale_quality
-from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import FORMAT_VERSION
 from tracekit.store.quality import QUALITY
 from tracekit.verbs.check import check
@@ -51,7 +50,7 @@ def test_every_part_has_a_checksum(many: TraceFolder, tmp_path: Path) -> None:
     assert all(checksum(store / path) == one for path, one in kept.items())
     found = check(store, verify=True)
     assert found == {
-        "verified": len(kept) + 2,
+        "verified": len(kept) + len(QUALITY) + 1,
         "without_checksums": [],
         "damaged": [],
         "stale": [],
@@ -180,11 +179,6 @@ def test_no_flipped_bit_of_a_small_file_passes(tmp_path: Path) -> None:
                 passed.append(at)
             (store / name).write_bytes(whole)
         assert passed == [], name
-    for at in (0, 5000, -1 % (store / CATALOG).stat().st_size):
-        whole = (store / CATALOG).read_bytes()
-        flip(store / CATALOG, at)
-        assert check(store, verify=True)["stale"] == [CATALOG]
-        (store / CATALOG).write_bytes(whole)
     assert opened.manifest == open_store(store).manifest
 
 

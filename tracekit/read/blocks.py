@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator
 
 from tracekit.read.gunzip import Readable
-from tracekit.read.limits import LINE_BYTES
+from tracekit.read.limits import EMPTY_LINES, LINE_BYTES, BeyondLimitError
 
 BLOCK_BYTES = 1 << 20
 #: Bytes behind a block, so that the compiled walk may read whole words.
 PADDING = 8
+_TWO_ENDS = b"\n\n"
+_ENDS = re.compile(rb"\n++")
 _BOM = b"\xef\xbb\xbf"
 #: Looked for from the first return of a run alone, so that a long run costs its length.
 _RETURNS = re.compile(rb"(?<!\r)\r++\n")
@@ -27,7 +29,13 @@ def lines_in_blocks(
 
     Of a line longer than ``LINE_BYTES`` only so much is given, and a NUL behind it: it stays one
     line, and no stage can take it for a row.
+
+    Raises
+    ------
+    BeyondLimitError
+        For more than ``EMPTY_LINES`` empty lines one behind another.
     """
+    empty = _EmptyLines()
     rest: list[bytes | memoryview] = []
     behind = bytes(padding)
     first = True
@@ -44,10 +52,37 @@ def lines_in_blocks(
             continue
         if waiting > LINE_BYTES:
             pieces = [_from_line_end(pieces)]
-        yield _unix(b"".join([*rest, *pieces, behind]))
+        block = _unix(b"".join([*rest, *pieces, behind]))
+        empty.count(block, len(block) - padding)
+        yield block
         rest, waiting = kept, sum(map(len, kept))
     if any(rest):
         yield _unix(b"".join([*rest, b"\n", behind]))
+
+
+class _EmptyLines:
+    """Counts the empty lines at the end of what was read so far."""
+
+    def __init__(self) -> None:
+        self._bytes = 0
+        self._run = 0
+
+    def count(self, block: bytes, size: int) -> None:
+        """Go on with a block of whole lines, of this size without the padding behind."""
+        leading = _ENDS.match(block)
+        found = len(leading[0]) if leading else 0
+        if self._run + found > EMPTY_LINES:
+            raise BeyondLimitError(
+                f"has more than {EMPTY_LINES:,} empty lines one behind another, from byte"
+                f" {self._bytes - self._run:,} of its text on"
+            )
+        if found == size:
+            self._run += size
+        elif block.endswith(_TWO_ENDS, 0, size):
+            self._run = size - len(block[:size].rstrip(b"\n")) - 1
+        else:
+            self._run = 0
+        self._bytes += size
 
 
 def _cut(pieces: list[bytes | memoryview]) -> list[bytes | memoryview] | None:

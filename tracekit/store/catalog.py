@@ -18,7 +18,6 @@ from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
 from tracekit.files.lock import held
 from tracekit.files.places import is_remote
-from tracekit.opened import read_bytes
 from tracekit.store.bound_views import copy_query_views
 from tracekit.store.folder import CATALOG, LOCK, Store
 from tracekit.store.quality import SOURCES, write_quality
@@ -38,29 +37,24 @@ def write_catalog(store: Store) -> None:
     temporary = store.path / f".{CATALOG}.new"
     temporary.unlink(missing_ok=True)
     try:
-        _write_to(store, temporary)
+        write_catalog_to(store, temporary)
         temporary.replace(store.path / CATALOG)
     finally:
         for left in (temporary, temporary.with_name(f"{temporary.name}.wal")):
             left.unlink(missing_ok=True)
 
 
-def is_current(store: Store) -> bool:
-    """Whether a store's catalog is, byte by byte, what would be written here today."""
-    with tempfile.TemporaryDirectory() as aside:
-        made = Path(aside) / CATALOG
-        _write_to(store, made)
-        try:
-            return read_bytes(store.path / CATALOG) == made.read_bytes()
-        except OSError:
-            return False
+def write_catalog_to(store: Store, target: Path, *, by_kept_views: bool = True) -> None:
+    """Write a store's catalog to another file.
 
-
-def _write_to(store: Store, target: Path) -> None:
+    Parameters
+    ----------
+    by_kept_views : take the views as an earlier call bound them, where they are kept
+    """
     if _TAKEN_FOR_MORE & set(str(store.path.resolve())):
-        _write_elsewhere(store, target)
+        _write_elsewhere(store, target, by_kept_views)
     else:
-        _write_views(store, target, store.path.resolve())
+        _write_views(store, target, store.path.resolve(), by_kept_views)
 
 
 def mend_catalog(store: Store) -> Path:
@@ -90,16 +84,16 @@ def mend_catalog(store: Store) -> Path:
     return catalog
 
 
-def _write_elsewhere(store: Store, target: Path) -> None:
+def _write_elsewhere(store: Store, target: Path, by_kept_views: bool) -> None:
     """Write the views where the path of the store is a plain one."""
     with tempfile.TemporaryDirectory() as aside:
         plain = Path(aside) / "store"
         plain.symlink_to(store.path.resolve())
-        _write_views(store, Path(aside) / CATALOG, plain)
+        _write_views(store, Path(aside) / CATALOG, plain, by_kept_views)
         shutil.copyfile(Path(aside) / CATALOG, target)
 
 
-def _write_views(store: Store, target: Path, seen_as: Path) -> None:
+def _write_views(store: Store, target: Path, seen_as: Path, by_kept_views: bool) -> None:
     import duckdb  # noqa: PLC0415 - the processes that read and sort never get here
 
     with _full_disk_as_os_error(), duckdb.connect() as con:
@@ -117,7 +111,7 @@ def _write_views(store: Store, target: Path, seen_as: Path) -> None:
             for statement in base_views(store, relative=relative, ordered=False):
                 con.execute(statement)
         con.execute("COMMIT")
-        copy_query_views(con, "made", (MAIN, HERE))
+        copy_query_views(con, "made", (MAIN, HERE), by_kept=by_kept_views)
         con.execute("USE memory")
         con.execute("DETACH made")
 

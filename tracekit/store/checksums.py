@@ -15,10 +15,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from isal.isal_zlib import crc32
 
-from tracekit.files.places import is_remote, open_whole, parquet_file
+from tracekit.files.places import open_whole, parquet_file
 from tracekit.opened import read_bytes
-from tracekit.store.catalog import is_current
-from tracekit.store.folder import CATALOG, Store
+from tracekit.store.folder import Store
 from tracekit.store.manifest import SourceEntry
 from tracekit.store.quality import SOURCES, quality_tables, write_quality_table
 
@@ -88,20 +87,12 @@ def damaged_quality(store: Store) -> Iterator[Damage]:
             yield Damage(path, None, "is not what was written")
 
 
-def stale(store: Store) -> list[str]:
-    """Files made from the manifest that are not what would be written here today.
-
-    The store was moved, another version of a library wrote them, or they are damaged in a way that
-    cannot be told from that.
-    """
-    found = list(stale_quality(store))
-    if not is_remote(store.path) and not is_current(store):
-        found.append(CATALOG)
-    return found
-
-
 def stale_quality(store: Store) -> Iterator[str]:
-    """Of these the quality tables."""
+    """The quality tables that are not what would be written here today.
+
+    Another version of a library wrote them, or they are damaged in a way that cannot be told from
+    that.
+    """
     for path, wanted in quality_tables(store.manifest.sources):
         if not _is_as_written(store.path / path, wanted):
             yield path

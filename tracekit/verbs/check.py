@@ -47,22 +47,40 @@ def check(
 
 
 def _verified(store: Opened) -> dict[str, Any]:
-    from tracekit.store.checksums import damaged_parts, damaged_quality, stale, unfinished
+    from tracekit.files.places import is_remote
+    from tracekit.store.catalog_checked import checked_catalog
+    from tracekit.store.checksums import (
+        Damage,
+        damaged_parts,
+        damaged_quality,
+        stale_quality,
+        unfinished,
+    )
+    from tracekit.store.folder import CATALOG
     from tracekit.store.manifest import NAME, is_sealed
     from tracekit.store.quality import QUALITY
 
     sources = store.manifest.sources
     damaged = [*damaged_parts(store.path, sources), *damaged_quality(store)]
     cut_short = unfinished(store)
+    stale: list[str] = []
+    has_catalog = not is_remote(store.path)
+    # what was cut short, or cannot be read, has no views to be made
+    if not damaged and not cut_short:
+        stale += stale_quality(store)
+        current, damage = checked_catalog(store) if has_catalog else (True, None)
+        if damage is not None:
+            damaged.append(Damage(CATALOG, None, damage))
+        elif not current:
+            stale.append(CATALOG)
     unsealed = [] if is_sealed(store.path) else [NAME]
     return {
-        "verified": sum(len(entry.checksums) for entry in sources) + len(QUALITY),
+        "verified": sum(len(entry.checksums) for entry in sources) + len(QUALITY) + has_catalog,
         "without_checksums": [
             *(entry.file for entry in sources if not entry.checksums),
             *unsealed,
         ],
         "damaged": [dataclasses.asdict(one) for one in damaged],
-        # what was cut short, or cannot be read, has no views to be made
-        "stale": [] if damaged or cut_short else stale(store),
+        "stale": stale,
         "unfinished": cut_short,
     }
