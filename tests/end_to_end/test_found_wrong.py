@@ -1,0 +1,65 @@
+"""What an audit of the first version found wrong, and no other test holds, stays right."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from replay_support import workload
+from workload_support import OPENB, written
+
+from tracekit.cli import run
+from tracekit.replay.runs.run import choose_policies, replay
+from tracekit.report.figures import service_demand
+
+#: What a replay says of each resource that a workload has.
+OF_EACH = (
+    "mean_fraction", "max_fraction", "p99_fraction", "spread_mean_fraction", "std_mean_fraction",
+    "allocated_share", "overload_node_steps", "overload_mean_fraction", "stranded_share",
+)  # fmt: skip
+
+
+def test_one_gang_of_all_pods_is_not_made_of_a_workload_without_services(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All 8,152 pods of openb were one gang, and none of them was placed."""
+    given = f"openb:{written(tmp_path, OPENB)}"
+    out = tmp_path / "out"
+    assert run(["replay", "--workload", given, "--gang", "--out", str(out)]) == 2
+    told = capsys.readouterr().err
+    assert "workload 'openb' states no service: --gang has nothing to make gangs of" in told
+    assert not out.exists()
+
+
+def test_every_resource_is_measured_and_a_network_policy_judged_on_the_network() -> None:
+    """Only CPU and memory were, so that bnp could be seen to get worse and nothing else."""
+    rng = np.random.default_rng(3)
+    load = workload([(1000, 1000)] * 4, [(at * 100, 9000, 10, 10, 0) for at in range(24)], steps=5)
+    asked = np.c_[load.request, rng.integers(1, 9, 24), rng.permutation(24) * 20 + 1]
+    load = dataclasses.replace(
+        load,
+        resources=("cpu_milli", "memory_bytes", "disk_bytes", "net_kbit"),
+        capacity=np.array([[1000, 1000, 400, 4000]] * 4),
+        request=asked,
+        nonzero_request=asked,
+        limit=asked,
+    )
+    policies = choose_policies(["bnp", "least_allocated", "first_fit"], load, ())
+    found = replay(load, policies, seed=0).summary
+    known = [f"{one}_{what}" for one in ("cpu", "memory", "disk", "network") for what in OF_EACH]
+    assert set(known) <= set(found.columns)
+    spread = dict(found.select("policy", "network_spread_mean_fraction").iter_rows())
+    assert 0 < spread["bnp"] < spread["least_allocated"] < spread["first_fit"]
+
+
+def test_rates_are_drawn_as_calls_a_second() -> None:
+    """They were labelled calls a minute, sixty times too few."""
+    row = {"service": "a" * 64, "rate_mean": 2.0, "r_squared": 0.5, "cpu_per_call": 0.01}
+    frame = pl.DataFrame([{**row, "minutes": 9, "services": 1, "well": 1}])
+    drawn = service_demand.FIGURE.draw(frame)
+    assert list(drawn.data[0].x) == [2.0]
+    assert drawn.layout.xaxis.title.text == "Calls of the service [calls/s]"
+    assert "calls/s" in drawn.data[0].hovertemplate
