@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import os
 import threading
 from pathlib import Path
 
@@ -23,7 +25,7 @@ from fetch_support import (
 )
 
 from tracekit.errors import TracekitError
-from tracekit.fetch import Retries
+from tracekit.fetch import Retries, part
 
 
 def visible(folder: Path) -> list[str]:
@@ -47,6 +49,17 @@ def test_an_archive_comes_whole_and_is_described(
     assert (file.size_bytes, file.sha256) == (len(node), hashlib.sha256(node).hexdigest())
     assert file.url == mirror.base_url + NODE
     assert visible(tmp_path / "out") == [".fetch.json", NODE]
+
+
+def test_the_size_is_that_of_the_archive_where_its_description_cannot_be_read(
+    take: Take, node: bytes, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(path: Path) -> str:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), path)
+
+    monkeypatch.setattr(part, "read_text", refused)
+    (file,) = take().files
+    assert (file.outcome, file.size_bytes) == ("fetched", len(node))
 
 
 MENDED: list[tuple[str, list[Trick], list[str | None]]] = [

@@ -80,7 +80,8 @@ def download(
             if isinstance(error, StoppedError) or manner.retries.given_up(failed, error):
                 raise
             manner.retries.sleep(manner.retries.wait_s(failed, error, rng))
-    size = part.size_bytes
+    # it is whole, whether or not its description can still be read
+    size = part.path.stat().st_size
     part.finish()
     return Got(size_bytes=size, sha256=digest, resumed_bytes=resumed, tries=tries)
 
