@@ -119,6 +119,8 @@ def test_beyond_some_size_who_searches_does_not_follow(
     monkeypatch.setattr(rule, "results", lambda _: found)
     large = SimpleNamespace(workload=SimpleNamespace(containers=rule.LARGEST + 1, nodes=1))
     assert bool(rule.followed(large, [parse_entrant(name)])) is follows  # type: ignore[arg-type]
+    # and once is enough
+    assert rule.followed(large, [parse_entrant(name)], ["lra"]) == []  # type: ignore[arg-type]
 
 
 def test_nobody_follows_unasked_or_where_the_workload_is_large(

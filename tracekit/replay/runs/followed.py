@@ -65,12 +65,12 @@ def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> lis
     -------
     list of Entrant
         Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; beyond ``LARGEST`` none
-        of those that are slow, beyond ``LARGEST_SCORED`` none at all.
+        of those that are slow, and none a second time; beyond ``LARGEST_SCORED`` none at all.
     """
     size = run.workload.containers * run.workload.nodes
     quick = [one for one in alone if not _slow(one)]
     among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
-    if not among:
+    if not among or (met and size > LARGEST):
         return []
     found = results(run)
     if size <= SMALL:
