@@ -98,7 +98,7 @@ def _lost(run: Any) -> list[str]:
     from tracekit.units import duration
 
     losses, load = run.workload.losses, run.workload
-    if losses is None:
+    if losses is None or "lost" not in load.assumptions:
         return []
     first = int(load.times_ms[0])
     named = [

@@ -49,6 +49,12 @@ def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame
     return nodes.join(gone, on="node", how="anti", maintain_order="left"), capacity
 
 
+def gone_for_good(rows: pl.DataFrame) -> pl.DataFrame:
+    """The last row of each node of the table ``node`` that is gone at the end."""
+    last = rows.sort(_MS, maintain_order=True).unique("node", keep="last", maintain_order=True)
+    return last.filter(pl.col("state") == "gone")
+
+
 def base_sizes(store: Store) -> tuple[tuple[str, float, float], ...]:
     """Each node that is stored with its cores and bytes; 0 where they are not stated in these."""
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
@@ -122,14 +128,12 @@ def _of_no_node(capacity: pl.DataFrame) -> Iterator[str]:
 
 
 def _gone_later(store: Store, nodes: pl.DataFrame) -> Iterator[str]:
-    """Nodes that are there at the start and gone at the end: a replay has them all the time."""
-    last = read(store, "node").sort(_MS).unique("node", keep="last", maintain_order=True)
-    gone = last.filter(pl.col("state") == "gone").join(nodes, on="node", how="semi").sort("node")
+    """Nodes that are there at the start and gone at the end."""
+    gone = gone_for_good(read(store, "node")).join(nodes, on="node", how="semi").sort("node")
     if gone.height:
-        stay = "them" if gone.height > 1 else "it"
         yield (
             f"{_named(gone['node'], 'node')} left within the recorded time and did not come back;"
-            f" a replay keeps {stay} to its end"
+            " a replay places nothing there from then on"
         )
 
 

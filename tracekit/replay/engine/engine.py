@@ -1,8 +1,9 @@
 """The engine: walks time forward, lets containers come and go, and measures.
 
-Events at one time happen in this order: departures, losses of nodes, gangs that give up, retries
-of what waits, arrivals, then the sample of that time, then rebalancing. Among containers of several
-priorities those that wait and those that arrive at that time are one queue, by priority first.
+Events at one time happen in this order: departures, losses of nodes, nodes that come, gangs that
+give up, retries of what waits, arrivals, then the sample of that time, then rebalancing. Among
+containers of several priorities those that wait and those that arrive at that time are one queue,
+by priority first.
 A placer decides. The plain placer recomputes everything at every decision; every other placer must
 decide the same.
 """
@@ -126,9 +127,10 @@ class Engine:
         return min([last_ms + 1, *(time for time in times if time is not None)])
 
     def _happens(self, now: int) -> None:
-        """Departures, losses and clocks of this time, then whoever waits is tried again."""
+        """Departures, losses, joins and clocks of this time, then whoever waits is tried again."""
         freed = self._depart(now)
         freed |= self._lose(now)
+        freed |= self._join(now)
         over, again = self._patience.due(now)
         freed |= self._give_up(over, now)
         if self._turn is not None and self._gangs is None and freed and self._pending:
@@ -288,6 +290,14 @@ class Engine:
         self._pending.extend(evicted.tolist())
         self._evicted_by_loss.update(evicted.tolist())
         return len(evicted) > 0
+
+    def _join(self, now: int) -> bool:
+        """Open the nodes that come now; whether there are any."""
+        nodes = self._calendar.joined(now)
+        if len(nodes):
+            self.state.join(nodes)
+            self._placer.changed(nodes)
+        return len(nodes) > 0
 
     def _stop(self, indices: IntArray) -> None:
         for index in indices.tolist():

@@ -51,7 +51,10 @@ class ReplayState:
             limits = limits.without(policy.lifts)
         self._limits = limits
         self._keeper = None if limits is None else limits.keeper(workload.nodes, policy.cell)
-        self.lost = None if workload.losses is None else np.zeros(workload.nodes, np.bool_)
+        fixed = workload.losses is None and workload.joins is None
+        self.lost = None if fixed else np.zeros(workload.nodes, np.bool_)
+        if self.lost is not None and workload.joins is not None:
+            self.lost[workload.joins.node] = True
         waits = workload.gang_wait_ms or policy.gang_wait_ms
         self.holding = np.zeros(workload.containers, np.bool_) if waits else None
         self._rows = PlacedRows(workload)
@@ -117,6 +120,11 @@ class ReplayState:
         assert self.lost is not None  # noqa: S101 - as the workload says
         self.lost[nodes] = True
         return np.flatnonzero(self.running & np.isin(self.node, nodes))
+
+    def join(self, nodes: IntArray) -> None:
+        """Nodes that were not there yet take containers from now on."""
+        assert self.lost is not None  # noqa: S101 - as the workload says
+        self.lost[nodes] = False
 
     def open_nodes(self, index: int) -> BoolArray | None:
         """Which nodes are left open to a container, by constraints and losses; None: all."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -48,16 +48,25 @@ def with_losses(load: Workload, text: str, rng: np.random.Generator) -> Workload
     """
     gone: dict[int, int] = {}
     for loss in sorted(_parsed(load, text), key=lambda one: one.after_ms):
-        for node in _nodes(load, loss.what, gone, rng):
-            gone.setdefault(node, int(load.times_ms[0]) + loss.after_ms)
+        when = int(load.times_ms[0]) + loss.after_ms
+        for node in _nodes(load, loss.what, {*gone, *_left_by(load, when)}, rng):
+            gone.setdefault(node, when)
     if len(gone) == load.nodes:
         raise TracekitError(f"lost={text} takes all {load.nodes} nodes", hint="leave some")
-    order = sorted(gone, key=lambda node: (gone[node], node))
-    losses = Losses(
-        node=np.array(order, dtype=np.int64),
-        time_ms=np.array([gone[node] for node in order], dtype=np.int64),
+    made = without(load, gone)
+    return dataclasses.replace(
+        made,
+        recorded_node=np.full_like(made.recorded_node, -1),
+        assumptions={**made.assumptions, "lost": text},
+        facts={**made.facts, "nodes_lost": len(gone)},
     )
-    return _without(load, losses, text)
+
+
+def _left_by(load: Workload, when_ms: int) -> list[int]:
+    """Nodes that have left by then as production had it."""
+    if load.losses is None:
+        return []
+    return [int(node) for node in load.losses.node[load.losses.time_ms <= when_ms]]
 
 
 def _parsed(load: Workload, text: str) -> list[_Loss]:
@@ -77,7 +86,7 @@ def _parsed(load: Workload, text: str) -> list[_Loss]:
 
 
 def _nodes(
-    load: Workload, what: str, gone: dict[int, int], rng: np.random.Generator
+    load: Workload, what: str, gone: Collection[int], rng: np.random.Generator
 ) -> Sequence[int]:
     """Positions of the nodes that are meant."""
     if what in load.node_ids:
@@ -99,10 +108,20 @@ def _nodes(
     return [int(node) for node in np.sort(rng.choice(left, int(what), replace=False))]
 
 
-def _without(load: Workload, losses: Losses, text: str) -> Workload:
-    """The workload less what belongs to the nodes from when they are lost."""
-    lost_ms = np.full(load.nodes + 1, np.iinfo(np.int64).max)
-    lost_ms[losses.node] = losses.time_ms
+def without(load: Workload, gone: Mapping[int, int]) -> Workload:
+    """The workload less what belongs to nodes from when they are gone.
+
+    Parameters
+    ----------
+    gone : mapping of int to int
+        Positions of nodes, with when. One that goes anyway goes at the earlier time.
+    """
+    lost_ms: IntArray = np.full(load.nodes + 1, np.iinfo(np.int64).max)
+    if load.losses is not None:
+        lost_ms[load.losses.node] = load.losses.time_ms
+    for node, when in gone.items():
+        lost_ms[node] = min(lost_ms[node], when)
+    losses = _in_order(lost_ms[:-1])
     background = np.array(load.background)
     for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True):
         background[:, load.times_ms >= when, node] = 0.0
@@ -116,13 +135,13 @@ def _without(load: Workload, losses: Losses, text: str) -> Workload:
         departure = np.where(stays, np.minimum(departure, ends), departure)
         pinned = np.where(late, -1, pinned)
     made = dataclasses.replace(
-        load,
-        background=background,
-        pinned=pinned,
-        departure_ms=departure,
-        recorded_node=np.full_like(load.recorded_node, -1),
-        losses=losses,
-        assumptions={**load.assumptions, "lost": text},
-        facts={**load.facts, "nodes_lost": len(losses.node)},
+        load, background=background, pinned=pinned, departure_ms=departure, losses=losses
     )
     return made if stays.all() else in_order_of(made, np.flatnonzero(stays), made.arrival_ms)
+
+
+def _in_order(lost_ms: IntArray) -> Losses:
+    """Nodes that are lost at some time, shape (nodes,), in the order of their times."""
+    gone = np.flatnonzero(lost_ms < np.iinfo(np.int64).max)
+    order = gone[np.argsort(lost_ms[gone], kind="stable")]
+    return Losses(node=order, time_ms=lost_ms[order])

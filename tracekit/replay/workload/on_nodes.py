@@ -39,7 +39,8 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
         recorded_node=place[stays.recorded_node],
         pinned=None if stays.pinned is None else place[stays.pinned],
         constraints=None if stays.constraints is None else stays.constraints.on(nodes),
-        losses=None if stays.losses is None else _losses_on(stays.losses, place),
+        losses=_losses_on(stays.losses, place),
+        joins=_losses_on(stays.joins, place),
         domains=None if stays.domains is None else stays.domains.on(nodes),
     )
 
@@ -77,8 +78,10 @@ def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:
     return np.asarray(by / by.sum())
 
 
-def _losses_on(losses: Losses, place: IntArray) -> Losses:
-    """The losses of the nodes that are left, at their new places."""
+def _losses_on(losses: Losses | None, place: IntArray) -> Losses | None:
+    """The losses, or joins, of the nodes that are left, at their new places."""
+    if losses is None:
+        return None
     kept = place[losses.node] >= 0
     return Losses(node=place[losses.node[kept]], time_ms=losses.time_ms[kept])
 

@@ -34,7 +34,7 @@ _STEPS_AT_ONCE = 64
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Losses:
-    """Nodes that are lost, in the order of their times.
+    """Nodes that are lost, or that come, in the order of their times.
 
     Parameters
     ----------
@@ -104,7 +104,9 @@ class Workload:
     gang_backoff_ms : int
         How long a gang that could not begin is not tried again.
     losses : Losses, optional
-        Nodes that are lost; what runs there is evicted. None: none is.
+        Nodes that are lost, or leave; what runs there is evicted. None: none is.
+    joins : Losses, optional
+        Nodes that come later, with when; they take nothing before. None: all are there.
     domains : NodeDomains, optional
         Rack, domain and zone of nodes. None: not known.
     reserved : int64, shape (nodes, resources), optional
@@ -158,6 +160,7 @@ class Workload:
     gang_wait_ms: int = 0
     gang_backoff_ms: int = 0
     losses: Losses | None = None
+    joins: Losses | None = None
     domains: NodeDomains | None = None
     reserved: IntArray | None = None
     price_per_hour: FloatArray | None = None

@@ -24,6 +24,7 @@ from tracekit.replay.workload.rests_on import (
     use_rests_on,
 )
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.node_lives import with_node_lives
 from tracekit.replay.workload.sized.replayed import Replayed, replayed_of, too_large_told
 from tracekit.replay.workload.sized.rules import (
     domains_of_nodes,
@@ -56,7 +57,7 @@ def workload_from_sizes(
     bound = _bound_of(who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
     gang, gang_minimum = gangs_of(rows)
-    return Workload(
+    load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
         times_ms=life.times_ms,
@@ -92,6 +93,7 @@ def workload_from_sizes(
         told=_told(store, who, bound),
         facts=_facts(who, used, assumptions),
     )
+    return with_node_lives(load, store, who.found.nodes, life)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,91 @@
+"""A node that left or came within the recorded time is there in a replay as long as it was."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from kubernetes_support import CREATED_MS, Object, container, listed, node, pod, written
+
+from tracekit.ingest import ingest
+from tracekit.replay.engine.engine import Engine
+from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
+from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.policy.entrant import halves, parse_entrant
+from tracekit.replay.runs.run import replay
+from tracekit.replay.workload.on_nodes import on_nodes
+from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.store import open_store
+
+HOUR_MS = 3_600_000
+
+
+def _pod(name: str, hour: int, where: str, cores: int = 3) -> Object:
+    created = {"creationTimestamp": f"2026-01-01T{hour:02}:00:00Z"}
+    return pod(name, meta=created, containers=[container(str(cores))], nodeName=where)
+
+
+def _node(name: str, hour: int = 0) -> Object:
+    made = node(name)
+    made["metadata"]["creationTimestamp"] = f"2026-01-01T{hour:02}:00:00Z"
+    return made
+
+
+def _load(folder: Path) -> Workload:
+    """n2 left and n3 came between two lists; ``stays`` outlives the first, ``new`` runs on n3."""
+    (folder / "lists").mkdir()
+    first = [_node("n1"), _node("n2"), _pod("stays", 0, "n1"), _pod("goes", 1, "n2")]
+    second = [_node("n1"), _node("n3", 8), _pod("stays", 0, "n1"), _pod("new", 9, "n3")]
+    written(folder / "lists" / "a.json", listed(*first))
+    written(folder / "lists" / "b.json", listed(*second))
+    ingest(folder / "lists", folder / "store")
+    settings = sized_assumptions(("arrivals=recorded", "departures=none"))
+    return workload_from_sizes(open_store(folder / "store"), settings, stream(0, "test"))
+
+
+def test_when_nodes_came_and_left_is_known(tmp_path: Path) -> None:
+    load = _load(tmp_path)
+    assert load.losses is not None
+    assert load.joins is not None
+    assert [load.node_ids[at] for at in load.losses.node] == ["n2"]
+    assert load.losses.time_ms.tolist() == [CREATED_MS + 9 * HOUR_MS]
+    assert [load.node_ids[at] for at in load.joins.node] == ["n3"]
+    assert load.joins.time_ms.tolist() == [CREATED_MS + 8 * HOUR_MS]
+    assert any("node n3 came within the recorded time" in one for one in load.told)
+    assert any("node n2 left within the recorded time" in one for one in load.told)
+
+
+@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer], ids=["plain", "fast"])
+def test_nothing_is_placed_before_a_node_came_and_after_it_left(
+    tmp_path: Path, placer: MakePlacer
+) -> None:
+    load = _load(tmp_path)
+    policy, _ = halves(parse_entrant("worst_fit"))
+    outcome = Engine(load, policy, stream(0, "test"), placer=placer).run()
+    where = {load.node_ids[at] for at in outcome.node}
+    came = dict(zip(load.container_ids, outcome.time_ms.tolist(), strict=True))
+    assert where <= {"n1", "n3"}
+    # who ran on n2 was placed anew when it left
+    assert len(outcome.evicted) == 1
+    evicted = load.container_ids[int(outcome.evicted[0])]
+    assert came[evicted] == CREATED_MS + 9 * HOUR_MS
+
+
+def test_production_keeps_its_row(tmp_path: Path) -> None:
+    load = _load(tmp_path)
+    run = replay(load, [parse_entrant(name) for name in ("observed", "first_fit")], seed=0)
+    assert run.summary["policy"].to_list()[:2] == ["observed", "first_fit"]
+    assert run.summary["pending"].to_list()[0] == 0
+
+
+def test_fewer_nodes_keep_their_times(tmp_path: Path) -> None:
+    load = _load(tmp_path)
+    some = np.array([load.node_ids.index(name) for name in ("n3", "n1")], dtype=np.int64)
+    part = on_nodes(load, some)
+    assert part.joins is not None
+    assert part.joins.node.tolist() == [0]
+    assert part.losses is not None
+    assert not len(part.losses.node)
