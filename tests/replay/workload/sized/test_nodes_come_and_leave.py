@@ -11,7 +11,7 @@ from kubernetes_support import CREATED_MS, Object, container, listed, node, pod,
 from tracekit.ingest import ingest
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
-from tracekit.replay.fast.choose import rows_placer
+from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.on_nodes import on_nodes
@@ -58,7 +58,9 @@ def test_when_nodes_came_and_left_is_known(tmp_path: Path) -> None:
     assert any("node n2 left within the recorded time" in one for one in load.told)
 
 
-@pytest.mark.parametrize("placer", [PlainPlacer, rows_placer], ids=["plain", "fast"])
+@pytest.mark.parametrize(
+    "placer", [PlainPlacer, rows_placer, fast_placer], ids=["plain", "rows", "compiled"]
+)
 def test_nothing_is_placed_before_a_node_came_and_after_it_left(
     tmp_path: Path, placer: MakePlacer
 ) -> None:
