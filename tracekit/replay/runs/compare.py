@@ -46,7 +46,7 @@ def differences(found: Results) -> pl.DataFrame:
         so that p_corrected of the one and of the other do not rank alike; ``all_placed`` where
         neither policy ever left a container waiting, so that both carried the same load.
     """
-    most = max((found.orders(name) for name in found.policies), default=0)
+    most = found.most_orders
     names = [name for name in found.policies if found.orders(name) == most]
     first = {name: group[0] for group in found.groups for name in group}
     waited = {

@@ -6,14 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import Measure, words_of
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.decision_words import answer, listed, not_told, small, value_of
 from tracekit.replay.runs.fitness import LeftOut, judged, left_out, rule
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.preferred import SIMPLE, better_than_production, preferred, why_first
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
-from tracekit.replay.runs.shown import few, shown
+from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import (
     MATERIAL,
     Difference,
@@ -21,15 +22,8 @@ from tracekit.replay.runs.standings import (
     Standings,
     difference,
     standings,
-    too_few,
 )
 from tracekit.replay.runs.student import FEWEST
-
-#: Less of a resource than this share is the containers' own: no policy can move more.
-SMALL_SHARE = 0.2
-
-#: How many policies the answer names.
-_LISTED = 5
 
 #: Decides where no policy is better than production by a measure that has a better end.
 NODES = "nodes_used_mean"
@@ -133,7 +127,7 @@ def decision(run: Results | Run | Path | str) -> Decision:
     kept = _Kept() if chosen else _kept(found, fit, _judged_of(found, barred))
     return Decision(
         question=_QUESTION,
-        answer=kept.answer or _answer(found, best, measure, barred, fit),
+        answer=kept.answer or answer(found, best, measure, barred, fit),
         rule=rule(found),
         chosen=chosen,
         why_first=why_first(found, best, measure) if chosen else "",
@@ -143,18 +137,14 @@ def decision(run: Results | Run | Path | str) -> Decision:
         simple=simple,
         left_out=_judged_of(found, barred),
         unjudged=tuple(name for name in found.policies if not judged(found, name)),
-        not_told=tuple(_not_told(found)),
+        not_told=tuple(not_told(found)),
         covers=found.covers,
-        orders=_orders(found),
+        orders=found.most_orders,
     )
 
 
 def _judged_of(found: Results, barred: Sequence[LeftOut]) -> tuple[LeftOut, ...]:
     return tuple(one for one in barred if judged(found, one.names[0]))
-
-
-def _orders(found: Results) -> int:
-    return max((found.orders(name) for name in found.policies), default=0)
 
 
 def _best(
@@ -226,7 +216,7 @@ def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standi
 
 def _simple(found: Results, chosen: Sequence[str], measure: str, out: set[str]) -> str:
     """The best of the simple rules that may be chosen, else of all; empty if one came first."""
-    most = _orders(found)
+    most = found.most_orders
     there = [name for name in found.policies if name in SIMPLE and found.orders(name) == most]
     if not there or set(there) & set(chosen):
         return ""
@@ -262,47 +252,6 @@ def _measures(found: Results, policy: str, simple: str) -> tuple[Told, ...]:
     return tuple(told)
 
 
-def _answer(
-    found: Results,
-    best: Sequence[Standing],
-    measure: str,
-    barred: Sequence[LeftOut],
-    fit: Sequence[tuple[str, ...]],
-) -> str:
-    chosen = [name for row in best for name in row.names]
-    count = sum(1 for name in found.policies if name != OBSERVED and judged(found, name))
-    orders = _orders(found)
-    if not chosen:
-        why = [_why_none(found, fit, barred), *_unmovable(found)]
-        return f"No policy can be recommended: {'; '.join(why)}."
-    if measure in CONDITIONS:
-        return _holding(found, chosen, fit, count, why_first(found, best, measure))
-    others = [name for row in best[1:] for name in row.names]
-    alone = "all others that may be chosen differ beyond chance"
-    tail = f"within chance of it: {few(others)}" if others else alone
-    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival; {tail}."
-
-
-def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
-    """What the first comes to, beside the best mean where that is another's, a clause."""
-    one, first = found.measures[measure], best[0]
-    sign = 1 if one.first == "low" else -1
-    top = min(best, key=lambda row: sign * row.mean)
-    end = "lowest" if one.first == "low" else "highest"
-    about, value = f"{', '.join(first.names)}: {_small(one.title)}", _value(one, first)
-    why = why_first(found, best, measure)
-    if not why:
-        return f"{about} is the {end} of {count} policies ({value})"
-    return (
-        f"{about} is {value}, within chance of the {end} of {count} policies"
-        f" ({top.names[0]}, {_value(one, top)}; {first.names[0]} goes first: {why})"
-    )
-
-
-def _value(measure: Measure, row: Standing) -> str:
-    return shown(measure, row.mean, row.reach, unit=True)
-
-
 def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> _Kept:
     """That no policy is better than production, where that holds the load itself."""
     if not _production_holds(found, barred):
@@ -314,11 +263,13 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
         best, near = stand.best[0], preferred(found, stand.best)[0]
         usual = shown(one, float(found.of(OBSERVED, one.name).mean()), None, unit=True)
         said = (
-            f"{keep} By {_small(one.title)} production comes to {usual}, {best.names[0]}, the"
-            f" best of the policies, to {_value(one, best)}."
+            f"{keep} By {small(one.title)} production comes to {usual}, {best.names[0]}, the"
+            f" best of the policies, to {value_of(one, best)}."
         )
         if why := why_first(found, (near, *stand.best), one.name):
-            said += f" Within chance of it {near.names[0]} goes first ({_value(one, near)}): {why}."
+            said += (
+                f" Within chance of it {near.names[0]} goes first ({value_of(one, near)}): {why}."
+            )
         return _Kept(said, one.name, near.names[0])
     known = next((name for name in CONDITIONS if found.known(OBSERVED, name)), "")
     rows = _in_order(found, fit, known) if known else ()
@@ -327,78 +278,7 @@ def _kept(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftO
     others = sum(len(one.names) for one in barred)
     names = [name for row in rows for name in row.names]
     said = (
-        f"{keep} {_listed(names)} {'hold' if len(names) > 1 else 'holds'} the load as it does,"
+        f"{keep} {listed(names)} {'hold' if len(names) > 1 else 'holds'} the load as it does,"
         f" {others} other{'s do' if others > 1 else ' does'} not."
     )
     return _Kept(said, known, names[0])
-
-
-def _holding(
-    found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int, why: str
-) -> str:
-    """Policies that nothing tells apart but that others do not hold the load."""
-    others = sum(len(names) for names in fit) - len(chosen)
-    once = sum(1 for name in found.policies if not judged(found, name))
-    do = "holds" if len(chosen) == 1 else "hold"
-    more = "more than production does" if OBSERVED in found.policies else "at all"
-    tails = [
-        "they do not differ beyond chance among themselves" if len(chosen) > 1 else "",
-        f"{chosen[0]} goes first: {why}" if why else "",
-        f"{once} more met too few orders to be judged" if once else "",
-    ]
-    alone = "" if others else " alone"
-    holding = (
-        f"Of {count} policies {_listed(chosen)}{alone} {do} the load without overloading nodes"
-        f" {more} or leaving containers waiting, in {_orders(found)} orders of arrival"
-    )
-    return "; ".join([holding, *(tail for tail in tails if tail)]) + "."
-
-
-def _listed(names: Sequence[str]) -> str:
-    """The names, of many the first."""
-    shown_names = names if len(names) <= _LISTED else names[: _LISTED - 1]
-    more = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
-    return ", ".join(shown_names) + more
-
-
-def _small(title: str) -> str:
-    """A title inside a sentence: CPU stays CPU."""
-    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
-
-
-def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
-    if not fit:
-        ours = [one for one in barred if one.names != (OBSERVED,)]
-        if not ours:
-            return "none ran"
-        more = " more than production does" if OBSERVED in found.policies else ""
-        waits = [found.waited(one.names[0]) for one in ours]
-        if all(waits):
-            return "every policy leaves containers waiting"
-        either = " or leaves containers waiting" if any(waits) else ""
-        return f"every policy overloads nodes{more}{either}, or may do so"
-    if _orders(found) < FEWEST:
-        return too_few(found)
-    if len(fit) == 1:
-        return "the policies that may be chosen place alike"
-    return "the policies that may be chosen do not differ beyond chance, or by less than 1 %"
-
-
-def _not_told(found: Results) -> list[str]:
-    """Per answering measure that tells nothing, why; and which resource cannot be moved."""
-    said = []
-    for one in of_answer(found):
-        stand = standings(found, one.name)
-        if not stand.tells:
-            said.append(f"{one.title}: {stand.why_not}.")
-    return [*said, *(f"{one[:1].upper()}{one[1:]}." for one in _unmovable(found))]
-
-
-def _unmovable(found: Results) -> list[str]:
-    """Of which resources no policy can move much, a clause each."""
-    movable = found.manifest.get("workload", {}).get("movable") or {}
-    return [
-        f"only {share:.1%} of the {words_of(resource)} in use can be moved by any policy"
-        for resource, share in movable.items()
-        if share is not None and share < SMALL_SHARE
-    ]

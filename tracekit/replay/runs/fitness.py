@@ -74,7 +74,7 @@ def judged(found: Results, policy: str) -> bool:
 
     Where some met more, what one order showed judges nobody else.
     """
-    return found.orders(policy) == _most_orders(found) or barred_for_good(found, policy)
+    return found.orders(policy) == found.most_orders or barred_for_good(found, policy)
 
 
 def barred_for_good(found: Results, policy: str) -> bool:
@@ -84,7 +84,7 @@ def barred_for_good(found: Results, policy: str) -> bool:
     in the orders that it met is, shared out over all of them, the least that its mean can be. It
     proves nothing where repeats are judged over windows of one replay.
     """
-    most = max(_most_orders(found), *found.manifest.get("repeats_looks") or (), 1)
+    most = max(found.most_orders, *found.manifest.get("repeats_looks") or (), 1)
     share = found.orders(policy) / most
     if policy == OBSERVED or share == 1.0 or in_parts(found.covers):
         return False
@@ -101,14 +101,10 @@ def _far_beyond(found: Results, policy: str, name: str, limit: float, share: flo
     return least > limit and least > _FAR * (_usual(found, name) or 0.0)
 
 
-def _most_orders(found: Results) -> int:
-    return max(map(found.orders, found.policies), default=0)
-
-
 def _why(found: Results, policy: str) -> str:
     """Why a policy may not be chosen; empty if it may."""
     why = _breach(found, policy)
-    met, most = found.orders(policy), _most_orders(found)
+    met, most = found.orders(policy), found.most_orders
     if not why or met == most or not barred_for_good(found, policy):
         return why
     orders = "one order" if met == 1 else f"{met} orders"

@@ -150,7 +150,7 @@ def _of_one_order(found: Results, most: int) -> list[str]:
 
 def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standings]) -> list[str]:
     said = ["; ".join(f"{one.short}: {one.title}" for one in measures)]
-    most = max((found.orders(name) for name in found.policies), default=0)
+    most = found.most_orders
     if most > 1:
         covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
         said.append(

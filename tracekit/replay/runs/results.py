@@ -96,6 +96,11 @@ class Results:
         """How many orders of arrival a policy met."""
         return len(self.values[policy])
 
+    @functools.cached_property
+    def most_orders(self) -> int:
+        """How many the policies met that met most."""
+        return max(map(self.orders, self.policies), default=0)
+
     def known(self, policy: str, name: str) -> bool:
         """Whether a value is there."""
         there = policy in self.values and name in self.measures
