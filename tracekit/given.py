@@ -113,9 +113,11 @@ class Given:
         self._asked.update(keys)
 
     def without_effect(self, *keys: str) -> None:
-        """These keys are real and change nothing in a replay: those that are given are told."""
+        """These keys are real and change nothing in a replay: those given are told in one line."""
+        given = [self._at(key) for key in keys if key in self._values and key not in self._asked]
         self.known(*keys)
-        self.told += [f"{self._at(key)} has no effect here" for key in keys if key in self._values]
+        if given:
+            self.told.append(f"{', '.join(given)} {'have' if given[1:] else 'has'} no effect here")
 
     def check_spelling(self) -> None:
         """Refuse a key that nobody asked for and that is nearly one that somebody did.

@@ -177,6 +177,75 @@ def test_a_replay_with_both_files(tmp_path: Path) -> None:
     assert outcome.steps["moves"].sum() == 6
 
 
+NODES = {"balance": ["RemoveDuplicates"]}
+
+
+@pytest.mark.parametrize(
+    ("content", "field"),
+    [
+        (document(NODES, {}, maxNoOfPodsToEvictPerNamespace=4), "maxNoOfPodsToEvictPerNamespace"),
+        (document(NODES, {}, metricsProviders=[]), "metricsProviders"),
+        (document(NODES, {"DefaultEvictor": {"minReplicas": 2}}), "args.minReplicas"),
+        (document(NODES, {"DefaultEvictor": {"nodeSelector": "a=b"}}), "args.nodeSelector"),
+        (document(NODES, {"RemoveDuplicates": {"excludeOwnerKinds": []}}), "excludeOwnerKinds"),
+        (
+            {
+                "apiVersion": "descheduler/v1alpha1",
+                "kind": "DeschedulerPolicy",
+                "strategies": {
+                    "RemoveDuplicates": {
+                        "enabled": True,
+                        "params": {"thresholdPriorityClassName": "low"},
+                    }
+                },
+            },
+            "params.thresholdPriorityClassName",
+        ),
+    ],
+)
+def test_real_fields_without_effect_are_told_once(
+    content: dict[str, Any], field: str, tmp_path: Path
+) -> None:
+    [note] = parse_rebalancer(str(written(tmp_path, content))).notes
+    assert note.endswith(f"{field} has no effect here")
+
+
+def test_use_that_only_a_query_knows_is_told(tmp_path: Path) -> None:
+    asked = {"source": "Prometheus", "prometheus": {"query": "x"}}
+    args = {"LowNodeUtilization": {**LOW, "metricsUtilization": asked}}
+    made = parse_rebalancer(str(written(tmp_path, document(
+        {"balance": ["LowNodeUtilization"]}, args
+    ))))  # fmt: skip
+    text = "\n".join(made.notes)
+    assert "metricsUtilization.source is 'Prometheus': requests count in its place" in text
+
+
+TYPED = document(NODES, {})["profiles"][0]
+
+
+@pytest.mark.parametrize(
+    ("content", "wrong", "meant"),
+    [
+        (document(NODES, {}, maxNoOfPodsToEvictPerNod=4), "maxNoOfPodsToEvictPerNod",
+         "maxNoOfPodsToEvictPerNode"),
+        ({**document({}, {}), "profiles": [{"name": "p", "plugin": TYPED["plugins"]}]},
+         "profiles[0].plugin", "plugins"),
+        (document(NODES, {"DefaultEvictor": {"nodeFitt": True}}),
+         "profiles[0].pluginConfig[0].args.nodeFitt", "nodeFit"),
+        (document({"balance": ["LowNodeUtilization"]},
+                  {"LowNodeUtilization": {**LOW, "targetTreshold": {}}}),
+         "profiles[0].pluginConfig[0].args.targetTreshold", "targetThresholds"),
+    ],
+)  # fmt: skip
+def test_a_misspelt_field_is_refused(
+    content: dict[str, Any], wrong: str, meant: str, tmp_path: Path
+) -> None:
+    with pytest.raises(TracekitError) as said:
+        parse_rebalancer(str(written(tmp_path, content)))
+    assert said.value.what.endswith(f"{wrong} is not known")
+    assert said.value.hint == f"did you mean '{meant}'?"
+
+
 @pytest.mark.parametrize(
     ("content", "told"),
     [

@@ -22,11 +22,30 @@ from tracekit.replay.rebalance._descheduler import CRITICAL, Descheduler
 from tracekit.yaml_file import read_document
 
 KIND = "DeschedulerPolicy"
-#: What the replay has nothing of: who owns a pod, its volumes, where the program runs.
+_EVICTS = "DefaultEvictor"
+#: Real fields that change nothing here. Of whom may go at all, as the replay has nothing of who
+#: owns a pod, nor of its volumes:
 _EVICTOR = (
     *("evictLocalStoragePods", "evictSystemCriticalPods", "ignorePvcPods", "evictFailedBarePods"),
-    *("evictDaemonSetPods", "minReplicas", "minPodAge", "ignorePodsWithoutPDB"),
+    *("evictDaemonSetPods", "minReplicas", "minPodAge", "ignorePodsWithoutPDB", "nodeSelector"),
+    *("labelSelector", "noEvictionPolicy", "podProtections"),
 )
+#: Of the whole document:
+_TOP = (
+    *("maxNoOfPodsToEvictPerNamespace", "evictionFailureEventNotification", "metricsCollector"),
+    *("metricsProviders", "gracePeriodSeconds"),
+)
+#: Of every plugin, and of the params of every strategy:
+_ANY = ("namespaces", "labelSelector", "evictableNamespaces", "thresholdPriorityClassName")
+#: Of one plugin:
+_OF_PLUGIN = {
+    "PodLifeTime": (
+        *("states", "podStatusPhases", "includingInitContainers"),
+        "includingEphemeralContainers",
+    ),
+    "LowNodeUtilization": ("evictionModes",),
+    "RemovePodsViolatingTopologySpreadConstraint": ("constraints", "includeSoftConstraints"),
+}
 
 
 @dataclass(frozen=True)
@@ -82,15 +101,16 @@ def _attributes(document: Mapping[str, Any], path: Path) -> dict[str, Any]:
         raise TracekitError(f"'{path}': apiVersion is '{version}', expected {' or '.join(readers)}")
     notes: list[str] = []
     evictor, parts = readers[version](top, notes)
+    per_node = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
+    in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
+    top.without_effect(*_EVICTOR, *_TOP)
+    top.check_spelling()
     if not parts:
         raise TracekitError(
             f"'{path}' enables nothing that could be replayed",
             hint=f"known: {', '.join(_PLUGINS)}",
         )
-    per_node = top.whole("maxNoOfPodsToEvictPerNode", -1, least=-1)
-    in_all = top.whole("maxNoOfPodsToEvictTotal", -1, least=-1)
-    top.known(*_EVICTOR)
-    top.check_spelling()
+    notes += top.notes()
     unread = top.unread()
     if unread:
         notes.append(f"fields not known, and left out: {', '.join(unread)}")
@@ -116,7 +136,7 @@ def _profiles(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePoli
     for profile in top.rows("profiles"):
         profile.known("name")
         arguments = {one.text("name"): one.inside("args") for one in profile.rows("pluginConfig")}
-        given = arguments.get("DefaultEvictor")
+        given = arguments.get(_EVICTS)
         if given is not None:
             evictor = _evictor(given)
         plugins = profile.inside("plugins")
@@ -124,15 +144,15 @@ def _profiles(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePoli
             names = plugins.inside(point).names("enabled")
             strange += [name for name in names if name not in _PLUGINS]
             parts += [
-                _PLUGINS[name](arguments.get(name) or Given({}, name), evictor)
+                _part(name, arguments.get(name) or Given({}, name), evictor)
                 for name in names
                 if name in _PLUGINS
             ]
         for point in ("filter", "preevictionfilter", "sort", "presort"):
             names = plugins.inside(point).names("enabled")
-            strange += [name for name in names if name != "DefaultEvictor"]
+            strange += [name for name in names if name != _EVICTS]
         for name, one in arguments.items():
-            if name not in _PLUGINS:
+            if name not in {*_PLUGINS, _EVICTS}:
                 one.known(*one.fields())
     _tell(strange, notes)
     return evictor, parts
@@ -151,11 +171,12 @@ def _strategies(top: Given, notes: list[str]) -> tuple[Evictor, list[RebalancePo
             continue
         params = one.inside("params")
         one.known("weight")
+        params.without_effect(*_ANY)
         evictor = _evictor(params)
         below = min(below, evictor.below)
         inner = params.inside(_INNER[name]) if name in _INNER else params
         if name in _PLUGINS:
-            found.append((name in _BALANCING, _PLUGINS[name](inner, evictor)))
+            found.append((name in _BALANCING, _part(name, inner, evictor)))
         else:
             strange.append(name)
             params.known(*params.fields())
@@ -180,15 +201,20 @@ def _tell(strange: list[str], notes: list[str]) -> None:
 
 def _evictor(given: Given) -> Evictor:
     """Of ``DefaultEvictor``, or of the params of a strategy."""
-    given.known(*_EVICTOR)
+    given.without_effect(*_EVICTOR)
     threshold = given.inside("priorityThreshold")
+    threshold.without_effect("name")
     below = threshold.whole("value", given.whole("thresholdPriority", CRITICAL))
     return Evictor(node_fit=given.flag("nodeFit"), below=below)
 
 
 def _low(given: Given, evictor: Evictor) -> RebalancePolicy:
     metrics = given.inside("metricsUtilization")
-    measured = metrics.flag("metricsServer") or metrics.text("source") == "KubernetesMetrics"
+    source = metrics.text("source")
+    measured = metrics.flag("metricsServer") or source == "KubernetesMetrics"
+    metrics.without_effect("prometheus")
+    if source and not measured:
+        metrics.told.append(f"{metrics.where}.source is '{source}': requests count in its place")
     limits = given.inside("evictionLimits")
     return _made(
         "low_node_utilization",
@@ -214,7 +240,7 @@ def _high(given: Given, evictor: Evictor) -> RebalancePolicy:
 
 
 def _duplicates(given: Given, evictor: Evictor) -> RebalancePolicy:
-    given.known("excludeOwnerKinds")
+    given.without_effect("excludeOwnerKinds")
     return _made("remove_duplicates", node_fit=evictor.node_fit)
 
 
@@ -224,7 +250,6 @@ def _life(given: Given, evictor: Evictor) -> RebalancePolicy:
 
 
 def _spread(given: Given, evictor: Evictor) -> RebalancePolicy:
-    given.known("constraints", "includeSoftConstraints")
     fit = given.flag("topologyBalanceNodeFit", default=True)
     return _made(
         "remove_pods_violating_topology_spread_constraint", node_fit=fit or evictor.node_fit
@@ -239,6 +264,12 @@ _PLUGINS: dict[str, Callable[[Given, Evictor], RebalancePolicy]] = {
     "RemovePodsViolatingTopologySpreadConstraint": _spread,
 }
 _BALANCING = {name for name in _PLUGINS if name != "PodLifeTime"}
+
+
+def _part(name: str, given: Given, evictor: Evictor) -> RebalancePolicy:
+    """The rebalancer that a plugin is here."""
+    given.without_effect(*_ANY, *_OF_PLUGIN.get(name, ()))
+    return _PLUGINS[name](given, evictor)
 
 
 def _percent(given: Given, key: str) -> tuple[tuple[str, float], ...]:

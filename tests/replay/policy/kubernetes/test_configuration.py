@@ -222,6 +222,17 @@ def test_real_arguments_without_effect_are_told(tmp_path: Path) -> None:
     assert "not known" not in notes
 
 
+def test_how_the_program_runs_is_told_in_one_line(tmp_path: Path) -> None:
+    notes = profile(tmp_path, leaderElection={"leaderElect": True}, parallelism=4).notes
+    assert "kube-scheduler.yaml: leaderElection, parallelism have no effect here" in notes
+
+
+def test_arguments_of_a_plugin_that_does_not_score_are_told(tmp_path: Path) -> None:
+    notes = profile(tmp_path, None, {"TargetLoadPacking": {"targetUtilization": 60}}).notes
+    where = "profiles[0].pluginConfig[0].args"
+    assert f"kube-scheduler.yaml: {where} has no effect: TargetLoadPacking does not score" in notes
+
+
 def test_a_profile_is_chosen_by_name(tmp_path: Path) -> None:
     second = {"schedulerName": "batch", "plugins": {"score": {"disabled": [{"name": "*"}]}}}
     path = written(tmp_path, {**BASE, "profiles": [{"schedulerName": "default-scheduler"}, second]})

@@ -128,7 +128,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
         raise TracekitError(
             f"'{path}': apiVersion is '{version}', expected kubescheduler.config.k8s.io/v1"
         )
-    top.known(*_RUNNING)
+    top.without_effect(*_RUNNING)
     chosen, others = _profile(list(top.rows("profiles")), path, profile)
     percentage = top.whole("percentageOfNodesToScore", 0)
     found = _of_profile(chosen, chosen.whole("percentageOfNodesToScore", percentage))
@@ -138,7 +138,7 @@ def translated(document: Mapping[str, object], path: Path, profile: str) -> Tran
     mine = {*_paths(top.unread(), chosen.where)}
     if mine:
         found.notes.append(f"fields not known, and left out: {', '.join(sorted(mine))}")
-    found.notes += chosen.notes()
+    found.notes += [*top.told, *chosen.notes()]
     if others:
         found.notes.append(f"profiles that are not replayed: {', '.join(others)}")
     found.notes += told
@@ -194,7 +194,10 @@ def _of_profile(profile: Given, percentage: int) -> Translated:
         found.gang_backoff_ms = 1000 * given.whole("podGroupBackoffSeconds", 0)
     for name, given in arguments.items():
         given.without_effect(*_WITHOUT_EFFECT.get(name, ()))
-        if name not in _KNOWN_PLUGINS:
+        unused = name in SCORERS and name not in scoring
+        if unused:
+            given.told.append(f"{given.where} has no effect: {name} does not score")
+        if unused or name not in _KNOWN_PLUGINS:
             given.known(*given.fields())  # the plugin is told of, its arguments need not be
     found.notes = _notes(scoring, filtering, named)
     return found
