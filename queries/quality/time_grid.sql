@@ -1,6 +1,6 @@
 -- title: The time grid of each table
 -- description: The step between samples, inferred as the commonest difference between successive
---   times of the table (the smaller one on a tie), and the times that stand apart: farther than
+--   times of the table (the smaller one on a tie), and its stray times, which are farther than
 --   stray_steps steps from both neighbours. A table without rows is absent. Inferred over the
 --   table and not per node or container, because an entity of a cut file may have one sample only.
 -- reads: node_usage_keyed, container_usage_keyed, service_rate_keyed
@@ -10,7 +10,7 @@
 -- column: time_min_ms BIGINT First time that is not stray [ms].
 -- column: time_max_ms BIGINT Last time that is not stray [ms].
 -- column: times BIGINT Distinct times [times].
--- column: stray_times BIGINT Distinct times that stand apart [times].
+-- column: stray_times BIGINT Distinct stray times [times].
 -- column: stray_rows BIGINT Rows at those times [rows].
 -- column: stray_example_ms BIGINT The first of them [ms].
 -- order: table

@@ -14,6 +14,8 @@ from tracekit.binding.vcpu_state import VcpuState
 from tracekit.errors import TracekitError, nearest
 from tracekit.parameters import About
 
+OnePerHost = Annotated[bool, About("Whether a host may run one container of a service only.")]
+
 
 class Chooser(Protocol):
     """Decides where a container goes."""
@@ -38,9 +40,7 @@ class Interference:
         ),
     ] = "delta"
     step: Annotated[int, About("Windows of free vCPUs start at every step-th.", minimum=1)] = 2
-    anti_affinity: Annotated[
-        bool, About("Whether a host may run one container of a service only.")
-    ] = True
+    anti_affinity: OnePerHost = True
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)
@@ -85,9 +85,7 @@ class HostThenBind:
         ),
     ] = "lowest_free"
     socket: Annotated[Which, About("Which socket with room: first, or emptiest.")] = "first"
-    anti_affinity: Annotated[
-        bool, About("Whether a host may run one container of a service only.")
-    ] = True
+    anti_affinity: OnePerHost = True
 
     def choose(
         self, state: VcpuState, instance: int, size: int, rng: np.random.Generator

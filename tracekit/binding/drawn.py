@@ -30,8 +30,8 @@ def drawn_socket(
 ) -> pl.DataFrame:
     """Every vCPU of one socket at the end of the replay, policy by policy.
 
-    It is the socket that loses most under the last policy; of equals the first. A vCPU that is
-    free has no container.
+    The socket is the one with the most loss under the last policy, the first of several alike. A
+    free vCPU has no container.
     """
     last = outcomes[-1][1]
     lost = np.bincount(

@@ -32,6 +32,7 @@ _PARQUET_MAGIC = b"PAR1"
 _TAR_MAGIC_AT = 257
 _TAR_MAGIC = b"ustar"
 _HEAD_BYTES = 512
+_AGAIN = "nothing of it was ingested; fetch the file again"
 
 
 @dataclass
@@ -120,7 +121,7 @@ def damaged_as_error(path: Path) -> Iterator[None]:
         raise UnreadableError(
             f"{path.name} is truncated: the archive ends before its content does"
             f" ({path.stat().st_size:,} bytes on disk)",
-            hint="nothing of it was ingested; fetch the file again",
+            hint=_AGAIN,
         ) from error
     except BeyondLimitError as error:
         raise UnreadableError(
@@ -130,7 +131,7 @@ def damaged_as_error(path: Path) -> Iterator[None]:
     except (igzip_lib.IsalError, tarfile.TarError) as error:  # type: ignore[misc]  # untyped
         raise UnreadableError(
             f"{path.name} is corrupt: {error}",
-            hint="nothing of it was ingested; fetch the file again",
+            hint=_AGAIN,
         ) from error
 
 

@@ -10,9 +10,9 @@ import polars as pl
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.headline import named
-from tracekit.report.plot import axis, began, blank, hours, numbers, percents
+from tracekit.report.plot import SINCE_START, axis, began, blank, hours, numbers, percents
 from tracekit.report.policies import APART, in_order, label, style, tested
-from tracekit.report.thin import lines
+from tracekit.report.thin import drawn_of, lines
 
 #: Lines of policies in one figure, beside production and the bound.
 _MOST_POLICIES = 2
@@ -86,7 +86,7 @@ def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
             )
         _shade_filling(figure, frame)
         figure.update_layout(
-            xaxis=axis("Time since the start of the trace [h]", showgrid=False, zeroline=False),
+            xaxis=axis(SINCE_START, showgrid=False, zeroline=False),
             yaxis=axis(title),
         )
         return figure
@@ -137,11 +137,5 @@ def summary_table(column: str) -> Callable[[pl.DataFrame], pl.DataFrame]:
 
 
 def note(frame: pl.DataFrame) -> str:
-    """What was thinned."""
-    samples = frame.group_by("policy").agg(pl.col("samples").first())["samples"].sum()
-    if samples <= frame.height:
-        return ""
-    return (
-        f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
-        " stretch of time."
-    )
+    """How many samples of each policy are drawn, where not all are."""
+    return drawn_of(frame, "policy")

@@ -15,6 +15,9 @@ HEIGHT_PX = 380
 #: Significant digits of a figure's data: more than a screen can show.
 DIGITS = 5
 
+#: The title of an axis of time, in hours.
+SINCE_START = "Time since the start of the trace [h]"
+
 
 def blank(height_px: int = HEIGHT_PX) -> go.Figure:
     """A figure without data: room for axis titles, on the card's background."""

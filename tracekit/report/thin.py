@@ -47,3 +47,14 @@ def _extremes(part: pl.DataFrame, values: Sequence[str], most: int) -> pl.DataFr
     found = numbered.group_by("_stretch", maintain_order=True).agg(ends).drop("_stretch")
     kept = np.unique(found.unpivot()["value"].drop_nulls().to_numpy())
     return part[np.unique([0, *kept, part.height - 1])]
+
+
+def drawn_of(frame: pl.DataFrame, group: str) -> str:
+    """How many of the samples of each group are drawn, as a sentence; empty when all are."""
+    samples = frame.group_by(group).agg(pl.col("samples").first())["samples"].sum()
+    if samples <= frame.height:
+        return ""
+    return (
+        f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
+        " stretch of time."
+    )

@@ -2,6 +2,20 @@
 
 from tracekit.tables import Column, Table
 
+#: The columns that name a resource and the unit of its amounts.
+RESOURCE = Column(
+    name="resource",
+    kind="text",
+    unit="",
+    description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
+)
+UNIT = Column(
+    name="unit",
+    kind="text",
+    unit="",
+    description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
+)
+
 
 def amounts_of(entity: str, plural: str) -> Table:
     """The table of what entities of a kind use, of any resource."""
@@ -13,19 +27,9 @@ def amounts_of(entity: str, plural: str) -> Table:
         columns=(
             Column(name="time_ms", kind="time", unit="ms", description="Of the sample."),
             Column(name=entity, kind="id", unit="", description=f"The {entity}.", entity=entity),
-            Column(
-                name="resource",
-                kind="text",
-                unit="",
-                description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
-            ),
+            RESOURCE,
             Column(name="amount", kind="number", unit="see unit", description="In use.", minimum=0),
-            Column(
-                name="unit",
-                kind="text",
-                unit="",
-                description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
-            ),
+            UNIT,
         ),
         key=order,
         order=order,

@@ -1,6 +1,7 @@
 """What containers ask for."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._amounts import RESOURCE, UNIT
 
 TABLE = Table(
     name="container_resource",
@@ -11,12 +12,7 @@ TABLE = Table(
         Column(
             name="container", kind="id", unit="", description="The container.", entity="container"
         ),
-        Column(
-            name="resource",
-            kind="text",
-            unit="",
-            description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
-        ),
+        RESOURCE,
         Column(
             name="request",
             kind="number",
@@ -35,12 +31,7 @@ TABLE = Table(
             often_absent=True,
             minimum=0,
         ),
-        Column(
-            name="unit",
-            kind="text",
-            unit="",
-            description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
-        ),
+        UNIT,
     ),
     key=("container", "resource", "time_ms"),
     order=("container", "resource", "time_ms"),

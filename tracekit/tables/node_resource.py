@@ -1,6 +1,7 @@
 """How much of each resource a node has."""
 
 from tracekit.tables import Column, Table
+from tracekit.tables._amounts import RESOURCE, UNIT
 
 TABLE = Table(
     name="node_resource",
@@ -9,12 +10,7 @@ TABLE = Table(
     columns=(
         Column(name="time_ms", kind="time", unit="ms", description="From when on."),
         Column(name="node", kind="id", unit="", description="The node.", entity="node"),
-        Column(
-            name="resource",
-            kind="text",
-            unit="",
-            description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
-        ),
+        RESOURCE,
         Column(
             name="cell",
             kind="text",
@@ -30,12 +26,7 @@ TABLE = Table(
             description="What pods may use.",
             minimum=0,
         ),
-        Column(
-            name="unit",
-            kind="text",
-            unit="",
-            description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
-        ),
+        UNIT,
     ),
     key=("node", "resource", "cell", "time_ms"),
     order=("node", "resource", "cell", "time_ms"),

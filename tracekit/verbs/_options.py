@@ -120,6 +120,16 @@ Engine = Annotated[
     Option("For example spark:local[2], spark://HOST:7077.", metavar="duckdb|spark:MASTER"),
 ]
 Frames = Annotated[Path | str | None, Option("Write all there, as Parquet.")]
+FolderToFill = Annotated[str | Path, Argument("Folder to fill; made if it is not there.")]
+RepeatsUpTo = Annotated[
+    int | None,
+    Option(
+        "Add orders, up to so many, where it stays open which policy is best.",
+        minimum=2,
+        names="--repeat-up-to",
+    ),
+]
+ReportedStudy = Annotated[str | Path | None, Option("Write a study folder there, for the report.")]
 StudyFolder = Annotated[Path | str | None, Option("Write a study folder there.")]
 RunFolder = Annotated[Path | str, Option("The run folder to write.", metavar="RUN")]
 Assumed = Annotated[

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
-from tracekit.verbs._options import Argument, Option
+from tracekit.verbs._options import Argument, Option, ReportedStudy
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -27,7 +27,7 @@ def compare(
             setting="thresholds",
         ),
     ] = (),
-    out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
+    out: ReportedStudy = None,
 ) -> Study:
     """What changed from one run folder to another; see ``tracekit.replay.runs.run_compare``.
 

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Option, names_in
+from tracekit.verbs._options import Argument, FolderToFill, Option, names_in
 
 if TYPE_CHECKING:
     from tracekit.fetch.run import FetchSummary
@@ -17,7 +16,7 @@ def fetch(
     release: Annotated[
         str, Argument("The trace: ctm21, ctm22, alibaba18, ...", completes="sources")
     ],
-    out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
+    out: FolderToFill,
     *,
     tables: Annotated[
         Sequence[str],

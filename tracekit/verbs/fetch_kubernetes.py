@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Option
+from tracekit.verbs._options import FolderToFill, Option
 
 if TYPE_CHECKING:
     from tracekit.fetch.kubernetes import FetchedObjects
 
 
 def fetch_kubernetes(
-    out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
+    out: FolderToFill,
     *,
     context: Annotated[str | None, Option("kubectl's context.", shown="its current one")] = None,
     kubectl: Annotated[str, Option("The program: oc, 'k3s kubectl', or a path.")] = "kubectl",

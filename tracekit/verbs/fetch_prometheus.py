@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Argument, Option
+from tracekit.verbs._options import Argument, FolderToFill, Option
 
 if TYPE_CHECKING:
     from tracekit.fetch.prometheus import PrometheusSummary
@@ -15,7 +14,7 @@ if TYPE_CHECKING:
 
 def fetch_prometheus(
     url: Annotated[str, Argument("The server's address: http://localhost:9090.")],
-    out: Annotated[str | Path, Argument("Folder to fill; made if it is not there.")],
+    out: FolderToFill,
     *,
     start: Annotated[
         str, Option("2026-01-31T12:00:00Z, seconds since 1970, or now-1d.", names="--from")

@@ -14,8 +14,8 @@ from tracekit.replay.studies.declared import (
     Room,
     Sets,
     SolverStudy,
-    TargetAllocFraction,
 )
+from tracekit.replay.workload.declared import TargetAllocFraction
 from tracekit.verbs._options import Option, Seed, SideBySide, StudyFolder
 
 if TYPE_CHECKING:

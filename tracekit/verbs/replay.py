@@ -13,6 +13,7 @@ from tracekit.verbs._options import (
     Engine,
     Gangs,
     Option,
+    RepeatsUpTo,
     ReplayedStore,
     RunFolder,
     starting,
@@ -76,14 +77,7 @@ def replay(
             metavar="common|NAME[...]",
         ),
     ] = (),
-    repeats_up_to: Annotated[
-        int | None,
-        Option(
-            "Add orders, up to so many, where it stays open which policy is best.",
-            minimum=2,
-            names="--repeat-up-to",
-        ),
-    ] = None,
+    repeats_up_to: RepeatsUpTo = None,
     jobs: Annotated[int, Option("Policies to replay side by side.", minimum=1)] = 1,
     engine: Engine = None,
     progress: Progress = SILENT,

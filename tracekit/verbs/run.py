@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.declared import START, Start
-from tracekit.verbs._options import Argument, Assumed, MemoryLimit, Option, Seed, starting
+from tracekit.verbs._options import (
+    Argument,
+    Assumed,
+    MemoryLimit,
+    Option,
+    RepeatsUpTo,
+    Seed,
+    starting,
+)
 
 if TYPE_CHECKING:
     from tracekit.verbs._whole import RunSummary
@@ -46,14 +54,7 @@ def run(
             names="--repeat",
         ),
     ] = None,
-    repeats_up_to: Annotated[
-        int | None,
-        Option(
-            "Add orders, up to so many, where it stays open which policy is best.",
-            minimum=2,
-            names="--repeat-up-to",
-        ),
-    ] = None,
+    repeats_up_to: RepeatsUpTo = None,
     assume: Assumed = (),
     start: Start = START,
     seed: Seed = 0,

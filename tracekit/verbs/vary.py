@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Option, Seed, SideBySide, Store
+from tracekit.verbs._options import Option, ReportedStudy, Seed, SideBySide, Store
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -46,7 +45,7 @@ def vary(
             names="--repeat",
         ),
     ] = None,
-    out: Annotated[str | Path | None, Option("Write a study folder there, for the report.")] = None,
+    out: ReportedStudy = None,
     jobs: SideBySide = 1,
     seed: Seed = 0,
     progress: Progress = SILENT,

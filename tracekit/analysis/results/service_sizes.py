@@ -14,13 +14,13 @@ TOLD, UNTOLD = "told", "cannot tell"
 
 
 def service_sizes(inputs: Inputs) -> pl.DataFrame:
-    """One row per service and resource: its size, where the data can tell it.
+    """One row per service and resource: its size, where the changes of nodes determine it.
 
     Columns: service, resource, containers, nodes, verdict (``told`` or ``cannot tell``),
     node_share (share of a node, of the commonest size where sizes are recorded, that one full
     container takes, 0..1), relative_size (the same
     / the common size of all services), node_share_low and node_share_high (95 % interval). The
-    size is NULL where the data cannot tell it; the interval says what they rule out.
+    size is NULL where they do not determine it; the interval says what they rule out.
     """
     parts = [_frame(name, *found) for name, found in inputs.once(sizes).items()]
     if not parts:

@@ -6,15 +6,19 @@ those of Zhang and Wang 2022 are not published.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.parameters import About
 from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, MEMORY
 
+Dominance = Annotated[
+    float, About("How many times more what a container leans on counts.", minimum=1)
+]
 PodType = Literal["compressible", "incompressible", "balanced"]
 Judgements = tuple[tuple[str, str, float], ...]
 

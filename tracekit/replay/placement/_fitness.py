@@ -14,6 +14,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
+from tracekit.replay.placement._criteria import Dominance
 from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._measured import DISK, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
@@ -82,9 +83,7 @@ class FitnessPolicy(PlacementPolicy):
     source: ClassVar[str] = "Geng and Wang, C.S.A. 2023 32(4) 187-196"
     wants: ClassVar[tuple[str, ...]] = (NET, DISK)
 
-    dominance: Annotated[
-        float, About("How many times more what a container leans on counts.", minimum=1)
-    ] = 3.0
+    dominance: Dominance = 3.0
     load_weights: Annotated[
         Shares, About("Weights of the loads, cpu:1+memory:1+net:1+disk:1; none: all alike.")
     ] = ()

@@ -12,6 +12,7 @@ from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._criteria import (
     CRITERIA,
+    Dominance,
     Judgements,
     by_type,
     given,
@@ -36,9 +37,7 @@ class Cwt(PlacementPolicy):
     joint: ClassVar[bool] = True
     wants: ClassVar[tuple[str, ...]] = (NET, DISK, DISK_IO)
 
-    dominance: Annotated[
-        float, About("How many times more what a container leans on counts.", minimum=1)
-    ] = 3.0
+    dominance: Dominance = 3.0
     judgements: Annotated[
         Judgements,
         About("Own judgements first:second:ratio in place of those by type, for every container."),

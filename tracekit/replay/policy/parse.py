@@ -16,7 +16,7 @@ from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
 from tracekit.replay.policy.configured import configured
 from tracekit.replay.policy.nearness import near_kind
 from tracekit.replay.policy.own_policy import load_own_policy
-from tracekit.replay.policy.profile import Part, weighted
+from tracekit.replay.policy.profile import EXAMPLE, Part, weighted
 from tracekit.yaml_file import is_document
 
 
@@ -87,13 +87,12 @@ def _term(text: str) -> tuple[str | None, str]:
 
 
 def _part(weight: str | None, name: str, text: str) -> Part:
-    example = "for example 0.7*least_allocated+0.3*balanced_allocation"
     if weight is None:
-        raise TracekitError(f"'{name}' in '{text}' has no weight, others have", hint=example)
+        raise TracekitError(f"'{name}' in '{text}' has no weight, others have", hint=EXAMPLE)
     try:
         return Part(float(weight), parse_policy(name))
     except ValueError:
-        raise TracekitError(f"'{weight}' in '{text}' is no weight", hint=example) from None
+        raise TracekitError(f"'{weight}' in '{text}' is no weight", hint=EXAMPLE) from None
 
 
 def build_policy(kind: type[PlacementPolicy], given: Mapping[str, str]) -> PlacementPolicy:

@@ -27,6 +27,8 @@ from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: The best that a part can give a candidate.
 FULL = 100
+#: How one is written, for errors.
+EXAMPLE = "for example 0.7*least_allocated+0.3*balanced_allocation"
 _ENDINGS = {"of_hundred": " of 100", "tenths": " of 10", "as_is": ""}
 
 
@@ -46,7 +48,7 @@ class Part:
         if not 0 < self.weight < math.inf:
             raise TracekitError(
                 f"weight {self.weight:g} of {self.policy} must be finite and above 0",
-                hint="for example 0.7*least_allocated+0.3*balanced_allocation",
+                hint=EXAMPLE,
             )
 
     def __str__(self) -> str:
@@ -208,7 +210,7 @@ def _check(policy: PlacementPolicy) -> None:
         )
         raise TracekitError(
             f"policy {policy} {why}: it has no score that could be weighed",
-            hint="for example 0.7*least_allocated+0.3*balanced_allocation",
+            hint=EXAMPLE,
         )
 
 

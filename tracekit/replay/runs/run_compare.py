@@ -32,6 +32,7 @@ CHANGES_SCHEMA = {
     "paired": pl.Boolean,
     "verdict": pl.String,
 }
+_SAME = "replay the same policies, with the same parameters"
 _THRESHOLD_SCHEMA = {
     "threshold": pl.String,
     "policy": pl.String,
@@ -71,7 +72,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
         raise TracekitError(
             f"the runs have no policy in common: {', '.join(before.rows())} against"
             f" {', '.join(after.rows())}",
-            hint="replay the same policies, with the same parameters",
+            hint=_SAME,
         )
     for one in thresholds:
         _check_policy(one, common)
@@ -111,7 +112,7 @@ def _check_compared(
             f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
             f" ({OBSERVED}) alone; others are {_few(before, common)} against"
             f" {_few(after, common)}",
-            hint="replay the same policies, with the same parameters",
+            hint=_SAME,
         )
     one, other = before.rows(), after.rows()
     if all(None in threshold.sides(one[name], other[name]) for name in names):

@@ -18,7 +18,7 @@ from tracekit.replay.runs.standings import MATERIAL
 #: Shares that lie closer than this are the same to whoever runs a cluster: a tenth of a point.
 LEAST_SHARE = 0.001
 #: Measures of who was left out; every policy competes in them.
-_WAITING = ("pending", "pending_container_steps")
+WAITING = ("pending", "pending_container_steps")
 
 
 def separates(summary: pl.DataFrame, measure: Measure) -> bool:
@@ -34,7 +34,7 @@ def separates(summary: pl.DataFrame, measure: Measure) -> bool:
     """
     if measure.name not in summary.columns:
         return False
-    rows = _rivals(summary, waiting=measure.name in _WAITING)
+    rows = _rivals(summary, waiting=measure.name in WAITING)
     values = rows[measure.name].cast(pl.Float64).drop_nulls().to_list()
     if len(values) < 2:
         return False
@@ -51,7 +51,7 @@ def separating(summary: pl.DataFrame) -> list[Measure]:
 
 def _rivals(summary: pl.DataFrame, *, waiting: bool) -> pl.DataFrame:
     rows = summary.filter(~pl.col("policy").is_in([BOUND, OBSERVED]))
-    columns: Sequence[str] = () if waiting else [c for c in _WAITING if c in rows.columns]
+    columns: Sequence[str] = () if waiting else [c for c in WAITING if c in rows.columns]
     for column in columns:
         rows = rows.filter(pl.col(column) == 0)
     return rows

@@ -10,14 +10,12 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import TargetAllocFraction
 from tracekit.sizes import PAPER_ALLOC_FRACTION, PAPER_CONTAINERS, PAPER_NODES
 
 Sets = Annotated[int, About("Data sets drawn.", minimum=1)]
 Containers = Annotated[int, About("Containers of each.", minimum=1)]
 Nodes = Annotated[int, About("Nodes of each.", minimum=1)]
-TargetAllocFraction = Annotated[
-    float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
-]
 Room = Annotated[
     Literal["scored", "all"],
     About("Room must be found in what a policy scores by, or in all resources."),

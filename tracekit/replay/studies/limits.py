@@ -10,12 +10,12 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.overload import limits_of
+from tracekit.replay.runs.separation import WAITING
 from tracekit.replay.runs.thresholds import OBSERVED, Threshold, parse_threshold
 
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every
 #: container gets a node, and gets it at once. A cluster whose containers queue is too small.
-WAITING = ("pending", "pending_container_steps")
 PLACED = tuple(f"{measure} == 0" for measure in WAITING)
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 

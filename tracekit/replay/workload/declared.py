@@ -18,6 +18,10 @@ Start = Annotated[
 ]
 START: Start = "empty"
 
+TargetAllocFraction = Annotated[
+    float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
+]
+
 #: Limit over request, where no limit is recorded.
 LIMIT_FACTOR = 1.5
 #: Span over which arrives what was there at the beginning.

@@ -5,8 +5,16 @@ from __future__ import annotations
 import re
 
 from tracekit.errors import TracekitError
+from tracekit.units import MS_PER_DAY, MS_PER_HOUR, MS_PER_MINUTE, MS_PER_S
 
-_UNITS = {"ms": 1, "s": 1000, "m": 60_000, "min": 60_000, "h": 3_600_000, "d": 86_400_000}
+_UNITS = {
+    "ms": 1,
+    "s": MS_PER_S,
+    "m": MS_PER_MINUTE,
+    "min": MS_PER_MINUTE,
+    "h": MS_PER_HOUR,
+    "d": MS_PER_DAY,
+}
 
 
 def span_ms(text: str, *, whole: int, what: str) -> int:

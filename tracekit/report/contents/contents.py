@@ -127,7 +127,7 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
 
 
 def _spans(data: Data) -> dict[str, tuple[int, int]]:
-    """First and last time of each table, without the times that stand apart."""
+    """First and last time of each table, without stray times, which are far from all others."""
     tables = (data.info or {"tables": {}})["tables"]
     spans = {name: (t["time_min_ms"], t["time_max_ms"]) for name, t in tables.items()}
     grid = data.query("quality/time_grid")

@@ -8,6 +8,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.studies import vary_ranks
+from tracekit.replay.studies.vary_ranks import BASE
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -16,7 +17,6 @@ from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, listed
 
 _RANKS, _CHANGES = "assumptions/ranks", "assumptions/changes"
-_BASE = "as assumed"
 SAME, OTHER = "the same policy is best", "another policy is best, beyond chance"
 UNTOLD = "nothing is told beyond chance"
 _COLORS = {SAME: "policy-1", OTHER: "policy-2", UNTOLD: "other"}
@@ -35,7 +35,7 @@ def _prepare(data: Data) -> pl.DataFrame:
     ranks, changes = data.result(_RANKS), data.result(_CHANGES)
     if ranks.is_empty() or changes.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    usual = _best(ranks, _BASE)
+    usual = _best(ranks, BASE)
     rows = [
         {
             "change": row["change"],

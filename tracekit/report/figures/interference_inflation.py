@@ -125,6 +125,8 @@ _BASELINES = {
 
 #: The way to bind that goes by the fit.
 FITTED = "interference"
+#: What stands in its place where nothing was bound.
+NOT_BOUND = "Nothing was bound down to the vCPU: tracekit bind does it."
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -195,5 +197,5 @@ FIGURE = Figure(
         pl.col("fraction").alias("lost_share"),
         "apart_from_best",
     ),
-    absent="Nothing was bound down to the vCPU: tracekit bind does it.",
+    absent=NOT_BOUND,
 )

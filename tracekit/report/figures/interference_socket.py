@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.binding.recorded_load import RECORDED
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.figures.interference_inflation import FITTED
+from tracekit.report.figures.interference_inflation import FITTED, NOT_BOUND
 from tracekit.report.palette import POLICY_SLOTS, color
 from tracekit.report.plot import axis, blank
 from tracekit.report.words import count, short_id
@@ -145,6 +145,6 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="Nothing was bound down to the vCPU: tracekit bind does it.",
+    absent=NOT_BOUND,
     csv=("policy", "core", "thread", "vcpu", "container", "service", "inflation_fraction"),
 )

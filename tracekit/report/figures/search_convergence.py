@@ -7,18 +7,12 @@ import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.figures.search_ranks import COLORS, NOT_RUN
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.words import count
 
 _RESULT = "search_functions/curves"
-_COLORS = {
-    "bes": "policy-1",
-    "tbesk": "policy-2",
-    "tssa": "policy-4",
-    "tsbo": "policy-5",
-    "tpso": "policy-6",
-}
 _SIDES = ("original", "shifted")
 _LEAST = 1e-12
 _GAP = 0.16
@@ -103,7 +97,7 @@ def _curves(figure: go.Figure, frame: pl.DataFrame, function: str, variant: str,
             name=name,
             legendgroup=name,
             showlegend=at == 1,
-            line={"color": color(_COLORS.get(name, "other")), "width": 2},
+            line={"color": color(COLORS.get(name, "other")), "width": 2},
             hovertemplate=f"{name}: %{{y:.3g}} after %{{x}}<extra></extra>",
         )
 
@@ -139,5 +133,5 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_final,
-    absent="The test functions were not run: tracekit optimize-bench --out DIR.",
+    absent=NOT_RUN,
 )

@@ -13,6 +13,8 @@ from tracekit.report.words import number
 
 _RESULT = "search_placement/imbalance"
 #: The policies of the paper have colours of their own; the others share a quiet one.
+#: What stands in its place where the study was not made.
+NOT_RUN = "The placement experiment was not run: tracekit placement-bench --out DIR."
 _NAMED = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
 _SCHEMA = {
     "policy": pl.String,
@@ -99,5 +101,5 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_last,
-    absent="The placement experiment was not run: tracekit placement-bench --out DIR.",
+    absent=NOT_RUN,
 )

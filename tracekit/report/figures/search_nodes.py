@@ -9,6 +9,7 @@ from tracekit.replay.measures import words_of
 from tracekit.replay.studies.claims import RANGES
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
+from tracekit.report.figures.search_imbalance import NOT_RUN
 from tracekit.report.heads import capital
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers, percents
@@ -148,5 +149,5 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_ends,
-    absent="The placement experiment was not run: tracekit placement-bench --out DIR.",
+    absent=NOT_RUN,
 )

@@ -12,7 +12,10 @@ from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.words import listed, number
 
 _RESULT = "search_functions/summary"
-_COLORS = {
+#: What stands in its place where the study was not made.
+NOT_RUN = "The test functions were not run: tracekit optimize-bench --out DIR."
+#: Colours of searches.
+COLORS = {
     "bes": "policy-1",
     "tbesk": "policy-2",
     "tssa": "policy-4",
@@ -39,7 +42,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank()
     for name in frame["search"].unique(maintain_order=True).to_list():
         part = frame.filter(pl.col("search") == name)
-        colour = color(_COLORS.get(name, "other"))
+        colour = color(COLORS.get(name, "other"))
         figure.add_scatter(
             x=part["variant"].to_list(),
             y=numbers(part["place"]),
@@ -75,5 +78,5 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=lambda frame: frame,
-    absent="The test functions were not run: tracekit optimize-bench --out DIR.",
+    absent=NOT_RUN,
 )

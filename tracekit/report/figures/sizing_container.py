@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, hours, numbers
+from tracekit.report.plot import SINCE_START, axis, blank, hours, numbers
 from tracekit.report.thin import lines
 from tracekit.report.words import number, percent
 
@@ -64,7 +64,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             },
         )
     figure.update_layout(
-        xaxis=axis("Time since the start of the trace [h]", showgrid=False, zeroline=False),
+        xaxis=axis(SINCE_START, showgrid=False, zeroline=False),
         yaxis=axis("CPU [cores]", rangemode="tozero"),
     )
     return figure

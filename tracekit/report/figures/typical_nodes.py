@@ -10,8 +10,8 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, began, blank, hours, percents
-from tracekit.report.thin import lines
+from tracekit.report.plot import SINCE_START, axis, began, blank, hours, percents
+from tracekit.report.thin import drawn_of, lines
 from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
 
@@ -59,9 +59,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         _panel(figure, at, inner, frame.filter(pl.col("zone") == zone), span)
     figure.update_xaxes(title_text="", showticklabels=False)
     bottom = "xaxis" if panels == 1 else f"xaxis{panels}"
-    figure.update_layout(
-        {bottom: axis("Time since the start of the trace [h]", showticklabels=True)}
-    )
+    figure.update_layout({bottom: axis(SINCE_START, showticklabels=True)})
     return figure
 
 
@@ -142,16 +140,6 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
     )
 
 
-def _note(frame: pl.DataFrame) -> str:
-    samples = frame.group_by("zone").agg(pl.col("samples").first())["samples"].sum()
-    if samples <= frame.height:
-        return ""
-    return (
-        f"{frame.height:,} of {samples:,} samples are drawn: the lowest and the highest of each"
-        " stretch of time."
-    )
-
-
 FIGURE = Figure(
     title="CPU and memory over time on a typical node of each zone",
     question="What does a node of each zone look like?",
@@ -165,5 +153,5 @@ FIGURE = Figure(
     table=_table,
     absent="No node has enough samples to stand for a zone, so there is no typical node to show.",
     csv=("zone", "time_ms", "cpu_fraction", "memory_fraction"),
-    note=_note,
+    note=lambda frame: drawn_of(frame, "zone"),
 )

@@ -10,13 +10,14 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken
+from tracekit.units import BYTES_PER_GIB
 
 #: Use of this many percent or less is more likely a percentage than millicores.
 _MOST_PERCENT = 100.0
 _NANOCORES_FROM = 1e6
 #: No process makes do with so little; a container on a node of this size has one.
 _LEAST_BYTES = 65_536
-_NODE_BYTES = 1 << 30
+_NODE_BYTES = BYTES_PER_GIB
 _UNITS = {"cpu": "cores", "memory": "bytes"}
 #: Sums of samples that lie a little beside one another.
 _SLACK = 1.1

@@ -20,6 +20,11 @@ from tracekit.sources.released._lines import each_of, ms
 
 #: A number in a row, or none, as a regular expression.
 NUM = r"-?[\d.]*(?:[eE][-+]?\d+)?"
+#: What is inferred of an instance that its own row does not say.
+INFERRED = (
+    "an instance of a batch task asks for what its task asks for",
+    "batch tasks without their instances: each instance lives as long as its task",
+)
 _RULES = (
     Rule(
         column="status",

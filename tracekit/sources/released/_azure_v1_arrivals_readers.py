@@ -11,10 +11,11 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._rows import long
+from tracekit.units import BYTES_PER_GIB
 
 _LOOKED_AT = 5
 _ROWS_AT_ONCE = 200_000
-_GB = float(1 << 30)
+_GB = float(BYTES_PER_GIB)
 _STEP_MS = 300_000
 _END_OF_BATCH = "|"
 

@@ -11,6 +11,7 @@ from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import frames, long
 from tracekit.sources._shape import INTEGER, REAL, Shape
+from tracekit.units import BYTES_PER_GIB
 
 _ID = r"[A-Za-z0-9+/]{20,}=*"
 _BUCKET = r">?[\d.]+"
@@ -24,7 +25,7 @@ VMS = Shape(
 )  # fmt: skip
 READINGS = Shape((("time", INTEGER), ("vm", _ID), ("", REAL), ("", REAL), ("average", REAL)))
 
-_GB = float(1 << 30)
+_GB = float(BYTES_PER_GIB)
 #: What upstream's notebook puts for the open bucket of each size.
 _OPEN = {"cores": (">24", 30.0), "memory": (">64", 70.0)}
 #: VMs that are still there are told to be deleted with the last reading, of 2017 or of 2019.

@@ -7,6 +7,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+#: How a machine's labels are inferred.
+LABELS = "a machine's labels are its attributes at the time of its event"
+
 
 def labelled(states: pl.DataFrame, attributes: Sequence[pl.DataFrame]) -> pl.DataFrame:
     """The states of machines with ``labels``, a JSON object; without attributes as they are.

@@ -4,6 +4,11 @@ from __future__ import annotations
 
 import polars as pl
 
+#: What a user should know of these times.
+BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
+AFTER = "events at 2^63-1 lie behind the trace and say nothing about it: they are left out"
+SAMPLED = "a sample stands at the beginning of its 300 s"
+
 #: The traces begin here; what is told of time 0 was so before.
 TRACE_START_MS = 600_000
 #: A time at or above this one means: after the trace (2^63 - 1, also where it was rounded).

@@ -10,9 +10,10 @@ from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import long
 from tracekit.sources.released._lines import named, together
+from tracekit.units import BYTES_PER_GIB
 
 _COLUMNS = ("vmid", "cpu", "memory", "time", "type")
-_GB = float(1 << 30)
+_GB = float(BYTES_PER_GIB)
 _CREATE, _DELETE = 0.0, 1.0
 
 

@@ -13,12 +13,13 @@ from tracekit.sources._cluster import Batch, Head, Opened, Read
 from tracekit.sources._excel import as_csv, is_workbook
 from tracekit.sources._refused import Rule, missing, refuse
 from tracekit.sources._rows import Delimited, frames, long
+from tracekit.units import BYTES_PER_GIB
 
 _SERVERS = ("CPU1", "RAM1", "CPU2", "RAM2")
 _REQUESTS = ("flavor_vcpus", "flavor_ram", "numa", "strategy", "group", "domain")
 _HOSTS = ("host_id", "rack_id")
 _NOTHING = ("", "nan", "NaN")
-_GB = float(1 << 30)
+_GB = float(BYTES_PER_GIB)
 _GROUPED = pl.col("strategy").is_not_null()
 _SPREAD = pl.col("strategy") == "fault_domain"
 

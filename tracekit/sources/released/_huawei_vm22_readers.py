@@ -11,8 +11,9 @@ import numpy as np
 
 from tracekit.sources._cluster import Head, Opened, Read
 from tracekit.sources.released._huawei_vm22_rows import Made, Row, WrongError, rows
+from tracekit.units import BYTES_PER_GIB
 
-_GB = float(1 << 30)
+_GB = float(BYTES_PER_GIB)
 _POINT_MS = 300_000
 _PRIORITIES = {"F1": 1, "F2": 0}
 _MADE_AT_ONCE = 500

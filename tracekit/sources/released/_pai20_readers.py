@@ -12,8 +12,9 @@ from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._known import Known
 from tracekit.sources.released._lines import labelled, ms, one_of, standing, whole
+from tracekit.units import BYTES_PER_GIB
 
-_GB = float(2**30)
+_GB = float(BYTES_PER_GIB)
 #: The label that says which GPUs a machine has.
 GPU_TYPE = "gpu_type"
 

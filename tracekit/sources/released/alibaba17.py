@@ -14,7 +14,7 @@ from tracekit.sources.released._alibaba17_readers import (
     read_server_event,
     read_server_usage,
 )
-from tracekit.sources.released._alibaba_batch import NUM, read_instances, read_tasks
+from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
 #: One archive holds all six tables; its size is not stated.
@@ -39,8 +39,7 @@ SOURCE = ClusterSource(
         "an online instance is a service of its own, since no service is named",
         "a machine is closed from its first error on: no event says when one is over",
         "an instance of a batch task has no name: job, task and line stand for it",
-        "an instance of a batch task asks for what its task asks for",
-        "batch tasks without their instances: each instance lives as long as its task",
+        *INFERRED,
     ),
     notes=(
         "sizes of 0 in error rows are no capacity",

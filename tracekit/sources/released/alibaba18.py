@@ -14,7 +14,7 @@ from tracekit.sources.released._alibaba18_readers import (
     read_machine_meta,
     read_machine_usage,
 )
-from tracekit.sources.released._alibaba_batch import NUM, read_instances, read_tasks
+from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
 _DAYS_MS = 8 * 86_400_000
@@ -44,8 +44,7 @@ SOURCE = ClusterSource(
     inferred=(
         "a container departs at its last event if that says stopped, else it stays",
         "a machine whose event names no second failure domain keeps the one before",
-        "an instance of a batch task asks for what its task asks for",
-        "batch tasks without their instances: each instance lives as long as its task",
+        *INFERRED,
     ),
     notes=(
         "failure_domain_1 is the domain, failure_domain_2 the zone; neither lies within the other",

@@ -5,6 +5,8 @@ Facts: google/cluster-data, ClusterData2011_2 (headerless CSV, times in microsec
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources.released import _google11_readers as readers
+from tracekit.sources.released._google_labels import LABELS
+from tracekit.sources.released._google_times import AFTER, BEFORE, SAMPLED
 
 SOURCE = ClusterSource(
     name="google11",
@@ -60,13 +62,13 @@ SOURCE = ClusterSource(
         "a task is one container from its first SUBMIT to the last end that no start follows",
         "its node is the first machine that an event of it names",
         "different-machines: tasks of the job share no machine",
-        "a machine's labels are its attributes at the time of its event",
+        LABELS,
     ),
     notes=(
-        "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s",
-        "events at 2^63-1 lie behind the trace and say nothing about it: they are left out",
+        BEFORE,
+        AFTER,
         "ingest all parts of task_events at once: a task comes in one part and goes in another",
         "disk_io is the share of time that the disk served the task, only in the first 14 days",
-        "a sample stands at the beginning of its 300 s",
+        SAMPLED,
     ),
 )

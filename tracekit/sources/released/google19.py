@@ -7,6 +7,8 @@ from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources.released import _google19_instances as instances
 from tracekit.sources.released import _google19_kinds as kinds
 from tracekit.sources.released import _google19_machines as machines
+from tracekit.sources.released._google_labels import LABELS
+from tracekit.sources.released._google_times import AFTER, BEFORE, SAMPLED
 
 SOURCE = ClusterSource(
     name="google19",
@@ -64,12 +66,12 @@ SOURCE = ClusterSource(
         "what a task in an alloc instance asks for is its limit",
         "max_per_machine and max_per_switch keep a collection apart; of both the first holds",
         "constraints are selectors of labels where machine_attributes are ingested too",
-        "a machine's labels are its attributes at the time of its event",
+        LABELS,
     ),
     notes=(
-        "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s",
-        "events at 2^63-1 lie behind the trace and say nothing about it: they are left out",
+        BEFORE,
+        AFTER,
         "ingest all files of a cell at once, and one cell per store",
-        "a sample stands at the beginning of its 300 s",
+        SAMPLED,
     ),
 )

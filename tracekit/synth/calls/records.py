@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.synth import shapes
 from tracekit.synth.calls.directory import INTERFACES, RPC_TYPES, Directory
-from tracekit.synth.calls.trees import Calls, grow
+from tracekit.synth.calls.trees import SELF, Calls, grow
 from tracekit.synth.calls.truth import Batch, call_truth, trace_truth
 from tracekit.synth.ids import trace_ids
 from tracekit.synth.presets import Preset
@@ -32,7 +32,6 @@ OTHER_END_UNKNOWN = 0.27
 CALLER_UNKNOWN = 0.02
 BOTH_UNKNOWN_SELF = 0.13
 _CALLING = 2
-_SELF = RPC_TYPES.index("userDefined")
 #: Traces start this long before the end, so that their calls end within it.
 LAST_START_MS = 120_000
 RUNS_PER_FILE = 40
@@ -197,7 +196,7 @@ def _names(
     kind = calls.kind[call]
     draw = rng.random(len(call))
     other = (kind < _CALLING) & (draw < OTHER_END_UNKNOWN)
-    neither = (kind == _SELF) & (draw < BOTH_UNKNOWN_SELF)
+    neither = (kind == SELF) & (draw < BOTH_UNKNOWN_SELF)
     entry = calls.parent[call] < 0
     no_caller = entry | (other & called_end) | neither
     no_caller |= (kind >= _CALLING) & (draw < CALLER_UNKNOWN)

@@ -24,7 +24,7 @@ SELF_CALL_SHARE = 0.16
 ENTRIES = {"0": 0.04, "0.1": 0.70, "0.1.1": 0.26}
 ENTRY_HTTP_SHARE = 0.7
 _CALLING = 2
-_SELF = RPC_TYPES.index("userDefined")
+SELF = RPC_TYPES.index("userDefined")
 #: Log-normal median and sigma of a call's own time by type, in ms, in the order of RPC_TYPES.
 OWN_TIME_MS = ((1.6, 1.7), (8.0, 1.7), (0.3, 0.9), (0.9, 1.0), (0.9, 0.5), (40.0, 1.1))
 LONGEST_MS = 5000.0
@@ -139,7 +139,7 @@ def _children(
 
 def _type_shares() -> list[float]:
     shares = [TYPE_SHARES.get(kind, 0.0) for kind in RPC_TYPES]
-    shares[_SELF] = 1 - sum(shares)
+    shares[SELF] = 1 - sum(shares)
     return shares
 
 
@@ -155,7 +155,7 @@ def _callees(
     callee = caller.copy()
     choice = rng.random(len(caller)) ** 2
     stays = rng.random(len(caller)) < SELF_CALL_SHARE
-    for code, name in enumerate(RPC_TYPES[:_SELF]):
+    for code, name in enumerate(RPC_TYPES[:SELF]):
         chosen = (kind == code) & ~(stays & (name == "rpc"))
         targets = directory.targets[name]
         at = (choice[chosen] * targets.shape[1]).astype(np.int64)

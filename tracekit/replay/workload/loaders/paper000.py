@@ -10,7 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, TargetAllocFraction
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
 from tracekit.replay.workload.series import steps_between
@@ -51,9 +51,7 @@ class Paper000(WorkloadLoader):
     containers: Annotated[int, About("Number of containers.", minimum=1, maximum=1e7)] = (
         PAPER_CONTAINERS
     )
-    target_alloc_fraction: Annotated[
-        float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
-    ] = PAPER_ALLOC_FRACTION
+    target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
     arrival_span_ms: Annotated[int, About("Span over which they arrive.", minimum=0)] = (
         ARRIVAL_SPAN_MS
     )
