@@ -87,3 +87,27 @@ def test_what_is_no_file_is_not_opened(tmp_path: Path) -> None:
     (tmp_path / "link").symlink_to("/dev/zero")
     with pytest.raises(NoFileError, match="a device"):
         open_file(tmp_path / "link")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["replay", "--workload", "paper000", "--policy", "first_fit", "--out"],
+        ["run", "synth:tiny", "--out"],
+        ["synth", "--preset", "tiny"],
+        ["placement-bench", "--out"],
+        ["report", "nothing", "--out"],
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_result_that_is_to_be_put_at_a_url_is_refused_before_any_work(
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """It would become a folder called s3: here."""
+    monkeypatch.chdir(tmp_path)
+    assert run([*words, "s3://bucket/result"]) == 2
+    assert "error: s3://bucket/result is a URL" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.files.places import found_from, is_remote, named_from, place, told
+from tracekit.files.places import found_from, here, is_remote, named_from, place, told
 
 needs_upath = pytest.mark.skipif(
     importlib.util.find_spec("upath") is None or importlib.util.find_spec("s3fs") is None,
@@ -42,6 +42,13 @@ def test_a_document_names_a_place_so_that_it_is_found_again(given: str, tmp_path
 
 
 @needs_upath
+@pytest.mark.parametrize("given", ["s3://bucket/out", Path("s3://bucket/out")])
+def test_a_result_has_no_url(given: str | Path) -> None:
+    with pytest.raises(TracekitError, match=r"^s3://bucket/out is a URL, and results are written"):
+        here(given)
+    assert here("out") == Path("out")
+
+
 def test_an_unknown_protocol_is_refused() -> None:
     with pytest.raises(TracekitError, match="nosuch://bucket/store is not a place"):
         place("nosuch://bucket/store")

@@ -125,6 +125,19 @@ def test_a_replay_is_the_same(here: Path, there: str, tmp_path: Path) -> None:
     assert run_command(["report", str(tmp_path / "there"), "--out", str(tmp_path / "r.html")]) == 0
 
 
+def test_a_run_of_traces_there_fits_as_on_a_disk(traces: Path, there: str, tmp_path: Path) -> None:
+    """The planted truth beside the traces is read there too, by fit and by bind."""
+    assert there
+    for name, source in (("here", str(traces)), ("there", TRACES)):
+        words = ["run", source, "--policy", "first_fit", "--out", str(tmp_path / name)]
+        assert run_command(words) == 0
+    for stage in ("fit", "bound"):
+        ours, theirs = files(tmp_path / "here" / stage), files(tmp_path / "there" / stage)
+        assert ours.keys() == theirs.keys() != set()
+        tables = [name for name in ours if name.endswith(".parquet")]
+        assert [name for name in tables if ours[name] != theirs[name]] == []
+
+
 def test_call_graphs_are_the_same(here: Path, there: str, tmp_path: Path) -> None:
     for name, store in (("here", str(here)), ("there", there)):
         assert run_command(["callgraph", store, "--out", str(tmp_path / name)]) == 0

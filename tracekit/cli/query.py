@@ -42,14 +42,16 @@ def command(
 
     Example: tracekit query mystore "SELECT zone, count(*) FROM usage_node_profile GROUP BY zone"
     """
+    from tracekit.files.places import here
     from tracekit.sqlfiles import is_sql
 
+    written = None if out is None else here(out)
     frame = asked()
     if json:
         print_json(_document(name, frame))
-    elif out is not None:
-        write_frame(frame, out, output_format.value)
-        print(f"{frame.height:,} rows written to {out}")
+    elif written is not None:
+        write_frame(frame, written, output_format.value)
+        print(f"{frame.height:,} rows written to {written}")
     else:
         print_frame(frame, output_format.value, title="" if is_sql(name) else name)
     missing = [] if frame.height else _missing(store, name)

@@ -66,6 +66,18 @@ def place(where: str | Path) -> Path:
     return cast("Path", there)
 
 
+def here(where: str | Path) -> Path:
+    """The place of a result, which is on this machine; raises TracekitError for a URL."""
+    found = _URL.match(str(where))
+    if found is not None:
+        raise TracekitError(
+            f"{found[1]}://{str(where)[found.end() :]} is a URL, and results are written to this"
+            " machine",
+            hint="write it here, then copy it there, for example with: aws s3 cp --recursive",
+        )
+    return Path(where)
+
+
 def is_remote(where: Path) -> bool:
     """Whether a place is one of an object store."""
     return not isinstance(where, (Path, str))

@@ -14,7 +14,7 @@ from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.fit.topology_file import Topologies
-from tracekit.opened import is_file
+from tracekit.opened import is_file, read_bytes
 from tracekit.vcpu.cpu_list import parse_cpu_list
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology
@@ -104,7 +104,7 @@ def _read(path: Path) -> pl.DataFrame:
         frame = (
             read_frame(path)
             if path.suffix == ".parquet"
-            else pl.read_csv(path, infer_schema=False, null_values="")
+            else pl.read_csv(read_bytes(path), infer_schema=False, null_values="")
         )
     except (pl.exceptions.PolarsError, OSError, csv.Error) as error:
         text = next(iter(str(error).splitlines()), "")

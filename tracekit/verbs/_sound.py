@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import functools
+import inspect
 import os
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -11,6 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 from tracekit.engine_errors import is_of_an_engine, system_error
 from tracekit.errors import TracekitError
+from tracekit.files.places import here
 from tracekit.files.places import told as told_of_a_store
 
 P = ParamSpec("P")
@@ -32,11 +34,17 @@ _NOT_DAMAGE = {
 def sound(verb: Callable[P, R]) -> Callable[P, R]:
     """The verb; where it fails unforeseen, the folders it was given are looked at first.
 
-    What a full or forbidding disk makes an engine raise comes out as OSError.
+    What a full or forbidding disk makes an engine raise comes out as OSError. Where a result is to
+    be written, a URL is refused before anything is done.
     """
+    names = list(inspect.signature(verb).parameters)
+    at = names.index("out") if "out" in names else len(names)
 
     @functools.wraps(verb)
     def called(*args: P.args, **kwargs: P.kwargs) -> R:
+        out: Any = args[at] if at < len(args) else kwargs.get("out")
+        if out is not None:
+            here(out)
         try:
             return verb(*args, **kwargs)
         except Exception as error:

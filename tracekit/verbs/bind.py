@@ -82,6 +82,7 @@ def bind(
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.recorded_load import RECORDED
     from tracekit.binding.run import USUAL, replay_vcpus
+    from tracekit.files.places import place
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store
 
@@ -108,7 +109,7 @@ def bind(
         seed=seed,
         repeats=repeats,
         respond=respond,
-        truth=None if truth is None else model_of_truth(Path(truth), services),
+        truth=None if truth is None else model_of_truth(place(truth), services),
         recorded=recorded,
         recorded_use=recorded_use,
         progress=progress,

@@ -67,6 +67,7 @@ def fit(
     **further
         Other fields of ``tracekit.fit.options.Options``: ``window_ms``, ``level``.
     """
+    from tracekit.files.places import place
     from tracekit.fit.folder import FIT_FOLDER, write_fit
     from tracekit.fit.run import fit_store, models_of
     from tracekit.store import open_store
@@ -86,8 +87,8 @@ def fit(
     )
     found = fit_store(
         open_store(store),
-        binding=None if binding is None else Path(binding),
-        topology=None if topology is None else Path(topology),
+        binding=None if binding is None else place(binding),
+        topology=None if topology is None else place(topology),
         sockets=sockets,
         threads_per_core=threads_per_core,
         options=options,
