@@ -9,6 +9,7 @@
   const NARROW_PX = 480;
   const FEW_ROWS = 8;
   const LONG_ROWS = 24;
+  const HELD_MOST_MS = 10000;
   let printing = false;
   const darkScheme = matchMedia("(prefers-color-scheme: dark)");
   const plots = [...document.querySelectorAll("script[data-plot]")].map((source) => ({
@@ -205,18 +206,26 @@
     if (late.length) made.columns(late).visible(false);
   }
   // In the file a column of numbers has them in the unit of its name, and what is cut on the page
-  // is whole. A column with intervals is as on the page: its figure's file has them in numbers.
-  function takenAway(table, heads) {
-    const rows = [...table.rows].slice(1);
-    const plain = heads.map((head, at) =>
-      head.dataset.column && rows.every(({ cells }) => !/[\u00b1(]/.test(cells[at]?.textContent ?? "")));
+  // is whole. The ends of an interval have columns of their own beside that of the number.
+  function takenAway(heads) {
     return {
-      header: (text, at) => (plain[at] ? heads[at].dataset.column : heads[at].textContent.trim()),
+      header: (text, at) => heads[at].dataset.column || heads[at].textContent.trim(),
       body: (text, row, at, cell) => {
-        if (cell && plain[at]) return cell.dataset.sort;
+        if (cell && heads[at].dataset.column) return `${cell.dataset.sort} ${cell.dataset.ends || ""}`.trim().split(" ");
         return cell?.title || cell?.textContent.trim() || text;
       },
     };
+  }
+  function withEnds(taken) {
+    const parts = (row, at) => [row[at]].flat();
+    const wide = taken.header.map((name, at) => taken.body.some((row) => parts(row, at).length > 1));
+    const names = taken.header.flatMap((name, at) => (wide[at] ? [name, `${name}_low`, `${name}_high`] : [name]));
+    taken.body = taken.body.map((row) => row.flatMap((_, at) => {
+      const [value, low = "", high = ""] = parts(row, at);
+      return wide[at] ? [value, low, high] : [value];
+    }));
+    taken.header = names;
+    taken.headerStructure = [names.map((title) => ({ title, colspan: 1, rowspan: 1 }))];
   }
   function makeTable(table) {
     const heads = [...table.tHead.rows[0].cells];
@@ -228,7 +237,7 @@
       {
         extend: "csv", text: "CSV", className: "button", filename: table.dataset.name || "table",
         title: null, bom: false,
-        exportOptions: { orthogonal: "export", format: takenAway(table, heads) },
+        exportOptions: { orthogonal: "export", format: takenAway(heads), customizeData: withEnds },
       },
     ];
     // the library makes a place to scroll in of its own
@@ -307,6 +316,22 @@
     drawPage(page);
     makeTables(page);
   });
+  // The page counts as loaded when it has its figures, for a program that prints it or takes its
+  // picture does so then: a frame that is still written to holds the event back.
+  function heldLoad() {
+    const frame = document.createElement("iframe");
+    frame.hidden = true;
+    document.body.append(frame);
+    frame.contentDocument.open();
+    const release = () => {
+      frame.contentDocument?.close();
+      setTimeout(() => frame.remove());
+    };
+    // a tab behind others paints nothing, and may not look busy until it comes to the front
+    setTimeout(release, HELD_MOST_MS);
+    return release;
+  }
+  const release = heldLoad();
   // two frames on, the first page has been painted
   requestAnimationFrame(() =>
     setTimeout(async () => {
@@ -315,6 +340,7 @@
       drawPage(tracekit.shown());
       watch();
       root.dataset.ready = "yes";
+      release();
     }, 0),
   );
 })();

@@ -249,6 +249,39 @@ def test_what_is_taken_away_has_numbers_in_the_unit_of_their_name(
     assert taken["cpu_mean"].n_unique() > 1
 
 
+def test_an_interval_is_taken_away_as_numbers_in_columns_of_its_own(
+    browser: Any, report: Path
+) -> None:
+    with opened(browser, report) as page:
+        page.evaluate("location.hash = '#/policies'")
+        card = page.locator("[id='/policies'] .table-card").filter(
+            has=page.locator("td[data-ends]")
+        )
+        card.first.locator("button", has_text="CSV").wait_for()
+        with page.expect_download() as download:
+            card.first.locator("button", has_text="CSV").click()
+        taken = pl.read_csv(Path(download.value.path()))
+    lows = [name for name in taken.columns if name.endswith("_low")]
+    assert lows
+    for name in lows:
+        value = name.removesuffix("_low")
+        rows = taken.select(name, value, f"{value}_high").drop_nulls()
+        assert rows.height
+        assert rows.select((pl.col(name) <= pl.col(value)).all()).item()
+        assert rows.select((pl.col(value) <= pl.col(f"{value}_high")).all()).item()
+
+
+def test_a_page_counts_as_loaded_when_its_figures_are_drawn(browser: Any, report: Path) -> None:
+    """What prints a page, or takes its picture, does so once it is loaded."""
+    page = browser.new_page()
+    try:
+        page.goto(f"{report.resolve().as_uri()}#/policies", wait_until="load")
+        drawn = "document.querySelectorAll('section.shown .plot .main-svg').length"
+        assert page.evaluate(drawn) > 0
+    finally:
+        page.close()
+
+
 @pytest.mark.parametrize("width", WIDTHS)
 def test_names_of_nodes_are_whole_on_the_page_and_in_what_is_taken_away(
     browser: Any, report: Path, width: int

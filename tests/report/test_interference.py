@@ -120,7 +120,8 @@ def _told(
         for at, value in enumerate(values)
     ]
     figure = get_figure("interference_inflation")
-    found = figure.takeaway(figure.prepare(data(bind_repeats=pl.DataFrame(rows))))
+    frame = figure.prepare(data(bind_repeats=pl.DataFrame(rows)))
+    found = f"{figure.takeaway(frame)} {figure.note(frame)}".rstrip()
     return found.replace("\u00a0", " ")
 
 

@@ -51,12 +51,13 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """One value: as shown, in full where that is longer, and as it sorts."""
+    """One value: as shown, in full where that is longer, as it sorts, and its interval's ends."""
 
     text: str
     sort: str
     full: str = ""
     mark: str = ""
+    ends: Sequence[str] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -125,7 +126,7 @@ def cell(value: Any, col: Column) -> Cell:
     text = _text(_said(value, col.name), col.kind)
     full = str(value) if col.kind == "id" and text != str(value) else ""
     return Cell(
-        text=text, sort=f"{value:.6g}" if isinstance(value, float) else str(value), full=full
+        text=text, sort=f"{value:.9g}" if isinstance(value, float) else str(value), full=full
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -14,6 +15,8 @@ from tracekit.units import EPOCH_FROM_MS
 HEIGHT_PX = 380
 #: Significant digits of a figure's data: more than a screen can show.
 DIGITS = 5
+#: From so many powers of ten on a logarithmic axis has one label for each.
+_MANY_POWERS = 2.6
 
 #: The title of an axis of time, in hours.
 SINCE_START = "Time since the start of the trace [h]"
@@ -58,6 +61,21 @@ def axis(title: str, **more: Any) -> dict[str, Any]:
         "automargin": True,
         **more,
     }
+
+
+def log_axis(title: str, values: pl.Series, **more: Any) -> dict[str, Any]:
+    """A logarithmic axis for values; each label is a whole number that needs no neighbour to read.
+
+    The library's own labels between powers of ten are single digits: 2 where 20 is meant.
+    """
+    known = values.cast(pl.Float64).filter(values > 0).to_list()
+    if not known:
+        return axis(title, type="log", **more)
+    low, high = math.log10(min(known)), math.log10(max(known))
+    steps = (1, 2, 5) if high - low < _MANY_POWERS else (1,)
+    powers = range(math.floor(low) - 1, math.ceil(high) + 2)
+    at = [float(f"{step}e{power}") for power in powers for step in steps]
+    return axis(title, type="log", tickvals=at, ticktext=[f"{value:,.10g}" for value in at], **more)
 
 
 def numbers(values: Iterable[Any]) -> list[Any]:

@@ -223,7 +223,7 @@ def margin(found: Told) -> str:
     row, said = found.best, []
     if row["tightest"] is not None:
         room = row["tightest_room"]
-        left = f"{percent(room)} of what it allows is left" if room > 0 else "it is used up"
+        left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
         said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
     if row["fails"] is not None:
         said.append(f"with {row['fewer']:,} nodes {breaks(row)}")

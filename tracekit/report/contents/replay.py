@@ -116,7 +116,8 @@ def _standing(measure: Measure, found: Standings, policy: str, barred: Container
     best = [one for one in found.best if one.names[0] not in barred]
     best = best if len(best) <= len(found.rows) / 2 else best[:1]
     mark = "" if row not in best else _BEST if row is best[0] else _WITHIN
-    return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark)
+    ends = () if row.low is None or row.high is None else (f"{row.low:.9g}", f"{row.high:.9g}")
+    return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark, ends=ends)
 
 
 def _plain(rows: pl.DataFrame, measures: Sequence[Measure]) -> list[Cell]:

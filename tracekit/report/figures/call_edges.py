@@ -8,11 +8,14 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.plot import axis, blank, log_axis, numbers
 from tracekit.report.words import count, percent, short_id
 
 _RESULT = "callgraph/edges"
 _SHOWN = 15
+_TIMES = ("response_time_p50_ms", "response_time_p95_ms")
+#: The finest that the trace can tell from nothing.
+_FINEST_MS = 0.5
 _SCHEMA = pl.Schema(
     {
         "edge": pl.String,
@@ -60,12 +63,10 @@ def _name(service: str | None) -> str:
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank(160 + 24 * max(frame.height, 4))
     shown = frame.reverse()
-    for name, label, role in (
-        ("response_time_p50_ms", "middle (p50)", "policy-1"),
-        ("response_time_p95_ms", "slow (p95)", "policy-2"),
-    ):
+    said = ("half of the calls (median)", "policy-1"), ("slowest twentieth (p95)", "policy-2")
+    for name, (label, role) in zip(_TIMES, said, strict=True):
         figure.add_scatter(
-            x=numbers(shown[name].clip(lower_bound=0.5)) if shown.height else [],
+            x=numbers(shown[name].clip(lower_bound=_FINEST_MS)) if shown.height else [],
             y=shown["edge"].to_list(),
             customdata=shown["calls"].to_list(),
             mode="markers",
@@ -75,7 +76,9 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         )
     figure.update_layout(
         margin_l=190,
-        xaxis=axis("Response time [ms]", type="log"),
+        xaxis=log_axis(
+            "Response time [ms]", pl.concat([shown[name] for name in _TIMES]).clip(_FINEST_MS)
+        ),
         yaxis=axis("Calls [edge]", showgrid=True),
     )
     return figure

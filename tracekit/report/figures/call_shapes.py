@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.plot import blank, log_axis, numbers
 from tracekit.report.thin import evenly
 from tracekit.report.words import count, listed
 
@@ -69,8 +69,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate="%{y:.2g} % have %{x:,} " + said + " or more<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis("Calls, levels, or calls made [count]", type="log"),
-        yaxis=axis("Share with that many or more [%]", type="log"),
+        xaxis=log_axis("Calls, levels, or calls made [count]", frame["value"]),
+        yaxis=log_axis("Share with that many or more [%]", 100 * frame["share_above"]),
     )
     return figure
 

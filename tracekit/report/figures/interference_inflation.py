@@ -133,7 +133,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     rows = {row["policy"]: row for row in frame.to_dicts()}
     lost = {name: row["mean"] for name, row in rows.items()}
     best = min(lost, key=lambda name: (lost[name], name))
-    unlike = unlike_recorded({name: row["vcpus"] or 0.0 for name, row in rows.items()})
+    unlike = _unlike(frame)
     bases = {name: words for name, words in _BASELINES.items() if name != RECORDED or not unlike}
     others = {name: words for name, words in bases.items() if name in lost and name != best}
     if not others:
@@ -154,7 +154,18 @@ def _takeaway(frame: pl.DataFrame) -> str:
     if FITTED in lost and best != FITTED and lost[best] > 0 and sure[FITTED]:
         more = percent(lost[FITTED] / lost[best] - 1)
         told += f" Choosing by the fit costs {more} more than {best}."
-    return f"{told}{_by_share(frame)} {unlike}".rstrip()
+    return told
+
+
+def _unlike(frame: pl.DataFrame) -> str:
+    """Where recorded sets are of another size than the others, that they are; else empty."""
+    bound = dict(frame.select("policy", pl.col("vcpus").fill_null(0.0)).iter_rows())
+    return unlike_recorded(bound)
+
+
+def _note(frame: pl.DataFrame) -> str:
+    """What else one must know before one chooses by the bars."""
+    return " ".join(filter(None, [_by_share(frame), _unlike(frame)]))
 
 
 def _by_share(frame: pl.DataFrame) -> str:
@@ -164,7 +175,7 @@ def _by_share(frame: pl.DataFrame) -> str:
     if first["policy"] == best["policy"] or not apart:
         return ""
     return (
-        f" By the share that a container loses, each counting alike, {first['policy']} is best:"
+        f"By the share that a container loses, each counting alike, {first['policy']} is best:"
         f" {percent(first['fraction'])} at the mean, {percent(best['fraction'])} under"
         f" {best['policy']}; large containers lose less under {best['policy']}."
     )
@@ -189,6 +200,7 @@ FIGURE = Figure(
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
+    note=_note,
     table=lambda frame: frame.select(
         "policy",
         pl.col("mean").alias("lost_vcpus"),

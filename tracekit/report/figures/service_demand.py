@@ -8,7 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers, percents
+from tracekit.report.plot import axis, blank, log_axis, numbers, percents
 from tracekit.report.thin import evenly
 from tracekit.report.words import count, percent, short_id
 
@@ -54,7 +54,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         "<extra></extra>",
     )
     figure.update_layout(
-        xaxis=axis("Calls of the service [calls/s]", type="log"),
+        xaxis=log_axis("Calls of the service [calls/s]", frame["rate_mean"]),
         yaxis=axis("CPU explained [%]", range=[-2, 102]),
     )
     return figure

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-import math
-
 import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color, zone_color
-from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.plot import blank, log_axis, numbers
 from tracekit.report.thin import MOST_POINTS, evenly
 from tracekit.report.words import count, number, percent
 from tracekit.report.zones import all_zones, zone_label
 
 ALL = "all"
-#: From so many powers of ten on an axis has one label for each.
-_MANY = 2.0
 #: Fewer nodes than this in the tail say nothing of how it falls.
 _FEWEST = 20
 _TAIL = ("hill_index", "hill_index_low", "hill_index_high", "tail_nodes", "tail_start")
@@ -90,26 +86,10 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             hovertemplate="%{y:.2f} % of nodes have G of %{x:.1f} % or more<extra></extra>",
         )
     figure.update_layout(
-        xaxis=axis(
-            "Utilization difference G of the node [pp]",
-            type="log",
-            dtick=_ticks(frame["util_diff"]),
-        ),
-        yaxis=axis(
-            "Nodes with that much or more [%]",
-            type="log",
-            dtick=_ticks(frame["share_above"]),
-        ),
+        xaxis=log_axis("Utilization difference G of the node [pp]", 100 * frame["util_diff"]),
+        yaxis=log_axis("Nodes with that much or more [%]", 100 * frame["share_above"]),
     )
     return figure
-
-
-def _ticks(values: pl.Series) -> int | str:
-    """Labels at 1, 2 and 5 of each power of ten, of many powers at 1 alone: none meets another."""
-    known = values.filter(values > 0)
-    ends = known.min(), known.max()
-    decades = math.log10(float(ends[1]) / float(ends[0])) if known.len() else 0.0  # type: ignore[arg-type]
-    return "D2" if decades < _MANY else 1
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
