@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 from collections.abc import Container, Sequence
 from typing import Any
 
@@ -116,7 +117,8 @@ def _standing(measure: Measure, found: Standings, policy: str, barred: Container
     best = [one for one in found.best if one.names[0] not in barred]
     best = best if len(best) <= len(found.rows) / 2 else best[:1]
     mark = "" if row not in best else _BEST if row is best[0] else _WITHIN
-    ends = () if row.low is None or row.high is None else (f"{row.low:.9g}", f"{row.high:.9g}")
+    known = [end for end in (row.low, row.high) if end is not None and math.isfinite(end)]
+    ends = [f"{end:.9g}" for end in known] if len(known) > 1 else []
     return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark, ends=ends)
 
 
