@@ -116,12 +116,7 @@ def ingest(
             memory = _sort_memory(readers, memory_limit_bytes)
             coordinator = Coordinator(folder, manifest, readers, memory, writer.events())
             sizes = () if remote else base_sizes(Store(folder, manifest))
-            known = {entry.file for entry in manifest.sources}
-            new_bytes = sum(file.size_bytes for file in found.files if file.name not in known)
-            files = (
-                dataclasses.replace(file, stored_sizes=sizes, together_bytes=new_bytes)
-                for file in found.files
-            )
+            files = _with_facts(found.files, manifest, sizes)
             coordinator.take(writer.unknown(files, task.advance), task.advance)
             if not remote:
                 summary.unknown = derive(folder, writer.manifest, writer.keep, alone_memory)
@@ -142,6 +137,16 @@ def _found(where: Path, release: str) -> Discovery:
                 " --out DIR",
             )
         return discover(where, release=release)
+
+
+def _with_facts(
+    files: Sequence[TraceFile], manifest: Manifest, sizes: tuple[tuple[str, float, float], ...]
+) -> Iterator[TraceFile]:
+    """The files, each knowing the nodes that are stored and how much is new with it."""
+    known = {entry.file for entry in manifest.sources}
+    new_bytes = sum(file.size_bytes for file in files if file.name not in known)
+    for file in files:
+        yield dataclasses.replace(file, stored_sizes=sizes, together_bytes=new_bytes)
 
 
 def _mended(

@@ -202,9 +202,8 @@ def shrink_cluster(
     with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
         # one search reads the workload here, and goes on with it
         reader = crew if kept is None and len(entrants) > 1 else Alone()
-        cluster, facts, observed = reader.submit(
-            _Known(source, scale, seed), lambda *_: None
-        ).result()
+        known = _Known(source, scale, seed)
+        cluster, facts, observed = reader.submit(known, lambda *_: None).result()
         task.advance(1, "production" if observed else "the workload")
         within = parse_limits(
             limits, list(entrants), observed=observed, node_steps=facts["nodes"] * facts["steps"]

@@ -23,14 +23,9 @@ from tracekit.report.policies import label
 from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import listed
 
-CHOSEN, BEST, WITHIN, WORSE, WAITED, PRODUCTION = (
-    "first choice",
-    "best",
-    "within chance of the best",
-    "worse, beyond chance",
-    "left containers waiting",
-    "production",
-)
+CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
+WORSE, WAITED = "worse, beyond chance", "left containers waiting"
+PRODUCTION = "production"
 BARRED = "not to be chosen: overloads nodes"
 UNTOLD = "not told apart"
 UNJUDGED = "met too few orders: not judged"
