@@ -82,3 +82,24 @@ def test_a_killed_run_goes_on_to_the_same_bytes(traces: TraceFolder, tmp_path: P
         assert same, f"killed at {at_s:.1f} s"
         assert not [path for path in (out / "all").iterdir() if path.name.startswith(".")]
         print(f"killed at {at_s:.1f} of {took_s:.1f} s: the same bytes")  # noqa: T201 - for who asks for many
+
+
+def test_a_second_run_into_a_folder_is_refused_and_the_first_finishes(tmp_path: Path) -> None:
+    first = run("synth:tiny", tmp_path / "two")
+    folder = tmp_path / "two" / "all"
+    while not (folder / ".lock").exists():
+        assert first.poll() is None
+        time.sleep(0.01)
+    second = run("synth:tiny", tmp_path / "two")
+    _, said = second.communicate()
+    assert second.returncode == 2
+    assert said.startswith("error: all is being written by process")
+    assert (first.communicate()[1], first.returncode) == ("", 0)
+    assert (folder / "report.html").is_file()
+    assert not (folder / ".lock").exists()
+
+
+def test_nothing_is_left_of_a_run_that_could_not_begin(tmp_path: Path) -> None:
+    refused = run("nowhere", tmp_path / "none")
+    assert "error: " in refused.communicate()[1]
+    assert not (tmp_path / "none" / "all").exists()

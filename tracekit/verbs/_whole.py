@@ -13,6 +13,7 @@ import polars as pl
 
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
+from tracekit.files.lock import held
 from tracekit.files.places import place
 from tracekit.progress import Progress
 from tracekit.shown import Shown
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
+#: Who is at it; a run that was killed leaves it.
+LOCK = ".lock"
 _AFTER_INGEST = "analysis, call graphs, fit and replays"
 #: What a run writes.
 _STAGES = (
@@ -77,33 +80,47 @@ def run_all(
     out = Path(out)
     asked = _Asked(policies, repeats, repeats_up_to, assume, seed, out)
     _check_out(out)
-    with _crew(jobs or os.cpu_count() or 1) as crew:
-        traces = _synthesize(str(source), out, seed, crew, progress)
-        store = _stored(traces, out, memory_limit_bytes, crew, progress)
-        skipped = _nothing_to_replay(store, assume)
-        nodes, unasked = "", ""
-        stages = _stages(store, traces, out, crew, alone=bool(skipped))
-        with under_way(stages, crew, progress) as begun:
-            fit = _fitted(begun, store.path, traces, out, progress)
-            from tracekit.report.render import render  # loaded while others work
+    with _alone_in(out):
+        with _crew(jobs or os.cpu_count() or 1) as crew:
+            traces = _synthesize(str(source), out, seed, crew, progress)
+            store = _stored(traces, out, memory_limit_bytes, crew, progress)
+            skipped = _nothing_to_replay(store, assume)
+            nodes, unasked = "", ""
+            stages = _stages(store, traces, out, crew, alone=bool(skipped))
+            with under_way(stages, crew, progress) as begun:
+                fit = _fitted(begun, store.path, traces, out, progress)
+                from tracekit.report.render import render  # loaded while others work
 
-            if not skipped:
-                nodes, unasked = _replayed(asked, store, fit, crew, progress)
-    progress.stage("report", then=f"open {out / 'report.html'}")
-    shown = store.path if skipped else out / "replay"
-    report = render(shown, out / "report.html", progress=progress)
-    return RunSummary(
-        out=out,
-        store=store.path,
-        replay=None if skipped else out / "replay",
-        report=report.path,
-        defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
-        .select(pl.len())
-        .collect()
-        .item(),
-        findings=(*report.findings[:1], *filter(None, [nodes]), *report.findings[1:]),
-        skipped=(*skipped, *filter(None, [unasked])),
-    )
+                if not skipped:
+                    nodes, unasked = _replayed(asked, store, fit, crew, progress)
+        progress.stage("report", then=f"open {out / 'report.html'}")
+        shown = store.path if skipped else out / "replay"
+        report = render(shown, out / "report.html", progress=progress)
+        return RunSummary(
+            out=out,
+            store=store.path,
+            replay=None if skipped else out / "replay",
+            report=report.path,
+            defects=pl.scan_parquet(out / "analysis" / "quality" / "ledger.parquet", glob=False)
+            .select(pl.len())
+            .collect()
+            .item(),
+            findings=(*report.findings[:1], *filter(None, [nodes]), *report.findings[1:]),
+            skipped=(*skipped, *filter(None, [unasked])),
+        )
+
+
+@contextlib.contextmanager
+def _alone_in(out: Path) -> Iterator[None]:
+    """No other run writes into the folder; it is not left behind where nothing came of it."""
+    there = out.exists()
+    try:
+        with held(out / LOCK, busy=f"{out} is being written"):
+            yield
+    finally:
+        if not there:
+            with contextlib.suppress(OSError):
+                out.rmdir()
 
 
 @contextlib.contextmanager
@@ -221,7 +238,7 @@ def _check_out(out: Path) -> None:
 
 def _ours(name: str) -> bool:
     """Whether a stage writes under this name, or puts its unfinished work under it."""
-    return name in _STAGES or name.startswith(tuple(f".{stage}." for stage in _STAGES))
+    return name in (*_STAGES, LOCK) or name.startswith(tuple(f".{stage}." for stage in _STAGES))
 
 
 def _synthesize(source: str, out: Path, seed: int, crew: Crew, progress: Progress) -> Path:

@@ -23,7 +23,10 @@ def load_own_model(path: Path, kind: type[T]) -> T:
     module = importlib.util.module_from_spec(spec)
     try:
         spec.loader.exec_module(module)
-    except Exception as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
+        # a file that leaves, or raises what ends programs, would end this one without a word
         raise TracekitError(f"{path} failed: {type(error).__name__}: {error}", hint=hint) from error
     found = getattr(module, "MODEL", None)
     if not isinstance(found, kind):
