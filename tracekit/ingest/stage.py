@@ -13,6 +13,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.crew.crew import OnProgress
+from tracekit.errors import TracekitError
+from tracekit.files.places import is_remote
 from tracekit.ingest.columns import Columns, ColumnsWriter
 from tracekit.ingest.names import Names
 from tracekit.ingest.rejects import RejectsWriter
@@ -32,17 +34,33 @@ from tracekit.tables import all_tables
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
     """Read a whole file into the staging folder: what it gives to each table.
 
-    Raises TracekitError when the file is damaged, or gives fractions that are none.
+    Raises TracekitError when the file is damaged, is written to meanwhile, or gives fractions that
+    are none.
     """
+    before = _state(file.path)
     if isinstance(file.match, ClusterMatch):
         staged = stage_by_reader(file, folder, on_progress)
     else:
         staged = (_stage_table(file, folder, on_progress),)
+    if _state(file.path) != before:
+        # its hash may be of other bytes than its rows: it would pass for read, or for another file
+        raise TracekitError(
+            f"{file.name} was changed while it was read, nothing of it is taken in",
+            hint="ingest again when nobody writes to it",
+        )
     if file.match.source.name != DERIVED:
         # what is worked out may be far above 1: use has no bound but the node
         for one in staged:
             check_fractions(file.name, one)
     return staged
+
+
+def _state(path: Path) -> tuple[int, int, int] | None:
+    """What differs once a file is written to; None on an object store, where files are replaced."""
+    if is_remote(path):
+        return None
+    found = path.stat()
+    return found.st_ino, found.st_size, found.st_mtime_ns
 
 
 def _stage_table(file: TraceFile, folder: Path, on_progress: OnProgress) -> Staged:
