@@ -90,7 +90,8 @@ def _takeaway(frame: pl.DataFrame) -> str:
         part = frame.filter(pl.col("coefficient") == name)
         if not part.is_empty():
             said.append(_told(part, label))
-    return f"{'; '.join(said)}."
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}."
 
 
 def _told(part: pl.DataFrame, label: str) -> str:
@@ -98,10 +99,10 @@ def _told(part: pl.DataFrame, label: str) -> str:
     beyond = part.filter(pl.col("low") > 0)
     of = count(part.height, "service")
     if beyond.is_empty():
-        return f"{label[:1].upper()}{label[1:]}: no effect beyond chance for any of {of}"
+        return f"{label}: no effect beyond chance for any of {of}"
     middle = number(float(beyond["value"].median()), 2)  # type: ignore[arg-type]
     return (
-        f"{label[:1].upper()}{label[1:]}: {beyond.height:,} of {of} lose CPU to neighbours beyond"
+        f"{label}: {beyond.height:,} of {of} lose CPU to neighbours beyond"
         f" chance, {middle} for each CPU that these use (median)"
     )
 

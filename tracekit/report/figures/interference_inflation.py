@@ -191,7 +191,7 @@ def _sure(row: Mapping[str, Any]) -> str:
 FIGURE = Figure(
     title="CPU lost to neighbours, by who chooses vCPUs",
     question="How much interference can placement avoid?",
-    how_to_read="The best is on top, in blue; green is within chance of it, black is what was"
+    how_to_read="The best is on top, in blue; green is within chance of it, 'recorded' is what was"
     " recorded. A shorter bar is better: it adds up, over all containers, the CPU that they use"
     " more because of who shares their cores and sockets, averaged over time. Whiskers are"
     " 95 % intervals that hold for all bars together, where several orders of arrival were"
