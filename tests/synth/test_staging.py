@@ -56,3 +56,21 @@ def test_an_interrupted_run_may_be_repeated(tmp_path: Path) -> None:
     (tmp_path / "node").mkdir()
 
     check_out(tmp_path)
+
+
+def test_a_second_one_is_refused_and_the_first_is_whole(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    with staged(out, ["a", "truth"]) as folder:
+        (folder / "a").mkdir()
+        (folder / "truth").mkdir()
+        with pytest.raises(TracekitError, match="is being written by process"), staged(out, ["a"]):
+            raise AssertionError("not reached")
+    assert sorted(path.name for path in out.iterdir()) == ["a", "truth"]
+
+
+def test_what_a_killed_one_left_is_no_hindrance(tmp_path: Path) -> None:
+    (tmp_path / ".lock").write_text("process 1 on nowhere")
+    with staged(tmp_path, ["a", "truth"]) as folder:
+        (folder / "a").mkdir()
+        (folder / "truth").mkdir()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["a", "truth"]

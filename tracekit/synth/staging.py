@@ -9,11 +9,14 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.files.lock import held
 from tracekit.opened import read_text
 from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 from tracekit.synth.archive import empty_folder
 
 _PARTIAL = ".synth-partial"
+#: Who is at it; one that was killed leaves it.
+_LOCK = ".lock"
 
 
 @contextmanager
@@ -26,17 +29,18 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     check_out(out)
     out.mkdir(parents=True, exist_ok=True)
     partial = out / _PARTIAL
-    empty_folder(partial)
-    try:
-        yield partial
-        order = [part for part in parts if part != TRUTH] + [TRUTH]
-        for part in reversed(order):
-            if (out / part).exists():
-                shutil.rmtree(out / part)
-        for part in order:
-            (partial / part).rename(out / part)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
+    with held(out / _LOCK, busy=f"{out} is being written"):
+        empty_folder(partial)
+        try:
+            yield partial
+            order = [part for part in parts if part != TRUTH] + [TRUTH]
+            for part in reversed(order):
+                if (out / part).exists():
+                    shutil.rmtree(out / part)
+            for part in order:
+                (partial / part).rename(out / part)
+        finally:
+            shutil.rmtree(partial, ignore_errors=True)
 
 
 def check_out(out: Path) -> None:
@@ -45,7 +49,7 @@ def check_out(out: Path) -> None:
         raise TracekitError(f"{out} is a file, expected a folder", hint="name another folder")
     if not out.exists() or (out / _PARTIAL).exists() or _is_made_up(out):
         return
-    found = sorted(path.name for path in out.iterdir())
+    found = sorted(path.name for path in out.iterdir() if path.name != _LOCK)
     if found:
         shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
         raise TracekitError(
