@@ -210,3 +210,14 @@ def test_many_broken_rows(tmp_path: Path, every: int, share: float) -> None:
     assert rows.height == 1000 - round(1000 * share)
     assert rejects["line"].to_list() == [at + 2 for at in range(1000) if at % every == 0]
     assert rejects["reason"].str.contains("expected a number").all()
+
+
+def test_what_lies_hidden_in_a_folder_that_is_no_store_is_not_cleared_away(
+    traces: TraceFolder, tmp_path: Path
+) -> None:
+    mine = tmp_path / "folder" / ".staging" / "mine"
+    mine.parent.mkdir(parents=True)
+    mine.write_text("mine")
+    with pytest.raises(TracekitError, match="is not empty and not a store"):
+        ingest(traces.path, tmp_path / "folder")
+    assert mine.read_text() == "mine"

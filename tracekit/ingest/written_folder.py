@@ -116,11 +116,15 @@ def _holds_files(folder: Path) -> bool:
     """Whether a folder holds more than a store that was killed at its birth leaves behind."""
     known = {folder / path for path in QUALITY}
     return any(
-        path not in known
-        and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+        path not in known and not _is_hidden(path.relative_to(folder))
         for path in folder.rglob("*")
         if not path.is_dir()
     )
+
+
+def _is_hidden(path: Path) -> bool:
+    """Whether a file is no matter of a store; what a store would clear away first is none such."""
+    return path.parts[0] != STAGING and any(part.startswith(".") for part in path.parts)
 
 
 @contextmanager
