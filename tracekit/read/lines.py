@@ -64,9 +64,9 @@ class Lines:
             ends = (self._bytes[:-1] == RETURN[0]) & (self._bytes[1:] == RETURN[1])
             faults[np.searchsorted(self._ends, np.flatnonzero(ends))] = _RETURN
         foreign = np.searchsorted(self._ends, np.flatnonzero(self._bytes >= 0x80))
-        for at in np.unique(foreign):
+        for at in sorted(set(foreign.tolist())):
             try:
-                self.text(int(at) + self.first_line).decode()
+                self.text(at + self.first_line).decode()
             except UnicodeDecodeError:
                 faults[at] = _ENCODING
         # what was cut short ends in the NUL that was put there
