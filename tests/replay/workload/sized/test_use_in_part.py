@@ -6,6 +6,8 @@ from pathlib import Path
 
 from cluster_support import CLUSTER, stored, workload
 
+from tracekit.replay.workload.facts_told import bending
+
 
 def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: Path) -> None:
     rows = ["a,web,n1,0,,500,1000", "b,web,n1,0,,500,1000", "c,web,n1,0,,500,1000"]
@@ -31,3 +33,17 @@ def test_the_request_stands_in_for_the_resource_that_is_not_recorded(tmp_path: P
         "use of 1 of 3 containers",
         "CPU use of 1 of 3 containers",
     ]
+
+
+def test_steps_without_a_sample_are_counted_and_told(tmp_path: Path) -> None:
+    rows = ["a,web,n1,0,,500,1000", "b,web,n1,0,60000,500,1000", "c,web,n1,0,,500,1000"]
+    samples = {("a", 0): "100,400", ("a", 1): "110,", ("a", 3): "120,410", ("b", 0): "90,300"}
+    used = [f"{name},{at * 30_000},{values}" for (name, at), values in samples.items()]
+    files = {
+        "containers.csv": [CLUSTER["containers.csv"][0], *rows],
+        "usage.csv": ["container,time_ms,cpu_milli,memory_bytes", *used],
+    }
+    made = workload(stored(tmp_path, files))
+    # of a: memory at step 1 and both at step 2; of b: step 1, after which it is gone; c has none
+    assert made.facts["container_steps_held"] == 3
+    assert bending(made.facts)[-1].startswith("3 steps of containers have no sample of their own")

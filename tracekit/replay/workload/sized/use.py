@@ -48,11 +48,14 @@ class Use:
     measured : bool, shape (ids,)
     lacking : bool, shape (2, ids)
         Of those measured, whose use of a resource is not recorded.
+    held : int
+        Steps of their lives that have no sample of their own; 0 where no lives are told.
     """
 
     values: Float32Array
     measured: BoolArray
     lacking: BoolArray
+    held: int
 
 
 CONTAINERS = Recorded(entity="container", amounts="container_amount", fractions="container_usage")
@@ -88,6 +91,7 @@ def use_of(
     step_ms: int,
     assumptions: SizedAssumptions,
     instead: Float32Array | None = None,
+    lives_ms: tuple[IntArray, IntArray] | None = None,
 ) -> Use:
     """Use of millicores and bytes at every step, the last sample of a step; gaps are held.
 
@@ -98,6 +102,8 @@ def use_of(
         What fractions are of.
     instead : float32, shape (ids, 2), optional
         What stands in where one resource of an entity is recorded and the other is not; else 0.
+    lives_ms : pair of int64, shape (ids,), optional
+        Arrival and departure of each entity.
     """
     column = _columns(store, recorded, ids)
     spoken = np.zeros(len(ids), dtype=np.bool_)
@@ -116,10 +122,11 @@ def use_of(
         if "fraction" in piece.columns:
             amount = amount * size[at, resource]
         values[resource, step, where[at]] = amount
+    rows = np.flatnonzero(spoken)
+    held = _steps_held(values, times_ms, *(one[rows] for one in lives_ms)) if lives_ms else 0
     hold(values)
     empty = np.isnan(values[:, 0])
     silent = empty.all(axis=0)
-    rows = np.flatnonzero(spoken)
     for resource, missing in enumerate(empty):
         values[resource, :, missing] = (
             0.0 if instead is None else instead[rows[missing], resource, None]
@@ -127,7 +134,26 @@ def use_of(
     spoken[rows[silent]] = False
     lacking = np.zeros((len(BASE), len(ids)), dtype=np.bool_)
     lacking[:, rows[~silent]] = empty[:, ~silent]
-    return Use(values=np.ascontiguousarray(values[:, :, ~silent]), measured=spoken, lacking=lacking)
+    return Use(
+        values=np.ascontiguousarray(values[:, :, ~silent]),
+        measured=spoken,
+        lacking=lacking,
+        held=held,
+    )
+
+
+def _steps_held(
+    values: Float32Array, times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
+) -> int:
+    """Steps of lives without a sample of a resource that is recorded of the entity at others."""
+    known = np.zeros((len(BASE), values.shape[2]), dtype=np.bool_)
+    for step in range(len(times_ms)):
+        known |= ~np.isnan(values[:, step])
+    held = 0
+    for step, now in enumerate(times_ms.tolist()):
+        missing = (np.isnan(values[:, step]) & known).any(axis=0)
+        held += int((missing & (arrival_ms <= now) & (now < departure_ms)).sum())
+    return held
 
 
 def _amounts(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import polars as pl
@@ -39,6 +40,8 @@ class Used:
         Whose CPU, or memory, is not recorded.
     silent : bool, shape (containers,)
         Of whom neither is.
+    held : int
+        Steps of the lives of the others that have no sample of their own.
     background : float32, shape (2, steps, nodes)
     reserved : int64, shape (nodes, resources), or None
     """
@@ -47,6 +50,7 @@ class Used:
     column: IntArray
     unknown: BoolArray
     silent: BoolArray
+    held: int
     background: Float32Array
     reserved: IntArray | None
 
@@ -54,7 +58,8 @@ class Used:
 def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
     """What is used, and what of each node is kept for the rest."""
     use, capacity = _Recorded(store, who.life, assumptions), who.amounts.capacity
-    values, column, unknown = use.of_containers(who.rows["container"], who.request)
+    found = use.of_containers(who.rows["container"], who.request)
+    values, column, unknown = found.values, found.column, found.unknown
     silent: BoolArray = np.asarray(unknown.all(axis=0))
     background = use.beyond(
         who.nodes, capacity, who.recorded, usage=values, column=column, silent=silent
@@ -68,11 +73,21 @@ def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
         column=column,
         unknown=unknown,
         silent=silent,
+        held=found.held,
         background=background,
         reserved=reserved_of(
             assumptions.reserved, background=background, capacity=capacity, held=held
         ),
     )
+
+
+class _OfContainers(NamedTuple):
+    """Use of containers: as in ``Used``."""
+
+    values: Float32Array
+    column: IntArray
+    unknown: BoolArray
+    held: int
 
 
 @dataclass(frozen=True)
@@ -89,6 +104,7 @@ class _Recorded:
         ids: pl.Series,
         size: IntArray,
         instead: Float32Array | None = None,
+        lives_ms: tuple[IntArray, IntArray] | None = None,
     ) -> Use:
         return use_of(
             self.store,
@@ -99,18 +115,18 @@ class _Recorded:
             step_ms=self.life.step_ms,
             assumptions=self.assumptions,
             instead=instead,
+            lives_ms=lives_ms,
         )
 
-    def of_containers(
-        self, ids: pl.Series, request: IntArray
-    ) -> tuple[Float32Array, IntArray, BoolArray]:
+    def of_containers(self, ids: pl.Series, request: IntArray) -> _OfContainers:
         """The matrix of use, each container's column, and of which resource it is not recorded.
 
         What is not recorded is ``used_share`` of the request all the time; containers without any
         recorded use that ask for the same share a column.
         """
         instead = (request[:, : len(BASE)] * self.assumptions.used_share).astype(np.float32)
-        found = self._of(CONTAINERS, ids, request, instead)
+        lives_ms = (self.life.arrival_ms, self.life.departure_ms)
+        found = self._of(CONTAINERS, ids, request, instead, lives_ms)
         usage, silent = found.values, ~found.measured
         column = np.cumsum(found.measured) - 1
         if silent.any():
@@ -120,7 +136,7 @@ class _Recorded:
             flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
             constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
             usage = np.concatenate([usage, constant], axis=2)
-        return usage, column.astype(np.int64), found.lacking | silent
+        return _OfContainers(usage, column.astype(np.int64), found.lacking | silent, found.held)
 
     def beyond(
         self,

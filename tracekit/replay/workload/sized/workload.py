@@ -161,6 +161,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
         **_unknown(who, used.silent),
+        "container_steps_held": used.held,
         **_stand_ins(used.unknown),
         **(not_held(found.nodes, who.rows) if assumptions.groups == "keep" else {}),
     }
