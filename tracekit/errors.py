@@ -46,10 +46,22 @@ class CheckFailedError(TracekitError):
     exit_code = 1
 
 
-def nearest(word: str, known: Iterable[str]) -> str | None:
+def nearest(word: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """The known word that ``word`` was most likely meant to be, if any comes close."""
-    close = difflib.get_close_matches(word, list(known), n=1, cutoff=0.6)
+    close = difflib.get_close_matches(word, list(known), n=1, cutoff=cutoff)
     return close[0] if close else None
+
+
+def strangers(words: Iterable[str], known: Iterable[str]) -> str:
+    """Words that are not known, in one text, each with the one that it misspells, if it does.
+
+    A stranger may be real, and merely not of here: only what is a letter or two away is named.
+    """
+    names = list(known)
+    meant = {word: nearest(word, names, cutoff=0.88) for word in words}
+    return ", ".join(
+        f"{word} (did you mean {close}?)" if close else word for word, close in meant.items()
+    )
 
 
 def unknown_name(kind: str, name: str, known: Iterable[str], *, listing: str) -> TracekitError:

@@ -73,14 +73,14 @@ def _files(summary: IngestSummary) -> None:
                 " that what has left since has left"
             )
         )
-    for entry in summary.ingested:
-        if not entry.rows_read:
-            print(
-                visible(
-                    f"{entry.file}: gives no rows of its own; it is empty, or read with the files"
-                    " beside it"
-                )
-            )
+    silent = [entry.file for entry in summary.ingested if not entry.rows_read]
+    if silent:
+        own = "has no rows of its own: it is empty, or is read together with the file"
+        if silent[1:]:
+            own = "have no rows of their own: they are empty, or are read together with the files"
+        print_sentence(
+            visible(f"{', '.join(silent)} {own} beside {'them' if silent[1:] else 'it'}")
+        )
     for name in summary.mended:
         print(f"{name}: what was stored of it was damaged, and is mended")
     for name, same in summary.known:

@@ -54,7 +54,7 @@ def parts(path: Path) -> list[str]:
 
 def test_plugins_and_arguments(tmp_path: Path) -> None:
     path = written(tmp_path, document(
-        {"balance": ["LowNodeUtilization", "RemoveDuplicates", "Odd"],
+        {"balance": ["LowNodeUtilization", "RemoveDuplicates", "Odd", "RemoveDuplicate"],
          "deschedule": ["PodLifeTime"]},
         {"LowNodeUtilization": {**LOW, "strange": 1}, "PodLifeTime": {"maxPodLifeTimeSeconds": 60},
          "DefaultEvictor": {"nodeFit": True}},
@@ -69,7 +69,8 @@ def test_plugins_and_arguments(tmp_path: Path) -> None:
     assert str(made) == "descheduler.yaml[interval_ms=1000]"
     assert parse_rebalancer(made.address()) == made
     text = "\n".join(made.notes)
-    assert "plugins that are not replayed, and left out: Odd" in text
+    told = "Odd, RemoveDuplicate (did you mean RemoveDuplicates?)"
+    assert f"plugins that are not replayed, and left out: {told}" in text
     assert "profiles[0].pluginConfig[0].args.strange" in text
 
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
-from tracekit.errors import TracekitError
+from tracekit.errors import TracekitError, strangers
 from tracekit.given import Given
 from tracekit.parameters import ParameterError
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
@@ -195,7 +195,7 @@ _INNER = {
 
 def _tell(strange: list[str], notes: list[str]) -> None:
     if strange:
-        names = ", ".join(dict.fromkeys(strange))
+        names = strangers(dict.fromkeys(strange), [*_PLUGINS, _EVICTS])
         notes.append(f"plugins that are not replayed, and left out: {names}")
 
 

@@ -148,7 +148,13 @@ def test_every_real_run_by_a_configuration(tmp_path: Path) -> None:
 
 def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
     plugins = {
-        "multiPoint": {"enabled": [{"name": "MyPlugin", "weight": 3}, {"name": "Coscheduling"}]},
+        "multiPoint": {
+            "enabled": [
+                {"name": "MyPlugin", "weight": 3},
+                {"name": "NodeResourceFit"},
+                {"name": "Coscheduling"},
+            ]
+        },
         "filter": {"disabled": [{"name": "NodeResourcesFit"}]},
     }
     args = {
@@ -161,7 +167,8 @@ def test_what_is_not_known_is_told_in_lines(tmp_path: Path) -> None:
     assert all(note.startswith("kube-scheduler.yaml: ") for note in told)
     text = "\n".join(told)
     for expected in (
-        "plugins not known, and left out: MyPlugin",
+        "plugins not known, and left out: MyPlugin, NodeResourceFit",
+        "NodeResourceFit (did you mean NodeResourcesFit?)",
         "futureField, profiles[0].pluginConfig[0].args.scoringStrategy.newField",
         "profiles[0].pluginConfig[0].args.ignoredResources has no effect here",
         "requests are respected, although the filter of NodeResourcesFit is disabled",

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tracekit.errors import TracekitError, nearest
+from tracekit.errors import TracekitError, nearest, strangers
 from tracekit.given import Given
 from tracekit.replay.policy.kubernetes.extenders import extender_parts
 from tracekit.replay.policy.kubernetes.scorers import SCORERS, SILENT
@@ -213,7 +213,7 @@ def _notes(
     silent = [f"{name} ({SILENT[name]})" for name in scoring if name in SILENT]
     notes = []
     if strange:
-        notes.append(f"plugins not known, and left out: {', '.join(strange)}")
+        notes.append(f"plugins not known, and left out: {strangers(strange, _KNOWN_PLUGINS)}")
     if silent:
         notes.append(f"tell no nodes apart, for want of data: {', '.join(silent)}")
     if "NodeResourcesFit" not in filtering:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 
+from tracekit.errors import strangers
 from tracekit.given import Given
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.kubernetes.configuration import Translated
@@ -91,11 +92,14 @@ def translated(document: Mapping[str, object]) -> Translated:
     top.check_spelling()
     strange += sorted(predicates - _KNOWN)
     for what, names in (
-        ("priorities and predicates not known, and left out", strange),
-        ("tell no nodes apart, for want of data", silent),
-        ("not known, and left out", top.unread()),
+        (
+            "priorities and predicates not known, and left out",
+            strangers(strange, [*_PRIORITIES, *_SILENT, *_KNOWN]),
+        ),
+        ("tell no nodes apart, for want of data", ", ".join(silent)),
+        ("not known, and left out", ", ".join(top.unread())),
     ):
         if names:
-            found.notes.append(f"{what}: {', '.join(names)}")
+            found.notes.append(f"{what}: {names}")
     found.notes += told
     return found
