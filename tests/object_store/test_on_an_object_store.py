@@ -11,6 +11,8 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
+import polars as pl
 import pytest
 from object_store_support import BUCKET, ObjectStore, object_store, objects, put_folder, why_not
 
@@ -18,9 +20,9 @@ import tracekit
 from tracekit.analysis.needs import needs_a_choice
 from tracekit.cli import run as run_command
 from tracekit.errors import TracekitError
-from tracekit.files.places import filesystem, place, within
+from tracekit.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.ingest.remote.lease import LAPSES_S, Lease
-from tracekit.ingest.remote.put import OvertakenError, put_over
+from tracekit.ingest.remote.put import OvertakenError, get_file, put_file, put_over
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
@@ -142,6 +144,42 @@ def test_call_graphs_are_the_same(here: Path, there: str, tmp_path: Path) -> Non
     for name, store in (("here", str(here)), ("there", there)):
         assert run_command(["callgraph", store, "--out", str(tmp_path / name)]) == 0
     assert files(tmp_path / "there") == files(tmp_path / "here")
+
+
+def test_a_table_of_several_pieces_is_read_as_from_a_disk(
+    server: ObjectStore, tmp_path: Path
+) -> None:
+    """Trace files are read in pieces of 8 MiB, of which three are kept; so are stored tables."""
+    assert server.process.poll() is None
+    rng, rows = np.random.default_rng(17), 800_000
+    table = pl.DataFrame({
+        "msname": "service", "msinstanceid": pl.Series(np.arange(rows) // 1440).cast(pl.String),
+        "nodeid": "node", "instance_cpu_usage": rng.random(rows),
+        "instance_memory_usage": rng.random(rows), "timestamp": np.arange(rows) % 1440 * 30_000,
+    })  # fmt: skip
+    (tmp_path / "traces").mkdir()
+    table.write_csv(tmp_path / "traces" / "MSResource_0.csv")
+    assert (tmp_path / "traces" / "MSResource_0.csv").stat().st_size > 5 * PIECE_BYTES
+    put_folder(tmp_path / "traces", place(f"s3://{BUCKET}/large"))
+    here, there = tmp_path / "here", f"s3://{BUCKET}/large-store"
+    tracekit.ingest(tmp_path / "traces", here)
+    assert run_command(["ingest", f"s3://{BUCKET}/large", there]) == 0
+    ours, theirs = files(here), objects(place(there))
+    assert theirs == ours
+    assert max(map(len, ours.values())) > PIECE_BYTES
+    sums = "SELECT count(*), max(cpu_fraction), max(container) FROM container_usage"
+    assert tracekit.query(there, sums).rows() == tracekit.query(here, sums).rows()
+
+
+def test_a_large_file_goes_up_in_pieces_and_comes_back(server: ObjectStore, tmp_path: Path) -> None:
+    assert server.process.poll() is None
+    source, target = tmp_path / "large", place(f"s3://{BUCKET}/pieces/large")
+    source.write_bytes(np.random.default_rng(1).bytes(40 << 20))
+    put_file(source, target)
+    # the tag of an object that came in pieces says of how many
+    assert filesystem(target).info(within(target))["ETag"].strip('"').endswith("-3")
+    get_file(target, tmp_path / "back")
+    assert (tmp_path / "back").read_bytes() == source.read_bytes()
 
 
 def test_info_check_and_plan_speak_of_it(

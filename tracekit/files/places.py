@@ -34,7 +34,7 @@ _OPTIONS: dict[str, dict[str, Any]] = {
     }
 }
 #: A whole file comes in pieces of so many bytes, the next one while this one is worked at.
-_PIECE_BYTES = 8 << 20
+PIECE_BYTES = 8 << 20
 _PIECES_KEPT = 3
 #: The head of a file is looked at in pieces of so many bytes.
 _HEAD_BYTES = 128 << 10
@@ -159,7 +159,7 @@ def open_whole(where: Path) -> Iterator[BufferedReader]:
     """A file that will be read from beginning to end."""
     kept = {"maxblocks": _PIECES_KEPT}
     with _opened(
-        where, block_size=_PIECE_BYTES, cache_type="background", cache_options=kept
+        where, block_size=PIECE_BYTES, cache_type="background", cache_options=kept
     ) as file:
         yield file
 
