@@ -8,10 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import nnls
 
-#: Growth below these, or below this share of the smallest cost, is within what two runs of the same
-#: differ by: no growth.
+#: Growth below these is within what two runs of the same differ by on an idle machine: no growth.
 LEAST_S, LEAST_MIB = 0.15, 12.0
-LEAST_SHARE = 0.5
+#: So many times what runs of one size were seen to differ by is no growth either.
+TIMES_SEEN = 2.0
 
 _POWERS = np.arange(0.05, 4.005, 0.01)
 
@@ -29,9 +29,9 @@ class Band:
         return self.low <= exponent <= self.high
 
 
-def noise(costs: Sequence[float], least: float) -> float:
-    """What two runs of the smallest size may differ by."""
-    return max(least, LEAST_SHARE * costs[0])
+def noise(again: Sequence[float], least: float) -> float:
+    """Growth that may be none, by the costs of several runs of the smallest size."""
+    return max(least, TIMES_SEEN * (max(again) - min(again)))
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float], least: float) -> float:

@@ -27,21 +27,30 @@ POLICIES = (
     "least_allocated[tie=first]", "balanced_allocation[tie=first]", "best_fit[tie=reservoir]",
 )  # fmt: skip
 
+#: Of those that search over a batch, or weigh each neighbour, the ones that cost most.
+SEARCHES = ("tbesk", "bes", "tssa", "cmdn")
+#: So many containers that a replay is compiled.
+MANY = 12_000
+
 CASES_FILE = Path(__file__).parents[1] / "golden" / "k8s_least_allocated.json"
 
 
 def policies(grows: str, size: int) -> tuple[str, ...]:
     """Those that are replayed."""
+    if grows.startswith("searched"):
+        return SEARCHES
     return POLICIES[:size] if grows == "policies" else POLICIES[:2]
 
 
 def plant(grows: str, size: int) -> None:
     """Register a preset in which one thing has this size."""
     steps = max(size // STEPS_PER_HOUR, 1) * STEPS_PER_HOUR if grows == "steps" else STEPS
-    containers = size if grows == "containers" else CONTAINERS
+    containers = MANY if grows == "nodes_of_many" else CONTAINERS
+    if grows.endswith("containers"):
+        containers = size
     all_presets()["grown"] = Preset(
         title="one thing grows",
-        nodes=size if grows == "nodes" else max(NODES, containers // 15),
+        nodes=size if "nodes" in grows else max(NODES, containers // 15),
         services=max(containers // 15, 4),
         containers=containers,
         hours=steps // STEPS_PER_HOUR,
@@ -62,8 +71,9 @@ def ingest(data: Path, grows: str, size: int) -> None:  # noqa: ARG001
 
 
 def replay(data: Path, grows: str, size: int) -> None:
-    """Two policies, or as many as are asked for."""
-    tracekit.replay(data / "store", policies(grows, size), out=data / "run", jobs=1)
+    """Two policies, as many as are asked for, or those that search, in one order of arrival."""
+    orders = 1 if grows.startswith("searched") else None
+    tracekit.replay(data / "store", policies(grows, size), out=data / "run", jobs=1, repeats=orders)
 
 
 def score(data: Path, grows: str, size: int) -> None:  # noqa: ARG001
@@ -159,7 +169,7 @@ def main(arguments: list[str]) -> None:
     """Do one task; ``measure`` ends with a line of JSON."""
     task, verb, grows, sizes, folder = arguments
     for size in map(int, sizes.split(",")):
-        data = Path(folder) / f"{grows}-{size}"
+        data = Path(folder) / f"{grows.removeprefix('searched_')}-{size}"
         if task == "make":
             make(verb, grows, size, data)
         else:
