@@ -9,7 +9,8 @@ import numpy as np
 from scipy.optimize import nnls
 
 #: Growth below these is within what two runs of the same differ by on an idle machine: no growth.
-LEAST_S, LEAST_MIB = 0.15, 12.0
+#: Of 64 MiB a process has some in more or fewer pieces of arenas than the next one.
+LEAST_S, LEAST_MIB = 0.15, 64.0
 #: So many times what runs of one size were seen to differ by is no growth either.
 TIMES_SEEN = 2.0
 

@@ -69,21 +69,25 @@ def grown(arrays: list[NDArray[Any]], ids: int, text_bytes: int) -> KeyTable:
     place = {name: at for at, name in enumerate(KeyTable._fields)}
     known, length = (int(used) for used in arrays[place["used"]])
     room, long = arrays[place["hashes"]].size, arrays[place["text"]].size - PADDING
-    while room < known + ids:
-        room *= 2
     while long < length + text_bytes:
         long *= 2
+    _lengthen(arrays, place["text"], long + PADDING, length)
+    if room >= known + ids:
+        return KeyTable(*arrays)
+    while room < known + ids:
+        room *= 2
     arrays[place["slots"]] = np.zeros(2 * room, dtype=np.int32)
     for name in ("hashes", "kinds", "numbers"):
         _lengthen(arrays, place[name], room, known)
     _lengthen(arrays, place["starts"], room + 1, known + 1)
-    _lengthen(arrays, place["text"], long + PADDING, length)
     table = KeyTable(*arrays)
     _place_all(table.slots, table.hashes, known)
     return table
 
 
 def _lengthen(arrays: list[NDArray[Any]], at: int, size: int, used: int) -> None:
+    if arrays[at].size == size:
+        return
     longer = np.zeros(size, dtype=arrays[at].dtype)
     longer[:used] = arrays[at][:used]
     arrays[at] = longer
