@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import PERCENT, shown
@@ -37,10 +38,16 @@ def page(run: Run) -> Page:
 
 
 def _ranked(found: Results, criterion: str) -> list[Standings]:
-    """By the measures that tell, that which decided first; by the first measures if none does."""
+    """By the measures that tell, that which decided first; by the first measures if none does.
+
+    Overload is always there, and first where none decided: it is what may have barred policies.
+    """
     every = [standings(found, name) for name in found.measures]
     telling = [one for one in every if one.tells] or every
-    return sorted(telling, key=lambda one: one.measure != criterion)[:_MEASURES]
+    telling += [one for one in every if one.measure == OVERLOAD and one not in telling]
+    first = (criterion, OVERLOAD)
+    place = {name: at for at, name in enumerate(first) if name}
+    return sorted(telling, key=lambda one: place.get(one.measure, len(first)))[:_MEASURES]
 
 
 def _table(found: Results, ranked: Sequence[Standings]) -> tuple[list[str], list[Sequence[object]]]:

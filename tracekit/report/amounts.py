@@ -118,7 +118,7 @@ def difference_text(measure: Measure, found: Difference | None) -> str:
     if found.low is None or found.high is None:
         return shown
     low, high = (_digits(factor * end, places) for end in (found.low, found.high))
-    return f"{shown} ({low} to {high})"
+    return shown if low == high else f"{shown} ({low} to {high})"
 
 
 def _signed(value: float, places: int | None) -> str:

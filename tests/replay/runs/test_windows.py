@@ -69,13 +69,18 @@ def test_each_window_of_one_replay_is_a_repeat_where_every_order_is_the_same() -
     assert not run.differences.filter(measure="pending")["separated"].any()
 
 
-def test_an_order_is_judged_over_a_window_of_its_own() -> None:
+def test_an_order_is_judged_over_the_whole_trace_as_its_bounds_are() -> None:
     load = long(exchangeable=True)
     run = repeat_replay(load, choose_policies(["first_fit"], load), seed=0, repeats=6)
-    assert run.covers[0] == ORDER
-    assert run.covers[1].startswith("windows of ")
+    assert run.covers == (ORDER,)
     assert run.repeats is not None
-    assert run.repeats.filter(policy="first_fit")["repeat"].to_list() == list(range(6))
+    mine = run.repeats.filter(policy="first_fit")
+    assert mine["repeat"].to_list() == list(range(6))
+    whole = run.summary.filter(policy="first_fit")
+    assert mine["cpu_max_fraction"][0] == whole["cpu_max_fraction"][0]
+    bound = run.summary.filter(policy="bound")
+    for name in ("cpu_max_fraction", "memory_max_fraction", "nodes_used_mean"):
+        assert (mine[name] >= bound[name][0]).all(), name
 
 
 def test_repeats_that_differ_by_the_seed_alone_make_nothing_sure() -> None:

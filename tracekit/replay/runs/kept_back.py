@@ -45,8 +45,7 @@ def background(found: Mapping[str, Any]) -> str:
     }
     if not used:
         return ""
-    told = " and ".join(_amount(name, share) for name, share in used.items())
-    said = [f"No container explains {told} that nodes have and use."]
+    said = [f"{_amounts(used)} of the nodes are in use by what no container explains."]
     held = [RESOURCES[name] for name in used if kept.get(name)]
     free = [RESOURCES[name] for name in used if not kept.get(name)]
     if held:
@@ -72,12 +71,31 @@ def spread(used: Mapping[str, float]) -> str:
     much = {name: share for name, share in used.items() if share >= _LITTLE}
     if not much:
         return ""
-    told = " and ".join(_amount(name, share) for name, share in much.items())
     return (
-        f"No container explains {told} that nodes have and use. It counts as work that goes on:"
-        " that of nodes that go is spread over those that stay, by what is free there."
+        f"{_amounts(much)} of the nodes are in use by what no container explains. That use goes"
+        " on: what was on nodes that go is spread over those that stay, by what is free there."
     )
 
 
-def _amount(resource: str, share: float) -> str:
-    return f"{percent(share)} of the {RESOURCES[resource]}"
+def not_free(found: Mapping[str, Any]) -> str:
+    """That a node without containers is not free for that, in a sentence.
+
+    Empty where there is little use that no container explains.
+
+    Parameters
+    ----------
+    found : mapping
+        As ``background`` takes it.
+    """
+    if not background(found):
+        return ""
+    return (
+        "A node that is not counted as used has no containers, but still the use that no container"
+        " explains: it cannot go for that. How many nodes can go is the page Fewest nodes."
+    )
+
+
+def _amounts(shares: Mapping[str, float]) -> str:
+    return " and ".join(
+        f"{percent(share)} of the {RESOURCES[resource]}" for resource, share in shares.items()
+    )

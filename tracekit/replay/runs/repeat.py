@@ -67,9 +67,8 @@ def repeat_replay(
     TracekitError
         For fewer than one repeat.
 
-    Of a trace that is long enough for windows of a day (``runs.windows``), repeat k is judged over
-    window k alone, so that its intervals cover other days too. Where every order is the same, as
-    all times are recorded, each window of the one replay is a repeat.
+    Where every order is the same, as all times are recorded, each window of the one replay is a
+    repeat, if the trace is long enough for windows of a day (``runs.windows``).
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
@@ -123,7 +122,7 @@ class _Met:
             row
             for plan, one in self.pairs
             if str(plan.policy) in told
-            for row in rows_of(plan, one, alone=self.repeats == 1)
+            for row in rows_of(plan, one)
         ]
         return dataclasses.replace(
             self.first,
@@ -169,13 +168,11 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
     return {policy: digest_of(found) for policy, found in parts.items()}
 
 
-def rows_of(plan: Planned, one: Replayed, *, alone: bool) -> list[dict[str, Any]]:
-    """What a replay gives to the repeats: itself, itself over one window, or a row per window."""
+def rows_of(plan: Planned, one: Replayed) -> list[dict[str, Any]]:
+    """What a replay gives to the repeats: itself, or a row per window."""
     about = {"repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
     if not one.windows:
         return [{**one.row, **about}]
-    if not alone:
-        return [{**one.row, **one.windows[plan.repeat % len(one.windows)], **about}]
     return [{**row, **about, "repeat": at} for at, row in enumerate(one.windows)]
 
 

@@ -39,7 +39,13 @@ def varying(load: Workload) -> list[str]:
 
 
 def windows(load: Workload) -> list[tuple[int, int]]:
-    """Equal parts of the settled trace, from one time and below another; none of a short one."""
+    """Equal parts of the settled trace, from one time and below another; none of a short one.
+
+    None either where orders of arrival differ: each of those is judged over the whole trace, as its
+    bounds are. A few windows of it would be another time, and the mean of their peaks is no peak.
+    """
+    if varying(load):
+        return []
     start = max(int(load.times_ms[0]), load.settled_ms)
     end = int(load.times_ms[-1]) + load.step_ms
     count = min(MOST, (end - start) // LEAST_MS)

@@ -117,7 +117,19 @@ def _enough(found: Told) -> str:
     every = f" in all {orders} orders of arrival" if orders > 1 else ""
     return (
         f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every},"
-        f" {row['of'] - row['nodes']:,} can go{beside}."
+        f" {row['of'] - row['nodes']:,} can go{_overload_there(found)}{beside}."
+    )
+
+
+def _overload_there(found: Told) -> str:
+    """What becomes of overload on so few nodes, a clause; empty where it is no more than it was."""
+    usual = found.about["observed"]
+    before = usual["measures"].get(OVERLOAD) if usual else None
+    there = found.best.get(OVERLOAD)
+    if before is None or there is None or there <= before:
+        return ""
+    return (
+        f", and nodes are then overloaded in {there:,.0f} node-steps (in production {before:,.0f})"
     )
 
 

@@ -33,8 +33,7 @@ def held(data: Data) -> list[str]:
     found = data.studies.get(STUDY)
     if not found:
         return []
-    told = (shrink_told.short_within(found), shrink_told.unexplained(found))
-    return [spaced(one) for one in told if one]
+    return [spaced(shrink_told.short_within(found))]
 
 
 def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:

@@ -10,16 +10,18 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.measures import Measure, measures_in, part_column
+from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
+from tracekit.replay.runs.windows import in_parts
 from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.words import count, listed, small
+from tracekit.report.words import count, listed, small, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
@@ -53,6 +55,7 @@ def comparison(data: Data) -> Table:
     )
     groups += [names for names in found.groups if names not in groups]
     first = _first_choice(data)
+    groups.sort(key=lambda names: first not in names)
     rows = [
         [
             _names(names),
@@ -65,10 +68,12 @@ def comparison(data: Data) -> Table:
             row[1] = dataclasses.replace(row[1], mark=_CHOSEN)
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
-    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
+    # over windows values are no whole trace's, and a bound says nothing about them
+    beside = len(bound) and not in_parts(found.covers)
+    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if beside else []
     return Table(
-        caption=f"Ways to place, best {ranked.title} first of those that may be chosen; \u00b1 is"
-        " half of the 95 % interval",
+        caption="Ways to place: the first choice, then the others that may be chosen, best"
+        f" {ranked.title} first; \u00b1 is half of the 95 % interval",
         columns=columns,
         rows=rows,
         apart=apart,
@@ -252,6 +257,11 @@ def _averages(load: dict[str, Any]) -> str:
         f"Containers arrive during the first {duration(minutes * MS_PER_MINUTE)}; averages are"
         " over the time after that."
     )
+
+
+def not_free(data: Data) -> str:
+    """That nodes without containers are not free for that, where they are not; else empty."""
+    return spaced(kept_back.not_free((data.run or {})["workload"]))
 
 
 def workload_sentence(data: Data) -> str:

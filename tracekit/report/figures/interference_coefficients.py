@@ -25,6 +25,8 @@ _SCHEMA = {
     "rank": pl.Int64,
     "mode": pl.String,
     "fitted": pl.Int64,
+    "beyond": pl.Int64,
+    "beyond_median": pl.Float64,
 }
 
 
@@ -44,7 +46,13 @@ def _prepare(data: Data) -> pl.DataFrame:
             "mode",
         ).drop_nulls()
         one = one.sort("value", "service").with_row_index("rank", 1)
-        one = one.with_columns(pl.col("rank").cast(pl.Int64), fitted=pl.lit(one.height, pl.Int64))
+        beyond = one.filter(pl.col("low") > 0)
+        one = one.with_columns(
+            pl.col("rank").cast(pl.Int64),
+            fitted=pl.lit(one.height, pl.Int64),
+            beyond=pl.lit(beyond.height, pl.Int64),
+            beyond_median=pl.lit(beyond["value"].median(), pl.Float64),
+        )
         parts.append(evenly(one, _MOST).select(list(_SCHEMA)))
     return pl.concat(parts)
 
@@ -95,14 +103,14 @@ def _takeaway(frame: pl.DataFrame) -> str:
 
 
 def _told(part: pl.DataFrame, label: str) -> str:
-    """For how many services an effect is beyond chance, and how large it is for them."""
-    beyond = part.filter(pl.col("low") > 0)
-    of = count(part.height, "service")
-    if beyond.is_empty():
+    """For how many services an effect is beyond chance, drawn or not, and how large for them."""
+    row = part.row(0, named=True)
+    of = count(row["fitted"], "service")
+    if not row["beyond"]:
         return f"{label}: no effect beyond chance for any of {of}"
-    middle = number(float(beyond["value"].median()), 2)  # type: ignore[arg-type]
+    middle = number(row["beyond_median"], 2)
     return (
-        f"{label}: {beyond.height:,} of {of} lose CPU to neighbours beyond"
+        f"{label}: {row['beyond']:,} of {of} lose CPU to neighbours beyond"
         f" chance, {middle} for each CPU that these use (median)"
     )
 

@@ -95,9 +95,11 @@ def _barred(told: Decision) -> str:
     names = [name for one in told.left_out for name in one.names if name != OBSERVED]
     if not names:
         return ""
+    ways = sum(one.names != (OBSERVED,) for one in told.left_out)
+    places = f", which place in {ways} ways" if ways != len(names) else ""
     return (
-        f"Not to be chosen: {few(names)}. {spaced(told.rule)} The policies page has the reason"
-        " for each."
+        f"Not to be chosen: {few(names)}{places}. {spaced(told.rule)} The policies page has the"
+        " reason for each."
     )
 
 

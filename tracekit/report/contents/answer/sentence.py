@@ -84,8 +84,8 @@ def _price(data: Data, told: Decision) -> str:
     """By what the first of the chosen is worse than production, and how much; or nothing."""
     found = _beside_production(data, told, "worse")
     worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
-    more = f" and {len(found) - _PRICES} more" if len(found) > _PRICES else ""
-    return f"; worse: {', '.join(worse)}{more}" if worse else ""
+    worse += [f"{len(found) - _PRICES} more measures"] if len(found) > _PRICES else []
+    return f"; it is worse by {listed(worse)}" if worse else ""
 
 
 def _gains(data: Data, told: Decision) -> list[str]:
