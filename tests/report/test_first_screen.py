@@ -89,7 +89,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "openb": (
         _openb,
         True,
-        r"^Use least_allocated: highest CPU use is [\d.]+ ± [\d.]+ %\.",
+        r"^Use least_allocated: highest CPU use is [\d.]+ .*, within chance of random\.",
     ),
     "a cluster of 500 nodes": (
         _own_cluster,
@@ -104,7 +104,7 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "heads of the real trace": (
         _heads,
         True,
-        r"^most_allocated is a trade: nodes used are \d+ .* against production; it is worse by high",
+        r"^most_allocated is a trade: nodes used are \d+ .* against production; it is worse by",
     ),
     "nothing can be told": (
         _nothing_told,
@@ -121,7 +121,7 @@ def test_no_answer_passes_for_another() -> None:
         "Use least_allocated: highest CPU use is 94.2 ± 0.3 %.",
         f"{keep} least_allocated holds the load as it does, 2 other",
         f"{keep} least_allocated, random hold the load as it does",
-        "most_allocated is a trade: nodes used are 9 vs. 12 against production; it is worse by high",
+        "most_allocated is a trade: nodes used are 9 vs. 12 against production; it is worse by",
         f"{_UNTOLD}; and so on.",
     ]
     passed = [[bool(re.search(pattern, one)) for *_, pattern in RUNS.values()] for one in said]

@@ -99,7 +99,7 @@ class _Orders:
         for number in met:
             seed = self.seed + number
             one = replay_one(in_order(load, seed) if number else load, entrant, seed)
-            rows += rows_of(Planned(entrant, seed, number), one, alone=len(met) == 1)
+            rows += rows_of(Planned(entrant, seed, number), one)
             digests.append(one.digest.encode())
         on_progress(1, 0, 0)
         return _Met(rows, digest_of(digests), tuple(varies))

@@ -15,7 +15,9 @@ from tracekit.parameters import About
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
+from tracekit.replay.workload.rests_on import ASSUMED
 from tracekit.replay.workload.workload import Workload
+from tracekit.store.quantities import ABSENT, RECORDED
 from tracekit.units import BYTES_PER_MIB, MS_PER_S
 
 _NODES = {"sn": pl.String, "cpu_milli": pl.Float64, "memory_mib": pl.Float64, "gpu": pl.Float64}
@@ -86,6 +88,12 @@ class Openb(WorkloadLoader):
             settled_ms=int(times[0]),
             resources=columns.resources,
             exchangeable=np.full(pods.height, self.departures == "none"),
+            quantities={
+                **dict.fromkeys(("node sizes", "requests"), RECORDED),
+                "arrivals": ASSUMED if self.departures == "none" else RECORDED,
+                "departures": ABSENT if self.departures == "none" else RECORDED,
+                "use of containers": ASSUMED,
+            },
             assumptions=values(self),
             facts={"containers_of_no_duration": int((_duration(pods) == 0).sum())},
         )

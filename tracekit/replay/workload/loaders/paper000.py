@@ -13,6 +13,7 @@ from tracekit.parameters import About
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, TargetAllocFraction
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
+from tracekit.replay.workload.rests_on import ASSUMED
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
@@ -89,6 +90,9 @@ class Paper000(WorkloadLoader):
             settled_ms=settled,
             resources=columns.resources,
             exchangeable=np.ones(self.containers, dtype=np.bool_),
+            quantities=dict.fromkeys(
+                ("node sizes", "requests", "use of containers", "arrivals"), ASSUMED
+            ),
             assumptions=values(self),
         )
 

@@ -17,7 +17,9 @@ from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import csv_files
 from tracekit.replay.workload.loaders._shape import spread_slots
 from tracekit.replay.workload.loaders._tianchi18_files import kind_of, read_tables
+from tracekit.replay.workload.rests_on import ASSUMED
 from tracekit.replay.workload.workload import Workload
+from tracekit.store.quantities import INFERRED, RECORDED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,6 +89,11 @@ class Tianchi18(WorkloadLoader):
             constraints=Constraints(parts=(Sharing(limits=tables.rules, service=app),))
             if self.anti_affinity == "keep"
             else None,
+            quantities={
+                **dict.fromkeys(("node sizes", "use of containers", "placement"), RECORDED),
+                "requests": INFERRED,
+                "arrivals": ASSUMED,
+            },
             assumptions=values(self),
             facts={
                 "containers_without_recorded_node": int((recorded < 0).sum()),

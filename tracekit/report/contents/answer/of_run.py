@@ -12,7 +12,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.contents import nodes_needed, quantities
 from tracekit.report.contents.answer.changes import beyond, changes
 from tracekit.report.contents.answer.following import following
-from tracekit.report.contents.answer.sentence import alike, meaning, sentence
+from tracekit.report.contents.answer.sentence import alike, meaning, runner_up, sentence
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
@@ -27,7 +27,7 @@ _FEW = 0.1
 def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
     shown = next(iter(named(data)), "")
-    before = OBSERVED if OBSERVED in replayed(data) else told.simple
+    before = OBSERVED if OBSERVED in replayed(data) else runner_up(data, told)
     load = (data.run or {})["workload"]
     return Answer(
         asked=_asked(data, told),

@@ -6,7 +6,7 @@ from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Difference
+from tracekit.replay.runs.standings import Difference, difference
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.data import Data
 from tracekit.report.words import few, listed, small, spaced
@@ -44,7 +44,7 @@ def sentence(data: Data, told: Decision) -> str:
     )
     title = small(measure.title)
     if production is None or against is None:
-        return f"Use {first}: {title} {_verb(title)} {value}."
+        return f"Use {first}: {title} {_verb(title)} {value}{_beside(data, told)}."
     price = _price(data, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = price and told.criterion not in CONDITIONS
@@ -65,6 +65,29 @@ def sentence(data: Data, told: Decision) -> str:
         f" production, {standing_text(measure, row)}{always} under {first}."
         f" {few(told.chosen)} {do} as well as production."
     )
+
+
+def runner_up(data: Data, told: Decision) -> str:
+    """Whom the choice is compared with where production is not known; empty for nobody.
+
+    The best simple rule; where one of them is the choice, the next best that may be chosen.
+    """
+    if told.simple or not told.criterion:
+        return told.simple
+    out = {*told.chosen, *told.unjudged, *(name for one in told.left_out for name in one.names)}
+    rows = data.standings(told.criterion).rows
+    return next((row.names[0] for row in rows if not out & set(row.names)), "")
+
+
+def _beside(data: Data, told: Decision) -> str:
+    """How far that is from the runner-up, a clause; empty where there is none."""
+    rival, measure = runner_up(data, told), find_measure(told.criterion)
+    if not rival or measure is None or data.results is None:
+        return ""
+    by = difference(data.results, told.chosen[0], rival, measure.name)
+    if by is None or not by.apart:
+        return f", within chance of {rival}"
+    return f", {difference_text(measure, by)} against {rival}"
 
 
 def alike(data: Data, told: Decision) -> str:
