@@ -17,8 +17,10 @@ from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.query import Database
+from tracekit.query.describe import describe
 from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts
+from tracekit.store.doubts import WITHOUT_USE, doubts
 from tracekit.store.manifest import DERIVED
 
 
@@ -263,3 +265,36 @@ def test_a_gap_is_held_and_what_lacks_use_is_told(tmp_path: Path) -> None:
     )
     [entry] = [one for one in store.manifest.sources if one.table == "node_usage"]
     assert [defect.defect for defect in entry.defects] == ["sum_of_some"]
+
+
+def measured(name: str, of: dict[str, object], **more: str) -> dict[str, object]:
+    return {
+        "metadata": {"name": name, **more},
+        "timestamp": "2026-01-01T00:01:00Z",
+        "window": "30s",
+        **of,
+    }
+
+
+def test_containers_without_use_are_told_where_use_of_nodes_is_recorded(tmp_path: Path) -> None:
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    pods = [pod(name, nodeName="n1") for name in ("web-1", "web-2")]
+    (folder / "cluster.json").write_text(json.dumps(listed(node("n1"), *pods)))
+    used = {"containers": [{"usage": {"cpu": "1m", "memory": "1Mi"}}]}
+    of_nodes = {"usage": {"cpu": "100m", "memory": "1Gi"}}
+    for kind, item in (
+        ("PodMetricsList", measured("web-1", used, namespace="default")),
+        ("NodeMetricsList", measured("n1", of_nodes)),
+    ):
+        answer = {"kind": kind, "apiVersion": "metrics.k8s.io/v1beta1", "items": [item]}
+        (folder / f"{kind}.json").write_text(json.dumps(answer))
+    summary = ingest(folder, tmp_path / "store")
+    said = (
+        "of 2 containers on nodes 1 has no recorded use of CPU and 1 has no recorded use of memory:"
+        " a replay takes what they request"
+    )
+    store = open_store(tmp_path / "store")
+    assert summary.doubts == (said,)
+    assert describe(store)["doubts"] == [said]
+    assert doubts(store, counted=frozenset({WITHOUT_USE})) == ()

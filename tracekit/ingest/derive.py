@@ -22,7 +22,7 @@ from tracekit.ingest.coordinate import Coordinator, Events
 from tracekit.ingest.tasks import derived_file
 from tracekit.ingest.use_gaps import silent_use, strangers
 from tracekit.store.checksums import damaged_parts
-from tracekit.store.doubts import SUM_OF_SOME
+from tracekit.store.doubts import SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
 from tracekit.store.views import base_views, quoted
@@ -174,7 +174,7 @@ def derive(
     with _opened(Store(folder, plain), aside, memory_bytes) as con:
         files = list(_written(con, plain, aside))
         listed = any(e.rows for e in plain.parts("container"))
-        silent = silent_use(con) if listed else ""
+        count, silent = silent_use(con) if listed else (0, "")
         told = strangers(con) if listed else ""
     made: list[SourceEntry] = []
 
@@ -194,8 +194,9 @@ def derive(
     coordinator = Coordinator(folder, numbered, Alone(), memory_bytes, events)
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
     coordinator.take(named, lambda *_: None)
-    if silent and not any(entry.rows for entry in plain.parts("node_amount")):
-        made = [_partly(entry, silent) if entry.table == "node_usage" else entry for entry in made]
+    if silent:
+        summed = not any(entry.rows for entry in plain.parts("node_amount"))
+        made = _told(made, silent, None if summed else count)
     commit(replace(plain, sources=(*plain.sources, *made)))
     for entry in before:
         for path in (part_path(entry.table, entry.part), rejects_path(entry.table, entry.part)):
@@ -237,6 +238,26 @@ def _written(con: DuckDBPyConnection, manifest: Manifest, aside: Path) -> Iterat
                 break
 
 
+def _told(made: list[SourceEntry], silent: str, containers: int | None) -> list[SourceEntry]:
+    """The entries with a defect that says what lacks use.
+
+    ``containers`` is None where use of nodes is their sum: then each row of a node lacks something.
+    Otherwise it says of how many containers the table of their use knows nothing.
+    """
+    if containers is None:
+        return [_partly(one, silent) if one.table == "node_usage" else one for one in made]
+    lacks = Defect(
+        defect=WITHOUT_USE,
+        column="container",
+        rows=containers,
+        action="a replay takes what they request",
+        example=silent,
+    )
+    # one entry says it for all: a sentence is told once
+    first = next((one for one in made if one.table == "container_usage"), None)
+    return [replace(one, defects=(*one.defects, lacks)) if one is first else one for one in made]
+
+
 def _partly(entry: SourceEntry, why: str) -> SourceEntry:
     """The entry of sums that lack some of what they are of."""
     defect = Defect(
@@ -244,6 +265,6 @@ def _partly(entry: SourceEntry, why: str) -> SourceEntry:
         column="",
         rows=entry.rows,
         action="kept: containers without use count as nothing",
-        example=why,
+        example=f"{why}, and sums over a node count nothing of them",
     )
     return replace(entry, defects=(*entry.defects, defect))

@@ -48,8 +48,8 @@ def strangers(con: DuckDBPyConnection) -> str:
     )
 
 
-def silent_use(con: DuckDBPyConnection) -> str:
-    """Of how many containers use is not recorded, or only that of one resource."""
+def silent_use(con: DuckDBPyConnection) -> tuple[int, str]:
+    """Of how many containers use is not recorded, or only that of one resource; and a sentence."""
     [(containers, cpu, memory)] = con.sql(_SILENT).fetchall()
     parts = [
         f"{count:,} {'have' if count > 1 else 'has'} no recorded use of {what}"
@@ -57,8 +57,8 @@ def silent_use(con: DuckDBPyConnection) -> str:
         if count
     ]
     if not parts:
-        return ""
-    return (
+        return 0, ""
+    return max(cpu, memory), (
         f"of {containers:,} containers on nodes {' and '.join(parts)}: a replay takes what they"
-        " request, and sums over a node count nothing of them"
+        " request"
     )

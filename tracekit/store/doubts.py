@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 
 import polars as pl
 
@@ -25,12 +26,20 @@ _ROUNDING = 1e-6
 _NAMED = 5
 #: The defect of node use that is a sum over containers of which some have no recorded use.
 SUM_OF_SOME = "sum_of_some"
+#: The defect of containers' use where some containers are listed and have none.
+WITHOUT_USE = "containers_without_use"
 _MS = "time_ms"
 
 
-def doubts(store: Store) -> tuple[str, ...]:
-    """Sentences on what is set aside, left out or impossible; none where all is well."""
-    return tuple(_found(store))
+def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str, ...]:
+    """Sentences on what is set aside, left out or impossible; none where all is well.
+
+    Parameters
+    ----------
+    counted : frozenset of str
+        Defects that whoever asks counts and tells of by itself.
+    """
+    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE} - counted))
 
 
 def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -96,9 +105,9 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
     return every.group_by("node", maintain_order=True).agg(pl.col("resource").str.join(" or "))
 
 
-def _found(store: Store) -> Iterator[str]:
+def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     for entry in store.manifest.sources:
-        yield from (one.example for one in entry.defects if one.defect == SUM_OF_SOME)
+        yield from (one.example for one in entry.defects if one.defect in defects)
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

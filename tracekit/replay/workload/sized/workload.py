@@ -38,7 +38,7 @@ from tracekit.replay.workload.sized.used import Used, used_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
-from tracekit.store.doubts import doubts
+from tracekit.store.doubts import WITHOUT_USE, doubts
 from tracekit.tables.container import PREFERRED
 
 
@@ -144,7 +144,7 @@ def _told(store: Store, who: Replayed, bound: _Bound) -> tuple[str, ...]:
         if pinned is None or pinned[at] < 0
     ]
     return (
-        *doubts(store),
+        *doubts(store, counted=frozenset({WITHOUT_USE})),
         *who.life.told,
         *too_large_told(who),
         *who.waiting,
