@@ -6,6 +6,7 @@ import gzip
 import io
 import json
 import tarfile
+from collections.abc import Mapping
 from pathlib import Path
 
 import polars as pl
@@ -267,7 +268,7 @@ def test_a_gap_is_held_and_what_lacks_use_is_told(tmp_path: Path) -> None:
     assert [defect.defect for defect in entry.defects] == ["sum_of_some"]
 
 
-def measured(name: str, of: dict[str, object], **more: str) -> dict[str, object]:
+def measured(name: str, of: Mapping[str, object], **more: str) -> dict[str, object]:
     return {
         "metadata": {"name": name, **more},
         "timestamp": "2026-01-01T00:01:00Z",

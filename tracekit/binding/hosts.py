@@ -45,6 +45,22 @@ def room_of(
     return make_room(workload.node_ids, topologies)
 
 
+def assumed_told(workload: Workload, *, sockets: int, threads_per_core: int) -> str:
+    """What ``room_of`` assumes of how hosts are built, and how many vCPUs it leaves out."""
+    vcpus = workload.capacity[:, 0] // MILLI_PER_CORE
+    left = int((vcpus % (sockets * threads_per_core)).sum())
+    lost = (
+        f"; {left:,} of {int(vcpus.sum()):,} vCPUs do not divide evenly and are left out"
+        if left
+        else ""
+    )
+    return (
+        f"nodes are assumed to have {sockets} socket{'s' * (sockets != 1)} of cores with"
+        f" {threads_per_core} thread{'s' * (threads_per_core != 1)}{lost}: --topology says how they"
+        " are built"
+    )
+
+
 def room_of_file(workload: Workload, path: Path) -> Room:
     """The hosts of a workload, built as a topology file says.
 

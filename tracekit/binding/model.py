@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +13,7 @@ from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.files.parquet import read_frame
 from tracekit.fit.folder import FIT_FOLDER
+from tracekit.fit.verdict import USABLE
 from tracekit.opened import NoFileError
 from tracekit.vcpu.declared import AGGREGATION, Aggregation
 
@@ -32,6 +33,8 @@ class InterferenceModel:
         What the fit knew; of a proxy k1 is 0.
     unknown : int
         Services that the fit does not know: they have the pooled profile and coefficients.
+    doubt : str
+        Why the fit is not to be trusted, in a sentence; empty where a part of it is usable.
     """
 
     cpu: FloatArray
@@ -40,6 +43,7 @@ class InterferenceModel:
     agg: Aggregation = AGGREGATION
     mode: str = "given"
     unknown: int = 0
+    doubt: str = ""
 
 
 def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
@@ -60,8 +64,19 @@ def model_of_fit(folder: Path, services: Sequence[str]) -> InterferenceModel:
         raise TracekitError(
             f"{folder} holds no fit", hint=f"make one: tracekit fit STORE --out {folder.name}"
         ) from None
-    return model_of_frames(
+    model = model_of_frames(
         known, pooled, services, agg=manifest["options"]["agg"], mode=manifest["mode"]
+    )
+    return replace(model, doubt=_doubt(manifest["verdicts"], pooled))
+
+
+def _doubt(verdicts: Mapping[str, int], pooled: Mapping[str, object]) -> str:
+    """A sentence where neither a service nor all together have a fit that can be used."""
+    if USABLE in verdicts or pooled["verdict"] == USABLE:
+        return ""
+    return (
+        f"the fit is {pooled['verdict']}, of all services together: {pooled['reason']}; what"
+        " neighbours cost, and which way to bind loses less, hangs on it"
     )
 
 

@@ -68,6 +68,8 @@ class VcpuRun(Shown):
         Every policy against the first, paired by repeat: see ``tables.differences_of``.
     held : Held
         Whether recorded use holds what recorded neighbours cost.
+    told : tuple of str
+        What is assumed, set aside or to be doubted, in sentences.
     """
 
     workload: Workload
@@ -83,6 +85,7 @@ class VcpuRun(Shown):
     socket: pl.DataFrame
     timing: pl.DataFrame
     held: Held
+    told: tuple[str, ...] = ()
 
 
 def replay_vcpus(

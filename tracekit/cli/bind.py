@@ -58,7 +58,7 @@ def _show(run: VcpuRun) -> None:
         note=f"lost: predicted CPU that neighbours cost, mean over time{label}",
     )
     unlike = unlike_recorded(dict(run.summary.select("policy", "bound_vcpus").iter_rows()))
-    for sentence in [*sentences(run.differences), unlike, run.held.sentence()]:
+    for sentence in [*sentences(run.differences), unlike, run.held.sentence(), *run.told]:
         if sentence:
             print_sentence(sentence)
     if run.model.unknown:

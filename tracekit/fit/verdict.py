@@ -10,6 +10,7 @@ from tracekit.fit.linear import Linear
 from tracekit.fit.validation import Held
 
 Verdict = Literal["usable", "weak", "not identifiable"]
+USABLE: Verdict = "usable"
 
 #: Rows of a service that a line of its own needs (specification 9.5).
 LEAST_ROWS = 8
@@ -45,4 +46,4 @@ def judge(fitted: Linear | None, held: Held, *, rows: int, proxy: bool) -> tuple
     if proxy:
         return "weak", "explains, but neighbours are known by their node only"
     saved = 1 - held.rmse / held.rmse_constant
-    return "usable", f"errors on rows held out {100 * saved:.0f} % below the service's mean"
+    return USABLE, f"errors on rows held out {100 * saved:.0f} % below the service's mean"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,8 @@ from tracekit.verbs._options import Assumed, Frames, Option, ReplayedStore, Seed
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
+    from tracekit.replay.workload.workload import Workload
+    from tracekit.vcpu.room import Room
 
 
 def bind(
@@ -77,12 +80,12 @@ def bind(
         For a workload, fit, truth or policy that cannot be used.
     """
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
-    from tracekit.binding.hosts import room_of, room_of_file
     from tracekit.binding.model import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
     from tracekit.binding.recorded_load import RECORDED
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.files.places import place
+    from tracekit.replay.workload.facts_told import bending
     from tracekit.replay.workload.source import source_of
     from tracekit.store import open_store
 
@@ -91,19 +94,16 @@ def bind(
     progress.stage("read")
     load = source_of(store, workload, assume=assume, seed=seed).load()
     services = tuple(sorted(set(load.services)))
-    room = (
-        room_of(load, sockets=sockets, threads_per_core=threads_per_core)
-        if topology is None
-        else room_of_file(load, Path(topology))
-    )
+    room, assumed = _room(load, sockets, threads_per_core, topology)
     known = store if workload is None else None
     recorded = {} if known is None else recorded_bindings(open_store(known))
     if known is not None and not recorded:
         recorded = bindings_of_fit(Path(fit))
+    model = model_of_fit(Path(fit), services)
     run = replay_vcpus(
         load,
         room,
-        model_of_fit(Path(fit), services),
+        model,
         services,
         policies or (*USUAL, *([RECORDED] if recorded else [])),
         seed=seed,
@@ -114,6 +114,20 @@ def bind(
         recorded_use=recorded_use,
         progress=progress,
     )
+    told = (model.doubt, assumed, *load.told, *bending(load.facts))
+    run = replace(run, told=tuple(sentence for sentence in told if sentence))
     if out is not None:
         write_vcpus(run, Path(out))
     return run
+
+
+def _room(
+    load: Workload, sockets: int, threads_per_core: int, topology: Path | str | None
+) -> tuple[Room, str]:
+    """How hosts are built, and a sentence on it where it is assumed."""
+    from tracekit.binding.hosts import assumed_told, room_of, room_of_file
+
+    if topology is not None:
+        return room_of_file(load, Path(topology)), ""
+    room = room_of(load, sockets=sockets, threads_per_core=threads_per_core)
+    return room, assumed_told(load, sockets=sockets, threads_per_core=threads_per_core)
