@@ -32,7 +32,9 @@ def broken_rows(entries: Sequence[SourceEntry]) -> list[str]:
 
 def _one_kind(entry: SourceEntry, defect: Defect) -> str:
     whole = "nothing of it is used: " if entry.rejected == entry.rows_read else ""
-    count = f"{defect.rows:,} of {entry.rows_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
+    count = (
+        f"{defect.rows:,} of {entry.rows_read:,} rows {'is' if defect.rows == 1 else 'are'} broken"
+    )
     line, _, reason = defect.example.partition(": ")
     what = f"{defect.column} {reason}" if defect.column else reason
     return f"{entry.file}, {entry.table}: {whole}{count}; the first is {line}: {what}"

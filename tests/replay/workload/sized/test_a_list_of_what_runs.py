@@ -156,6 +156,11 @@ def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     placed = _load(tmp_path / "placed", objects, "waiting=place")
     assert "default/train" in placed.container_ids
     assert not any("left out" in one for one in placed.told)
+    stayed = _load(tmp_path / "stayed", objects, "start=observed")
+    assert "default/train" in stayed.container_ids
+    for load in (placed, stayed):
+        (told,) = [one for one in load.told if "default/train" in one]
+        assert "policies are asked to place it, which production did not" in told
 
 
 def test_where_most_wait_they_are_what_is_to_be_placed(tmp_path: Path) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import numpy as np
+import numpy.typing as npt
 
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
@@ -26,22 +27,39 @@ def without_waiting(
     """
     rows = found.containers[life.order]
     waits = (rows["node"].is_null() & rows["departure_ms"].is_null()).to_numpy()
-    if not waits.any() or not _left_out(store, float(waits.mean()), assumptions):
+    if not waits.any():
         return life, ()
     names = rows["container"].to_numpy()[waits]
-    named = ", ".join(names[:_NAMED].tolist())
-    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    if _left_out(store, float(waits.mean()), assumptions):
+        return life.taken(np.flatnonzero(~waits)), (_told(names, left_out=True),)
+    return life, (_told(names, left_out=False),) if _says_so(store) else ()
+
+
+def _told(names: npt.NDArray[np.object_], *, left_out: bool) -> str:
+    """Who waited in production, and what becomes of them."""
     one = len(names) == 1
-    sentence = (
+    it = "it" if one else "them"
+    more = f" and {len(names) - _NAMED:,} more" if len(names) > _NAMED else ""
+    waited = (
         f"{len(names):,} container{'' if one else 's'} waited for a node in production to the end:"
-        f" {named}{more}; {'it is' if one else 'they are'} left out, so that every policy carries"
-        f" what production carried (--assume waiting=place has {'it' if one else 'them'} placed)"
+        f" {', '.join(names[:_NAMED].tolist())}{more}"
     )
-    return life.taken(np.flatnonzero(~waits)), (sentence,)
+    if left_out:
+        return (
+            f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
+            f" what production carried (--assume waiting=place has {it} placed)"
+        )
+    return (
+        f"{waited}; policies are asked to place {it}, which production did not"
+        f" (--assume waiting=leave_out leaves {it} out)"
+    )
 
 
 def _left_out(store: Store, share: float, assumptions: SizedAssumptions) -> bool:
     if assumptions.waiting != "auto":
         return assumptions.waiting == "leave_out"
-    told = any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
-    return told and assumptions.start == "empty" and share < _MANY
+    return _says_so(store) and assumptions.start == "empty" and share < _MANY
+
+
+def _says_so(store: Store) -> bool:
+    return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
