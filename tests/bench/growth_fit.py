@@ -1,4 +1,4 @@
-"""How a cost grows: the exponent of a power of the size, and whether it stays in its band."""
+"""How a cost grows: the exponent of a power of the size, its squared part, and their bands."""
 
 from __future__ import annotations
 
@@ -11,28 +11,37 @@ from scipy.optimize import nnls
 #: Growth below these is within what two runs of the same differ by on an idle machine: no growth.
 #: Of 64 MiB a process has some in more or fewer pieces of arenas than the next one.
 LEAST_S, LEAST_MIB = 0.15, 64.0
-#: So many times what runs of one size were seen to differ by is no growth either.
+#: So many times what the two cheapest runs of one size differ by is no growth either.
 TIMES_SEEN = 2.0
+#: A part that grows with the square of the size may cost this share of the part in proportion, at
+#: the largest size. A logarithm over the sizes of the bench looks like 0.2 to 0.45 of it.
+MOST_SQUARED = 0.5
 
 _POWERS = np.arange(0.05, 4.005, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Band:
-    """Between which exponents a cost should grow, and why."""
+    """Between which exponents a cost should grow, the most of its squared part, and why."""
 
     low: float
     high: float
     reason: str
+    squared: float = MOST_SQUARED
 
-    def holds(self, exponent: float) -> bool:
-        """Whether the exponent is in the band."""
-        return self.low <= exponent <= self.high
+    def holds(self, exponent: float, squared: float) -> bool:
+        """Whether the exponent and the share of the squared part are in the band."""
+        return self.low <= exponent <= self.high and squared <= self.squared
 
 
 def noise(again: Sequence[float], least: float) -> float:
-    """Growth that may be none, by the costs of several runs of the smallest size."""
-    return max(least, TIMES_SEEN * (max(again) - min(again)))
+    """Growth that may be none, by the costs of several runs of the smallest size.
+
+    Others on the machine only add to a cost, so the cheapest run counts, and the next one tells
+    how well it is known.
+    """
+    first, second, *_ = sorted(again)
+    return max(least, TIMES_SEEN * (second - first))
 
 
 def exponent(sizes: Sequence[float], costs: Sequence[float], least: float) -> float:
@@ -55,3 +64,19 @@ def exponent(sizes: Sequence[float], costs: Sequence[float], least: float) -> fl
     ratios = np.divide(sizes, sizes[-1])
     curves = [np.stack([1 / given, ratios**power / given], axis=1) for power in _POWERS]
     return float(_POWERS[np.argmin([nnls(curve, np.ones(len(given)))[1] for curve in curves])])
+
+
+def squared_share(sizes: Sequence[float], costs: Sequence[float], least: float) -> float:
+    """What the part with the square of the size costs beside the part in proportion to it.
+
+    That is ``c * n**2 / (b * n)`` at the largest size ``n`` of ``cost = a + b * n + c * n**2``,
+    with no part below 0 and the least sum of squares of relative errors. It is 0 where the cost
+    does not grow, or the squared part costs less than ``least``, and infinite without a part in
+    proportion.
+    """
+    given, ratios = np.asarray(costs, dtype=np.float64), np.divide(sizes, sizes[-1])
+    parts = np.stack([np.ones(len(given)), ratios, ratios**2], axis=1) / given[:, None]
+    _, linear, squared = nnls(parts, np.ones(len(given)))[0]
+    if given.max() - given[0] < least or squared < least:
+        return 0.0
+    return float(squared / linear) if linear else float("inf")
