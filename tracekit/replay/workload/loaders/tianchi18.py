@@ -21,6 +21,13 @@ from tracekit.replay.workload.rests_on import ASSUMED
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import INFERRED, RECORDED
 
+#: What is known of each quantity: requests are worked out of the curves of use.
+_QUANTITIES = {
+    **dict.fromkeys(("node sizes", "use of containers", "placement"), RECORDED),
+    "requests": INFERRED,
+    "arrivals": ASSUMED,
+}
+
 
 @dataclass(frozen=True, kw_only=True)
 class Tianchi18(WorkloadLoader):
@@ -89,11 +96,7 @@ class Tianchi18(WorkloadLoader):
             constraints=Constraints(parts=(Sharing(limits=tables.rules, service=app),))
             if self.anti_affinity == "keep"
             else None,
-            quantities={
-                **dict.fromkeys(("node sizes", "use of containers", "placement"), RECORDED),
-                "requests": INFERRED,
-                "arrivals": ASSUMED,
-            },
+            quantities=_QUANTITIES,
             assumptions=values(self),
             facts={
                 "containers_without_recorded_node": int((recorded < 0).sum()),
