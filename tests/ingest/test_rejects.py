@@ -31,12 +31,19 @@ def test_a_broken_row_is_of_a_kind(tmp_path: Path, reason: str, kind: str) -> No
     assert [one.defect for one in rejects.defects()] == [kind]
 
 
-def test_the_example_is_the_first_line_with_its_reason(tmp_path: Path) -> None:
-    rejects = RejectsWriter(tmp_path / "rejects.parquet", "file.csv")
+@pytest.mark.parametrize(
+    ("file", "place"),
+    [("file.csv", "line"), ("file.jsonl", "line"), ("a.json", "object"), ("a.json.gz", "object")],
+)
+def test_the_example_is_the_first_place_with_its_reason(
+    tmp_path: Path, file: str, place: str
+) -> None:
+    """In kubectl's indented list the sixth pod is not on the sixth line."""
+    rejects = RejectsWriter(tmp_path / "rejects.parquet", file)
     for line, reason in ((9, "is 'b', expected a number"), (4, "is 'a', expected a number")):
         row = {"line": line, "column": "cpu", "reason": reason, "text": ""}
         rejects.append(pl.DataFrame([row], schema=REJECTS_SCHEMA))
     rejects.close()
     (found,) = rejects.defects()
     assert (found.rows, found.column) == (2, "cpu")
-    assert found.example == "line 4: is 'a', expected a number"
+    assert found.example == f"{place} 4: is 'a', expected a number"

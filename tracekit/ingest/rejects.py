@@ -63,8 +63,13 @@ class RejectsWriter:
                 column=column,
                 rows=rows,
                 action=REJECTED,
-                example=f"line {line}: {reason}"[:_EXAMPLE_CHARS],
+                example=f"{self._place(line)}: {reason}"[:_EXAMPLE_CHARS],
             )
+
+    def _place(self, line: int) -> str:
+        """Where a row is: the objects of a JSON document are counted, not its lines."""
+        json = self._source_file.removesuffix(".gz").endswith(".json")
+        return f"{'object' if json else 'line'} {line}"
 
     def _write(self, rejects: pl.DataFrame) -> None:
         named = rejects.select(

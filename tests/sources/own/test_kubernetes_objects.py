@@ -374,7 +374,16 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
         pod("timeless", meta={"creationTimestamp": None}),
         (None, "has no creationTimestamp"),
     ),
-    ("a time that is none", pod("when", meta={"creationTimestamp": "soon"}), (None, "Invalid")),
+    (
+        "a time that is none",
+        pod("when", meta={"creationTimestamp": "soon"}),
+        (None, "time is 'soon', expected one such as 2026-01-01T00:00:00Z"),
+    ),
+    (
+        "a number for a time",
+        pod("when", meta={"creationTimestamp": 5}),
+        (None, "time is '5', expected"),
+    ),
     (
         "containers that are a text",
         pod("flat", containers="x"),

@@ -178,7 +178,12 @@ def _read_ms(text: object) -> int | None:
 
 def time_ms(text: str) -> int:
     """A time as Kubernetes writes it, in ms since 1970; raises ValueError for another text."""
-    return round(datetime.fromisoformat(text).timestamp() * 1000)
+    try:
+        return round(datetime.fromisoformat(text).timestamp() * 1000)
+    except (TypeError, ValueError):
+        raise ValueError(
+            f"time is {str(text)[:60]!r}, expected one such as 2026-01-01T00:00:00Z"
+        ) from None
 
 
 def arrival_ms(pod: dict[str, Any]) -> int:
