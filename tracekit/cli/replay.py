@@ -44,7 +44,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         f"{load.name}: {load.containers:,} containers, {load.nodes:,} nodes",
         list(seen.heads),
         [list(row) for row in seen.rows],
-        note="\n".join([f"from {_after(load)} on", *seen.note, str(out)]),
+        note="\n".join([f"from {counted_from(load)} on", *seen.note, str(out)]),
     )
     notes = dict.fromkeys(note for one in run.policies for note in one.notes)
     told = [
@@ -118,14 +118,12 @@ def _lost(run: Any) -> list[str]:
     ]
 
 
-def _after(load: Any) -> str:
-    """When averages begin; since the beginning where times count from 1970."""
-    from tracekit.units import EPOCH_FROM_MS, duration
+def counted_from(load: Any) -> str:
+    """From when on averages count."""
+    from tracekit.units import duration
 
-    start = int(load.times_ms[0])
-    if start < EPOCH_FROM_MS:
-        return f"{load.settled_ms:,} ms"
-    return f"{duration(load.settled_ms - start) or '0 s'} after the beginning"
+    settled_ms = int(load.settled_ms) - int(load.times_ms[0])
+    return f"{duration(settled_ms)} after the beginning" if settled_ms > 0 else "the beginning"
 
 
 def _unseen(run: Any) -> list[str]:
