@@ -108,3 +108,13 @@ def test_a_column_that_is_there_twice_is_named(tmp_path: Path) -> None:
     (tmp_path / "Node_1.csv").write_text(f"{header}\n0,0,n1,0.5,0.5\n")
     with pytest.raises(TracekitError, match="two columns 'timestamp'"):
         discover(tmp_path / "Node_1.csv")
+
+
+def test_a_table_of_ones_own_with_other_columns_is_told_what_it_lacks(tmp_path: Path) -> None:
+    (tmp_path / "nodes.csv").write_text("name,cores,memory_bytes\nn1,16,64\n")
+    with pytest.raises(TracekitError, match="no table of nodes of your own") as told:
+        discover(tmp_path / "nodes.csv")
+    assert "the columns node, cpu_milli; found: name, cores, memory_bytes" in told.value.what
+    assert "own-workload.md" in (told.value.hint or "")
+    with pytest.raises(TracekitError, match="node, cpu_milli; found"):
+        discover(tmp_path)

@@ -27,6 +27,7 @@ from tracekit.sources import (
     Head,
     Match,
     MissingColumnError,
+    lacking,
     recognise,
     recognise_by_reader,
 )
@@ -197,7 +198,7 @@ def identify(path: Path, name: str, release: str = "auto") -> TraceFile:
     for head, (header, *rows) in _heads(path, kind):
         match = recognise(header, rows=rows, release=release)
         if not isinstance(match, Match):
-            match = recognise_by_reader(head, release=release) or match
+            match = recognise_by_reader(head, release=release) or lacking(head) or match
         if isinstance(match, Match):
             return TraceFile(path=path, name=name, kind=kind, match=match)
         problem = match

@@ -37,6 +37,7 @@ from tracekit.sources._release import (
 )
 
 __all__ = [
+    "OWN_TABLE",
     "Archives",
     "Batch",
     "Broken",
@@ -53,9 +54,14 @@ __all__ = [
     "Unpivot",
     "all_sources",
     "get_source",
+    "lacking",
     "recognise",
     "recognise_by_reader",
 ]
+
+
+#: How the reason begins why a file is none of the tables that one writes oneself.
+OWN_TABLE = "no table of"
 
 
 @functools.cache
@@ -92,6 +98,21 @@ def recognise_by_reader(head: Head, *, release: str = "auto") -> ClusterMatch | 
             for file in source.files:
                 if file.recognises(head):
                     return cluster_match(source, file)
+    return None
+
+
+def lacking(head: Head) -> TracekitError | None:
+    """What a file lacks that has the name of a table of one's own; None for any other file."""
+    for source in all_sources().values():
+        for file in source.files if isinstance(source, ClusterSource) else ():
+            missing = file.lacks(head)
+            if missing:
+                found = ", ".join(head.fields()[:12])[:120]
+                return TracekitError(
+                    f"{OWN_TABLE} {file.word} of your own, for want of the"
+                    f" column{'s' * bool(missing[1:])} {', '.join(missing)}; found: {found}",
+                    hint="rename or add them: docs/how-to/own-workload.md lists the columns",
+                )
     return None
 
 

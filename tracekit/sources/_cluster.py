@@ -146,6 +146,8 @@ class ClusterFile:
         Whether a file is of this kind; no other source may think so too.
     read : function(Opened) -> Iterator of Batch or Broken
         Raises TracekitError when the file as a whole cannot be read.
+    lacks : function(Head) -> tuple of str, or None
+        Which columns a file lacks whose name says that it is of this kind; None for other names.
     archives : Archives, optional
         Where upstream keeps it. Kinds of files that lie in one archive name the same one.
     alone : bool
@@ -160,6 +162,7 @@ class ClusterFile:
     tables: tuple[str, ...]
     recognises: Callable[[Head], bool]
     read: Callable[[Opened], Read]
+    lacks: Callable[[Head], tuple[str, ...] | None] = lambda _: None
     archives: Archives | None = None
     alone: bool = False
     together: bool = False

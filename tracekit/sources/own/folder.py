@@ -16,12 +16,21 @@ _ENDING = r"(?:[-_.]?(?:part)?[-_.]?\d[-\w]*)?\.(?:csv|parquet)"
 
 
 def _is(stem: str, needed: tuple[str, ...]) -> Callable[[Head], bool]:
+    lacks = _lacks(stem, needed)
+    return lambda head: lacks(head) == ()
+
+
+def _lacks(stem: str, needed: tuple[str, ...]) -> Callable[[Head], tuple[str, ...] | None]:
+    """Which columns a file of that name lacks; None for a file of another name."""
     pattern = re.compile(re.escape(stem) + _ENDING)
 
-    def recognises(head: Head) -> bool:
-        return bool(pattern.fullmatch(head.name)) and set(needed) <= set(head.fields())
+    def lacks(head: Head) -> tuple[str, ...] | None:
+        if not pattern.fullmatch(head.name):
+            return None
+        there = set(head.fields())
+        return tuple(name for name in needed if name not in there)
 
-    return recognises
+    return lacks
 
 
 def _table_file(table: Table) -> ClusterFile:
@@ -52,6 +61,7 @@ _OWN_WORDS = (
         title="nodes and what they have",
         tables=("node", "node_resource"),
         recognises=_is("nodes", _folder_rows.NODES),
+        lacks=_lacks("nodes", _folder_rows.NODES),
         read=_folder_rows.read_nodes,
     ),
     ClusterFile(
@@ -59,6 +69,7 @@ _OWN_WORDS = (
         title="containers, their lives and requests",
         tables=("container", "container_resource"),
         recognises=_is("containers", _folder_rows.CONTAINERS),
+        lacks=_lacks("containers", _folder_rows.CONTAINERS),
         read=_folder_rows.read_containers,
     ),
     ClusterFile(
@@ -66,6 +77,7 @@ _OWN_WORDS = (
         title="what containers use",
         tables=("container_amount",),
         recognises=_is("usage", _folder_rows.USAGE),
+        lacks=_lacks("usage", _folder_rows.USAGE),
         read=_folder_rows.read_usage,
     ),
     ClusterFile(
@@ -73,6 +85,7 @@ _OWN_WORDS = (
         title="what runs on nodes beside the containers",
         tables=("node_amount",),
         recognises=_is("background", _folder_rows.BACKGROUND),
+        lacks=_lacks("background", _folder_rows.BACKGROUND),
         read=_folder_rows.read_background,
     ),
 )
