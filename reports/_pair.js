@@ -197,7 +197,7 @@
       .slice(0, 20);
     const apart = order.filter(([, one, other]) => one !== other).length;
     at(`${ids}-said`).textContent = order.length
-      ? `${order.length} of ${part.all.toLocaleString("en")} ${words.many} are drawn, those where the two policies differ most; on ${apart} of them they differ.`
+      ? `Of ${part.all.toLocaleString("en")} ${words.many} those ${order.length} are drawn on which the two policies differ most${apart < order.length ? `; on ${order.length - apart} of these they agree` : ""}.`
       : `No placements by ${words.one} are known for both.`;
     const shown = pair(a, b).map(([name, color], index) => ({
       type: "bar",
