@@ -24,6 +24,10 @@ _BENDING = {
     "container_steps_held": (
         "steps of containers have no sample of their own: the nearest one of the container holds"
     ),
+    "steps_without_any_sample": (
+        "steps have no sample of any container, although there are some before and after: what each"
+        " container used last holds, and averages count these steps too"
+    ),
     "usage_samples_outside_lives": (
         "samples of use are from before their container arrived or after it departed, and not used"
     ),

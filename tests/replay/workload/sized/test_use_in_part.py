@@ -46,4 +46,13 @@ def test_steps_without_a_sample_are_counted_and_told(tmp_path: Path) -> None:
     made = workload(stored(tmp_path, files))
     # of a: memory at step 1 and both at step 2; of b: step 1, after which it is gone; c has none
     assert made.facts["container_steps_held"] == 3
-    assert bending(made.facts)[-1].startswith("3 steps of containers have no sample of their own")
+    # of nobody: step 2
+    assert made.facts["steps_without_any_sample"] == 1
+    own, nobody = bending(made.facts)[-2:]
+    assert own.startswith("3 steps of containers have no sample of their own")
+    assert nobody.startswith("1 steps have no sample of any container")
+
+
+def test_where_somebody_always_has_a_sample_nothing_is_told(tmp_path: Path) -> None:
+    made = workload(stored(tmp_path))
+    assert "steps_without_any_sample" not in made.facts

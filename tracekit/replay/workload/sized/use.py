@@ -50,12 +50,15 @@ class Use:
         Of those measured, whose use of a resource is not recorded.
     held : int
         Steps of their lives that have no sample of their own; 0 where no lives are told.
+    blank : int
+        Steps at which none of them has a sample, although some have before and after.
     """
 
     values: Float32Array
     measured: BoolArray
     lacking: BoolArray
     held: int
+    blank: int
 
 
 CONTAINERS = Recorded(entity="container", amounts="container_amount", fractions="container_usage")
@@ -123,7 +126,9 @@ def use_of(
             amount = amount * size[at, resource]
         values[resource, step, where[at]] = amount
     rows = np.flatnonzero(spoken)
-    held = _steps_held(values, times_ms, *(one[rows] for one in lives_ms)) if lives_ms else 0
+    held, blank = (
+        _steps_held(values, times_ms, *(one[rows] for one in lives_ms)) if lives_ms else (0, 0)
+    )
     hold(values)
     empty = np.isnan(values[:, 0])
     silent = empty.all(axis=0)
@@ -139,21 +144,29 @@ def use_of(
         measured=spoken,
         lacking=lacking,
         held=held,
+        blank=blank,
     )
 
 
 def _steps_held(
     values: Float32Array, times_ms: IntArray, arrival_ms: IntArray, departure_ms: IntArray
-) -> int:
-    """Steps of lives without a sample of a resource that is recorded of the entity at others."""
+) -> tuple[int, int]:
+    """Steps of lives without a sample of a resource that is recorded of the entity at others.
+
+    And steps between the first sample and the last at which nobody has any.
+    """
     known = np.zeros((len(BASE), values.shape[2]), dtype=np.bool_)
+    spoken = np.zeros(len(times_ms), dtype=np.bool_)
     for step in range(len(times_ms)):
-        known |= ~np.isnan(values[:, step])
+        seen = ~np.isnan(values[:, step])
+        known |= seen
+        spoken[step] = seen.any()
     held = 0
     for step, now in enumerate(times_ms.tolist()):
         missing = (np.isnan(values[:, step]) & known).any(axis=0)
         held += int((missing & (arrival_ms <= now) & (now < departure_ms)).sum())
-    return held
+    at = np.flatnonzero(spoken)
+    return held, int((~spoken[at[0] : at[-1]]).sum()) if len(at) else 0
 
 
 def _amounts(

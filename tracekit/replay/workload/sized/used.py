@@ -42,6 +42,8 @@ class Used:
         Of whom neither is.
     held : int
         Steps of the lives of the others that have no sample of their own.
+    blank : int
+        Steps at which no container has a sample, although some have before and after.
     background : float32, shape (2, steps, nodes)
     reserved : int64, shape (nodes, resources), or None
     """
@@ -51,6 +53,7 @@ class Used:
     unknown: BoolArray
     silent: BoolArray
     held: int
+    blank: int
     background: Float32Array
     reserved: IntArray | None
 
@@ -74,6 +77,7 @@ def used_of(store: Store, who: Replayed, assumptions: SizedAssumptions) -> Used:
         unknown=unknown,
         silent=silent,
         held=found.held,
+        blank=found.blank,
         background=background,
         reserved=reserved_of(
             assumptions.reserved, background=background, capacity=capacity, held=held
@@ -88,6 +92,7 @@ class _OfContainers(NamedTuple):
     column: IntArray
     unknown: BoolArray
     held: int
+    blank: int
 
 
 @dataclass(frozen=True)
@@ -136,7 +141,8 @@ class _Recorded:
             flat = (shapes.T * self.assumptions.used_share).astype(np.float32)
             constant = np.repeat(flat[:, None], len(self.life.times_ms), axis=1)
             usage = np.concatenate([usage, constant], axis=2)
-        return _OfContainers(usage, column.astype(np.int64), found.lacking | silent, found.held)
+        unknown = found.lacking | silent
+        return _OfContainers(usage, column.astype(np.int64), unknown, found.held, found.blank)
 
     def beyond(
         self,

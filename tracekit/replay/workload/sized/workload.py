@@ -162,6 +162,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         "containers_set_aside_too_large": len(who.too_large),
         **_unknown(who, used.silent),
         "container_steps_held": used.held,
+        **({"steps_without_any_sample": used.blank} if used.blank else {}),
         **_stand_ins(used.unknown),
         **(not_held(found.nodes, who.rows) if assumptions.groups == "keep" else {}),
     }
