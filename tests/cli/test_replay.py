@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tracekit.cli.replay import counted_from
+from tracekit.replay.runs.decision_words import blind_told
 
 EPOCH_MS = 1_767_225_600_000
 
@@ -19,3 +20,11 @@ EPOCH_MS = 1_767_225_600_000
 def test_averages_count_from_a_time_in_words(start_ms: int, settled_ms: int, said: str) -> None:
     load = SimpleNamespace(times_ms=[start_ms, start_ms + 1], settled_ms=start_ms + settled_ms)
     assert counted_from(load) == said
+
+
+def test_who_decided_before_there_was_use_to_read_is_named() -> None:
+    decided = {"first_fit": 0, "cwt": 7, "paragon": 7, "target_load_packing": 3807}
+    assert blind_told(decided) == [
+        "cwt, paragon read use and decided 7 times before any use had been measured",
+        "target_load_packing reads use and decided 3,807 times before any use had been measured",
+    ]

@@ -51,6 +51,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         *notes,
         *_lost(run),
         *_told(load),
+        *_blind(run),
         *_unseen(run),
         *_left_out(run),
         *moved(run.summary),
@@ -91,6 +92,14 @@ def _told(load: Any) -> list[str]:
     from tracekit.replay.workload.facts_told import bending
 
     return [*load.told, *bending(load.facts)]
+
+
+def _blind(run: Any) -> list[str]:
+    """Which policies read use before there was any, in the first order of arrival."""
+    from tracekit.replay.runs.decision_words import blind_told
+    from tracekit.replay.runs.run_folder import decisions_without_use
+
+    return blind_told({str(one): decisions_without_use(run, one) for one in run.policies})
 
 
 def _lost(run: Any) -> list[str]:

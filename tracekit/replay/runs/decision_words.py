@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from tracekit.replay.measures import Measure, words_of
 from tracekit.replay.runs.fitness import LeftOut, judged
@@ -142,4 +142,17 @@ def _unmovable(found: Results) -> list[str]:
         f"only {share:.1%} of the {words_of(resource)} in use can be moved by any policy"
         for resource, share in movable.items()
         if share is not None and share < SMALL_SHARE
+    ]
+
+
+def blind_told(decisions: Mapping[str, int]) -> list[str]:
+    """Who read use before there was any; ``decisions`` made so, by policy."""
+    by_count: dict[int, list[str]] = {}
+    for policy, count in decisions.items():
+        if count:
+            by_count.setdefault(count, []).append(policy)
+    return [
+        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided {count:,} times"
+        " before any use had been measured"
+        for count, names in by_count.items()
     ]

@@ -64,7 +64,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
                 "source": policy.source,
                 "repeats": _repeats(run, str(policy)),
                 "placements": run.digests.get(str(policy)),
-                "decisions_without_use": _without_use(run, policy),
+                "decisions_without_use": decisions_without_use(run, policy),
                 "left_out": lacking(policy.wants, load.resources),
                 "parameters": spelled(policy),
                 **({"notes": list(policy.notes)} if policy.notes else {}),
@@ -83,7 +83,7 @@ def _of_places(load: Workload) -> dict[str, int]:
     return found
 
 
-def _without_use(run: Run, policy: Entrant) -> int:
+def decisions_without_use(run: Run, policy: Entrant) -> int:
     """Decisions of a policy that reads use, made before any sample could be seen."""
     if "usage" not in policy.reads:
         return 0

@@ -9,11 +9,12 @@ from typing import Any
 import polars as pl
 
 from tracekit.parameters import about
+from tracekit.replay.runs.decision_words import blind_told
 from tracekit.replay.workload.facts_told import facts_told
 from tracekit.report.cells import Table, size_text, table
 from tracekit.report.contents.commands import assumptions_of
 from tracekit.report.data import Data
-from tracekit.report.words import NBSP, listed, percent
+from tracekit.report.words import NBSP, percent
 from tracekit.units import duration
 
 #: What it means how a replay started.
@@ -100,12 +101,5 @@ def counts(data: Data) -> list[str]:
     told = [_STARTS[start]] if start in _STARTS else []
     told += load.get("told", [])
     told += facts_told(load.get("facts", {}))
-    blind: dict[int, list[str]] = {}
-    for one in run.get("policies", []):
-        if one.get("decisions_without_use"):
-            blind.setdefault(one["decisions_without_use"], []).append(one["policy"])
-    return told + [
-        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided {n:,} times before"
-        " any use had been measured"
-        for n, names in blind.items()
-    ]
+    blind = {one["policy"]: one.get("decisions_without_use", 0) for one in run.get("policies", [])}
+    return told + blind_told(blind)
