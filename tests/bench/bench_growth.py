@@ -304,7 +304,7 @@ def line(case: Case, runs: list[Run], found: tuple[Verdict, Verdict]) -> str:
 
 
 #: A row of the table: verb, what grows, sizes, seconds and MiB.
-_ROW = re.compile(r"(\w+) by (\w+) ([\d, ]+): ([\d. ]+) s, ([\d ]+) MiB: ")
+_ROW = re.compile(r"(\w+) by (\w+) ([\d, ]+): ([\d. ]+) s, ([\d ]+) MiB:")
 
 
 def kept(text: str) -> dict[Case, list[Run]]:
