@@ -118,7 +118,7 @@ def test_no_answer_passes_for_another() -> None:
     """Each run has a sentence of its own, which names its policies or its reason."""
     keep = "Keep the placement of production: none is better;"
     said = [
-        "Use least_allocated: highest CPU use is 94.2 ± 0.3 %.",
+        "Use least_allocated: highest CPU use is 94.2 ± 0.3 %, within chance of random.",
         f"{keep} least_allocated holds the load as it does, 2 other",
         f"{keep} least_allocated, random hold the load as it does",
         "most_allocated is a trade: nodes used are 9 vs. 12 against production; it is worse by",
