@@ -12,11 +12,14 @@ from typing import Any
 import polars as pl
 import pytest
 from replay_support import workload
+from threadpoolctl import threadpool_info, threadpool_limits
 from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
 from tracekit.progress import Silent
+from tracekit.replay.engine.engine import Engine
 from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs import one
 from tracekit.replay.runs import replayer as replayers
 from tracekit.replay.runs.kept import DamagedReplayError, Kept
 from tracekit.replay.runs.one import Replayed, layout, replay_one
@@ -40,6 +43,25 @@ def test_two_processes_write_the_bytes_of_one(tmp_path: Path) -> None:
     names = ("repeats.parquet", "differences.parquet")
     first, second = ([(tmp_path / f"run{n}" / one).read_bytes() for one in names] for n in (1, 2))
     assert first == second
+
+
+def test_products_of_matrices_take_one_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[int] = []
+
+    class Watched(Engine):
+        def run(self, *arguments: Any) -> Any:
+            seen.extend(
+                lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"
+            )
+            return super().run(*arguments)
+
+    monkeypatch.setattr(one, "Engine", Watched)
+    with threadpool_limits(limits=2, user_api="blas"):
+        replay_one(LOAD, parse_policy("first_fit"), 0)
+        after = [lib["num_threads"] for lib in threadpool_info() if lib["user_api"] == "blas"]
+    assert seen
+    assert set(seen) == {1}
+    assert set(after) == {2}
 
 
 def test_an_interrupted_run_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
