@@ -77,8 +77,8 @@
   }
 
   function table(a, b) {
-    const body = at("two-measures");
-    body.replaceChildren();
+    const [body, rest] = [at("two-measures"), at("two-measures-rest")];
+    for (const part of [body, rest]) part.replaceChildren();
     const won = { a: 0, b: 0, even: 0 };
     data.measures.forEach((measure, index) => {
       const [one, other] = [data.values[a][index], data.values[b][index]];
@@ -99,8 +99,9 @@
       const none = span && !span.low && !span.high && one === other;
       cell(row, none ? "none" : known ? text(other - one, measure.scale, places) + points : "\u2013", "num", "difference");
       cell(row, none ? "\u2013" : span ? `${text(span.low, measure.scale, places)} to ${text(span.high, measure.scale, places)}${points}` : "\u2013", "num", "95 % interval");
-      body.append(row);
+      (which ? body : rest).append(row);
     });
+    at("two-rest-many").textContent = rest.rows.length;
     at("head-a").textContent = labels.get(a);
     at("head-b").textContent = labels.get(b);
     say(a, b, won);
@@ -201,12 +202,16 @@
       : `No placements by ${words.one} are known for both.`;
     const shown = pair(a, b).map(([name, color], index) => ({
       type: "bar",
+      orientation: "h",
       name: labels.get(name),
-      x: order.map(([one]) => one),
-      y: order.map((row) => row[index + 1]),
+      y: order.map(([one]) => one),
+      x: order.map((row) => row[index + 1]),
       marker: { color },
     }));
-    const named = layout(words.title, words.counted, { barmode: "group" });
+    // a row for each, the greatest difference on top, so that no name lies over another
+    const named = layout(words.counted, "", { barmode: "group", height: 80 + 26 * order.length });
+    Object.assign(named.yaxis, { autorange: "reversed", type: "category", dtick: 1 });
+    named.yaxis.tickfont = { family: "monospace", size: 12 };
     tracekit.draw(at(`${ids}-plot`), { data: shown, layout: named }, widthPx);
   }
 
@@ -215,12 +220,18 @@
     table(a, b);
     course(a, b, widthPx);
     scatter(a, b, widthPx);
-    const nodes = { one: "node", many: "nodes", title: "Node", counted: "Containers placed [count]" };
+    const nodes = { one: "node", many: "nodes", counted: "Containers placed [count]" };
     bars(a, b, data.nodes, "two-nodes", nodes, widthPx);
-    const services = { one: "service", many: "services", title: "Service", counted: "Nodes used [count]" };
+    const services = { one: "service", many: "services", counted: "Nodes used [count]" };
     bars(a, b, data.services, "two-services", services, widthPx);
   }
 
+  const more = at("two-rest");
+  more.addEventListener("click", () => {
+    const open = more.getAttribute("aria-expanded") === "true";
+    more.setAttribute("aria-expanded", String(!open));
+    at("two-measures-rest").hidden = open;
+  });
   for (const select of Object.values(chosen)) select.addEventListener("change", () => redraw());
   const page = at("two-policies").closest("section.page");
   tracekit.others.push({ page, redraw });

@@ -260,6 +260,7 @@
       const hidden = made.columns().visible().toArray().filter((is) => !is).length;
       const body = made.table().container().querySelector(".dt-scroll-body");
       const said = [];
+      if (body && body.scrollHeight > body.clientHeight + 1) said.push(`${made.rows().count().toLocaleString("en")} rows: the table scrolls.`);
       if (hidden) said.push(`${heads.length - hidden} of ${heads.length} columns are shown; "Columns" has the others.`);
       if (body && body.scrollWidth > body.clientWidth + 1) said.push("The table is wider than the page: it scrolls sideways.");
       told.textContent = said.join(" ");

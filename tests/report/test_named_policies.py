@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import polars as pl
+import pytest
 from report_support import made_up
 
 from tracekit.report.figures import get_figure
@@ -86,7 +87,13 @@ def test_a_mark_under_another_is_seen_and_what_is_far_above_has_no_say_in_the_sc
     sizes = {one.name: one.marker.size for one in drawn.data}
     assert str(symbols[CHOSEN]).endswith("-open")
     assert sizes[CHOSEN] > sizes[PRODUCTION]
-    assert drawn.layout.yaxis.range[1] < 0.2
+    # the axis is drawn by the square root, and its ticks say percent
+    assert drawn.layout.yaxis.range[1] < 0.2**0.5
+    ticks = dict(zip(drawn.layout.yaxis.ticktext, drawn.layout.yaxis.tickvals, strict=True))
+    assert all(at**2 == pytest.approx(float(text), rel=1e-4) for text, at in ticks.items())
+    (rival,) = [one for one in drawn.data if one.name == RIVAL]
+    assert rival.y[0] ** 2 == pytest.approx(0.05, rel=1e-4)
+    assert len(ticks) >= 3
     (beyond,) = [one for one in drawn.data if one.name not in (CHOSEN, PRODUCTION, RIVAL)]
     assert list(beyond.customdata[0]) == ["best_fit", 20.0]
     assert beyond.y[0] < drawn.layout.yaxis.range[1]

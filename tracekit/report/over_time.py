@@ -12,10 +12,12 @@ from tracekit.report.data import Data
 from tracekit.report.headline import named
 from tracekit.report.plot import SINCE_START, axis, began, blank, hours, numbers, percents
 from tracekit.report.policies import APART, in_order, label, style, tested
-from tracekit.report.thin import drawn_of, lines
+from tracekit.report.thin import drawn_of, highest, lines
 
 #: Lines of policies in one figure, beside production and the bound.
 _MOST_POLICIES = 2
+#: Points of a line on a narrow screen.
+_NARROW_POINTS = 48
 _AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
 
 
@@ -92,6 +94,15 @@ def draw(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
         return figure
 
     return drawn
+
+
+def narrow(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
+    """The same for a narrow screen: of each of a few stretches of time the highest value.
+
+    So many samples side by side are a comb there.
+    """
+    wide = draw(column, title)
+    return lambda frame: wide(highest(frame, "policy", column, _NARROW_POINTS))
 
 
 def _plain(text: str) -> str:

@@ -49,6 +49,15 @@ def _extremes(part: pl.DataFrame, values: Sequence[str], most: int) -> pl.DataFr
     return part[np.unique([0, *kept, part.height - 1])]
 
 
+def highest(frame: pl.DataFrame, group: str, value: str, most: int) -> pl.DataFrame:
+    """Of each group the row with the highest value in each of ``most`` stretches of its rows."""
+    at = pl.int_range(pl.len()).over(group) * most // pl.len().over(group)
+    known = frame.filter(pl.col(value).is_not_null()).with_columns(at.alias("_stretch"))
+    top = pl.col(value) == pl.col(value).max().over(group, "_stretch")
+    kept = known.filter(top).unique([group, "_stretch"], keep="first", maintain_order=True)
+    return kept.drop("_stretch")
+
+
 def drawn_of(frame: pl.DataFrame, group: str) -> str:
     """How many of the samples of each group are drawn, as a sentence; empty when all are."""
     samples = frame.group_by(group).agg(pl.col("samples").first())["samples"].sum()

@@ -35,7 +35,10 @@ _SCHEMA = {
 
 
 def points(data: Data) -> pl.DataFrame:
-    """A row for each way to place that left nobody waiting; without rows if a measure lacks."""
+    """A row for each way to place that left nobody waiting.
+
+    Without rows if a measure lacks, or if there is but one: nothing is given up for anything.
+    """
     known = data.results.measures if data.results else {}
     if data.run is None or not {_NODES, OVERLOAD} <= known.keys():
         return pl.DataFrame(schema=_SCHEMA)
@@ -62,6 +65,8 @@ def points(data: Data) -> pl.DataFrame:
                     "allowed_share": allowed,
                 }
             )
+    if len(rows) < 2:
+        rows = []
     kinds = _kinds(rows, named(data))
     frame = pl.DataFrame(rows, schema={k: v for k, v in _SCHEMA.items() if k != "kind"})
     return frame.with_columns(pl.Series("kind", kinds, dtype=pl.String))

@@ -124,6 +124,11 @@ def words_of(resource: str) -> str:
     return _WORDS.get(resource, resource.replace("_", " "))
 
 
+def of_use(measure: Measure) -> bool:
+    """Whether it is of how much of a resource is in use, not of how requests lie."""
+    return measure.per_resource and " use" in measure.title
+
+
 def _asked(text: str) -> str:
     """A text about a resource whose use nobody reads: what containers request stands for it."""
     asked = text.replace("{resource} use", "{resource} requested")

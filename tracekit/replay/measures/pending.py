@@ -3,7 +3,7 @@
 from tracekit.replay.measures import Measure
 
 MEASURE = Measure(
-    title="Never placed",
+    title="Containers never placed",
     meaning="containers that no node had room for",
     formula="number of containers without a node at the end",
     group="answer",

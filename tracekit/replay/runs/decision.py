@@ -9,14 +9,20 @@ from pathlib import Path
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.decision_words import answer, listed, not_told, small, value_of
 from tracekit.replay.runs.fitness import LeftOut, judged, left_out, rule
-from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen, of_answer
+from tracekit.replay.runs.material import MATERIAL
+from tracekit.replay.runs.may_answer import (
+    CONDITIONS,
+    broken_condition,
+    may_answer,
+    may_be_chosen,
+    of_answer,
+)
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.preferred import SIMPLE, better_than_production, preferred, why_first
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import OBSERVED, Run
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import (
-    MATERIAL,
     Difference,
     Standing,
     Standings,
@@ -166,13 +172,13 @@ def _best(
         return NODES, fewer
     if tells and not any(_less_overload(found, names[0]) for names in fit):
         return "", ()
-    known = [name for name in CONDITIONS if all(found.known(one[0], name) for one in fit)]
-    rows = _in_order(found, fit, known[0]) if known else ()
+    broken = broken_condition(found, fit, barred)
+    rows = _in_order(found, fit, broken) if broken else ()
     if not rows or all(one.names == (OBSERVED,) for one in barred):
         return "", ()
     if _production_holds(found, barred):
         return "", ()
-    return known[0], rows
+    return broken, rows
 
 
 def _in_order(found: Results, fit: Sequence[tuple[str, ...]], measure: str) -> tuple[Standing, ...]:

@@ -8,10 +8,10 @@ from tracekit.replay.measures import Measure, words_of
 from tracekit.replay.runs.fitness import LeftOut, judged
 from tracekit.replay.runs.may_answer import CONDITIONS, of_answer
 from tracekit.replay.runs.preferred import why_first
-from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.results import Results, too_few
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.shown import few, shown
-from tracekit.replay.runs.standings import Standing, standings, too_few
+from tracekit.replay.runs.standings import Standing, standings
 from tracekit.replay.runs.student import FEWEST
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
@@ -122,7 +122,7 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
         return too_few(found)
     if len(fit) == 1:
         return "the policies that may be chosen place alike"
-    return "the policies that may be chosen do not differ beyond chance, or by less than 1 %"
+    return "the policies that may be chosen do not differ beyond chance, or by too little to count"
 
 
 def not_told(found: Results) -> list[str]:

@@ -19,6 +19,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.student import FEWEST
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,6 +132,14 @@ def looks_of(manifest: Mapping[str, Any]) -> int:
     return max(len(manifest.get("repeats_looks") or ()), 1)
 
 
+def too_few(found: Results) -> str:
+    """Why there are fewer repeats than an interval needs, a clause."""
+    most = max(found.orders(name) for name in found.policies)
+    met = "one order" if most == 1 else f"{most} orders"
+    few = f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
+    return str(found.manifest.get("repeats_none") or few)
+
+
 def results(run: Results | Run | Path | str) -> Results:
     """What is asked of a run, from its folder or itself."""
     if isinstance(run, Results):
@@ -151,6 +160,7 @@ def _about(run: Run) -> dict[str, Any]:
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),
             "movable": dict(run.movable),
+            "quantities": dict(run.workload.quantities),
         },
         "policies": [
             {"policy": policy, "placements": digest} for policy, digest in run.digests.items()

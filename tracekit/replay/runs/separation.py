@@ -12,17 +12,15 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.replay.measures import Measure, measures_in
+from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.runs.standings import MATERIAL
 
-#: Shares that lie closer than this are the same to whoever runs a cluster: a tenth of a point.
-LEAST_SHARE = 0.001
 #: Measures of who was left out; every policy competes in them.
 WAITING = ("pending", "pending_container_steps")
 
 
 def separates(summary: pl.DataFrame, measure: Measure) -> bool:
-    """Whether policies differ by a measure, by 1 % and by a tenth of a percentage point.
+    """Whether policies differ by a measure, by 1 % and by as many points as ``material`` asks for.
 
     Policies that left containers waiting carried less load and do not count, but for how many they
     left. Production and the bound do not count either.
@@ -38,9 +36,7 @@ def separates(summary: pl.DataFrame, measure: Measure) -> bool:
     values = rows[measure.name].cast(pl.Float64).drop_nulls().to_list()
     if len(values) < 2:
         return False
-    apart = max(values) - min(values)
-    least = LEAST_SHARE if measure.share else 0.0
-    return bool(apart > max(MATERIAL * max(abs(value) for value in values), least))
+    return max(values) > min(values) and not too_near(measure, values)
 
 
 def separating(summary: pl.DataFrame) -> list[Measure]:

@@ -16,15 +16,14 @@ from pathlib import Path
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import asked
-from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.results import Results, results, too_few
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
 from tracekit.replay.runs.windows import SEED
 
-#: A measure by which policies lie closer than this, relative to the larger, decides nothing.
-MATERIAL = 0.01
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
 
@@ -286,17 +285,7 @@ def _why_not(found: Results, measure: str, rivals: Sequence[tuple[str, ...]]) ->
         return too_few(found)
     if not _any_apart(found, measure, [names[0] for names in rivals]):
         return f"no two policies differ beyond chance over {most} orders of arrival"
-    if max(middles) - min(middles) < MATERIAL * max(map(abs, middles)):
-        return f"policies differ by less than {MATERIAL:.0%}"
-    return ""
-
-
-def too_few(found: Results) -> str:
-    """Why there are fewer repeats than an interval needs, a clause."""
-    most = max(found.orders(name) for name in found.policies)
-    met = "one order" if most == 1 else f"{most} orders"
-    few = f"policies met {met} of arrival, an interval needs {FEWEST} (--repeat {FEWEST})"
-    return str(found.manifest.get("repeats_none") or few)
+    return too_near(found.measures[measure], middles)
 
 
 def _any_apart(found: Results, measure: str, names: Sequence[str]) -> bool:

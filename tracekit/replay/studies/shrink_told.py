@@ -106,10 +106,10 @@ def _enough(found: Told) -> str:
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     orders = about["repeats"]
     known = [
-        f"by itself an order gets by with {span(row['nodes_low'], row['nodes_high'])}"
+        f"one order alone needs {span(row['nodes_low'], row['nodes_high'])}"
         if orders > 1
         else "in one order of arrival",
-        *([] if row["bound"] is None else [f"any policy needs at least {row['bound']:,}"]),
+        *([] if row["bound"] is None else [f"no policy can do with fewer than {row['bound']:,}"]),
     ]
     beside = f" ({'; '.join(known)})"
     if row["nodes"] == row["of"]:

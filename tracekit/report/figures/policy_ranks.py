@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from collections.abc import Set as AbstractSet
 from typing import Any
 
 import plotly.graph_objects as go
@@ -11,24 +9,26 @@ import polars as pl
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Standing, Standings
-from tracekit.replay.runs.student import FEWEST
 from tracekit.report.amounts import interval_text, mean_text, scale, value_text
-from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.headline import headline
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
+from tracekit.report.ranks import (
+    BARRED,
+    BEST,
+    CHOSEN,
+    PRODUCTION,
+    UNJUDGED,
+    UNTOLD,
+    WAITED,
+    WITHIN,
+    WORSE,
+    ranked,
+)
 from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import listed
 
-CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
-WORSE, WAITED = "worse, beyond chance", "left containers waiting"
-PRODUCTION = "production"
-BARRED = "not to be chosen: overloads nodes"
-UNTOLD = "not told apart"
-UNJUDGED = "met too few orders: not judged"
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis
 #: say more.
 _CLOSE = 0.6
@@ -45,76 +45,10 @@ _COLORS = {
 }
 #: Drawn as an outline.
 _HOLLOW = (UNJUDGED, WAITED)
-#: Below the first choice, and those that may be chosen, each group in order of rank.
-_LATER = {CHOSEN: -1, BARRED: 1, WAITED: 1, UNJUDGED: 2}
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 24, 100, 40
 _LONGEST = 30
-_SCHEMA = {
-    "policy": pl.String,
-    "same": pl.Int64,
-    "value": pl.Float64,
-    "low": pl.Float64,
-    "high": pl.Float64,
-    "stands": pl.String,
-    "orders": pl.Int64,
-    "measure": pl.String,
-    "why_not": pl.String,
-}
-
-
-def _prepare(data: Data) -> pl.DataFrame:
-    measure = headline(data)
-    if measure is None:
-        return pl.DataFrame(schema=_SCHEMA)
-    found = data.standings(measure.name)
-    told = data.decision
-    chosen = told.chosen if told else ()
-    barred = {name for one in (told.left_out if told else ()) for name in one.names}
-    once = set(told.unjudged if told else ())
-    most = max((row.orders for row in found.rows), default=0)
-    rows = [
-        {
-            "policy": row.names[0],
-            "same": len(row.names) - 1,
-            "value": row.mean,
-            "low": row.low,
-            "high": row.high,
-            "stands": _stands(
-                found, row, chosen, barred, judged=most < FEWEST or row.names[0] not in once
-            ),
-            "orders": row.orders,
-            "measure": measure.name,
-            "why_not": found.why_not,
-        }
-        for row in found.rows
-    ]
-    rows.sort(key=lambda row: _LATER.get(str(row["stands"]), 0))
-    return pl.DataFrame(rows, schema=_SCHEMA)
-
-
-def _stands(
-    found: Standings,
-    row: Standing,
-    chosen: Sequence[str],
-    barred: AbstractSet[str],
-    *,
-    judged: bool,
-) -> str:
-    """What the first page says of a row, else how it stands by the measure."""
-    names = set(row.names)
-    said = (
-        (PRODUCTION, row.names[0] == OBSERVED),
-        (UNJUDGED, not judged),
-        (WAITED, row.waited),
-        (CHOSEN, chosen and chosen[0] in names),
-        (WITHIN, names & set(chosen)),
-        (BARRED, names & barred),
-        (UNTOLD, not found.tells),
-        (UNJUDGED, row.orders < FEWEST),
-        (BEST, not chosen and found.best and row is found.best[0]),
-        (WORSE, row.apart_from_best),
-    )
-    return next((what for what, holds in said if holds), WITHIN)
+#: So many of those that stand beside a single way to place are named in the title.
+_FEW = 2
 
 
 def _measure(frame: pl.DataFrame) -> Measure:
@@ -223,7 +157,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     measure = _measure(frame)
     rows = frame.filter(~pl.col("stands").is_in([PRODUCTION, WAITED]))
     if rows.height < 2:
-        return f"{rows.height or 'No'} way to place can be ranked; a rank needs 2."
+        return _of_one(measure, frame, rows)
     best = rows.filter(pl.col("stands").is_in([CHOSEN, BEST]))
     why = frame["why_not"][0]
     if best.is_empty() or (why and not _some(rows, BARRED)):
@@ -239,6 +173,22 @@ def _takeaway(frame: pl.DataFrame) -> str:
         *_counted(rows),
     ]
     return f"{'; '.join(parts)}."
+
+
+def _of_one(measure: Measure, frame: pl.DataFrame, rows: pl.DataFrame) -> str:
+    """One way to place that holds the load, or none, beside production and those that do not."""
+    beside = frame.filter(pl.col("stands").is_in([PRODUCTION, WAITED]))
+    said = [
+        f"{_value(measure, row)} {_under(row)}"
+        for row in [*rows.iter_rows(named=True), *beside.head(_FEW).iter_rows(named=True)]
+    ]
+    waited = _some(frame, WAITED)
+    left = f"; {waited} left containers waiting" if waited else ""
+    return f"{measure.title}: {listed(said)}{left}."
+
+
+def _under(row: dict[str, Any]) -> str:
+    return "in production" if row["policy"] == OBSERVED else f"under {row['policy']}"
 
 
 def _untold(measure: Measure, rows: pl.DataFrame, why: str) -> str:
@@ -287,11 +237,11 @@ FIGURE = Figure(
     " together there are marks on a part of the axis,"
     " else bars from zero. Policies that placed every container alike are one row.",
     reads=("replay/summary", "replay/repeats"),
-    prepare=_prepare,
+    prepare=ranked,
     draw=lambda frame: _bars(frame, narrow=False),
     narrow=lambda frame: _bars(frame, narrow=True),
     takeaway=_takeaway,
     table=_table,
-    absent="The run holds no policies, so there is nothing to rank.",
+    absent="The run holds fewer than two ways to place, so there is nothing to rank.",
     csv=("policy", "same", "value", "low", "high", "stands", "orders"),
 )

@@ -10,6 +10,7 @@ from tracekit.report.policies import label, tested
 from tracekit.report.words import percent
 
 _COLUMN = "cpu_max_fraction"
+_AXIS = "CPU of the fullest node [%]"
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -37,10 +38,12 @@ FIGURE = Figure(
     " reached while nodes are still being filled does not count. The dashed grey line is the least"
     " that any placement could do."
     " Drawn are production, the policy that the first page names, and the one that goes highest;"
-    " the page on two policies draws any.",
+    " the page on two policies draws any. A narrow screen has the highest value of each of 48"
+    " stretches of time.",
     reads=("replay/steps",),
     prepare=over_time.prepare(_COLUMN),
-    draw=over_time.draw(_COLUMN, "CPU of the fullest node [%]"),
+    draw=over_time.draw(_COLUMN, _AXIS),
+    narrow=over_time.narrow(_COLUMN, _AXIS),
     takeaway=_takeaway,
     table=over_time.summary_table(_COLUMN),
     absent="The run holds no samples over time, so there are no peaks to show.",

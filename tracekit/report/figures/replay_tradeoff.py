@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil, floor, log10, sqrt
 from typing import Any
 
 import plotly.graph_objects as go
@@ -27,6 +29,8 @@ _LOOKS = {
 _NAMED = (CHOSEN, RIVAL, PRODUCTION)
 #: What overloads so many times more than is allowed, or than any that is named, is told by hover.
 _BEYOND = 1.6
+#: Ticks of the upright axis stand at least such a part of it apart.
+_TICKS = 7
 #: Where in the height of the figure those stand.
 _EDGE = 0.97
 #: The room between the axes in a narrow window of each form.
@@ -37,23 +41,29 @@ _MOST_LABELS, _MOST_NARROW = 8, 4
 def _plot(frame: pl.DataFrame, most: int, room_px: tuple[int, int]) -> go.Figure:
     figure = blank(420)
     x, y = _across(frame["nodes"]), _up(frame)
-    inside = frame.filter(100 * pl.col("overload_share") <= y[1])
+    inside = frame.filter(_root("overload_share") <= y[1])
     for kind, look in _LOOKS.items():
         part = inside.filter(pl.col("kind") == kind)
         if not part.is_empty():
             _marks(figure, part, kind, look)
-    above = frame.filter(100 * pl.col("overload_share") > y[1])
+    above = frame.filter(_root("overload_share") > y[1])
     if not above.is_empty():
-        top = above.with_columns(overload_share=pl.lit(y[1] / 100 * _EDGE))
+        top = above.with_columns(overload_share=pl.lit((y[1] * _EDGE) ** 2 / 100))
         looks = ("other", "triangle-up-open", 8)
         _marks(figure, top, "overloads more than is shown", looks, above["overload_share"])
-    allowed = _allowed(frame)
+    allowed = sqrt(_allowed(frame))
     if 0 < allowed < y[1]:
         figure.add_hline(y=allowed, line={"color": color("warn"), "width": 1, "dash": "dash"})
     figure.update_layout(
         margin={"l": 62, "r": 24, "t": 16, "b": 56},
         xaxis=axis("Nodes in use on average [nodes]", range=x, zeroline=False),
-        yaxis=axis("Node-steps that are overloaded [% of all]", range=y, zeroline=False),
+        yaxis=axis(
+            "Node-steps that are overloaded [% of all]",
+            range=y,
+            zeroline=False,
+            tickvals=[sqrt(tick) for tick in _ticks(y[1] ** 2)],
+            ticktext=[f"{tick:g}" for tick in _ticks(y[1] ** 2)],
+        ),
         annotations=_labels(inside, x, y, most, room_px),
     )
     return figure
@@ -73,7 +83,7 @@ def _marks(
     figure.add_scatter(
         showlegend=kind in _LOOKS,
         x=numbers(part["nodes"]),
-        y=numbers(100 * part["overload_share"]),
+        y=numbers(part.select(_root("overload_share")).to_series()),
         mode="markers",
         name=kind,
         customdata=list(zip(map(label, part["policy"]), numbers(100 * told), strict=True)),
@@ -83,23 +93,42 @@ def _marks(
             "size": size,
             "line": {"width": 2, "color": color(name)},
         },
-        error_x=_reach(named, "nodes", "nodes", 1.0),
-        error_y=_reach(named, "overload_share", "overload", 100.0),
+        error_x=_reach(named, "nodes", "nodes", pl.col),
+        error_y=_reach(named, "overload_share", "overload", _root),
         hovertemplate="%{customdata[0]}<br>%{x:,.1f} nodes, %{customdata[1]:.3~f} % overloaded"
         "<extra></extra>",
     )
 
 
-def _reach(part: pl.DataFrame, mean: str, stem: str, scale: float) -> dict[str, Any] | None:
+def _root(column: str) -> pl.Expr:
+    """Where a share stands on the upright axis: shares near 0 lie apart, and 0 has a place."""
+    return (100 * pl.col(column)).clip(0).sqrt()
+
+
+def _ticks(top: float) -> list[float]:
+    """Round percentages from 0 to ``top``, apart from each other by the root."""
+    ticks, apart = [0.0], sqrt(top) / _TICKS
+    for power in range(floor(log10(top)) - 4, ceil(log10(top)) + 1):
+        for digit in (1, 2, 5):
+            tick = digit * 10.0**power
+            if tick <= top and sqrt(tick) - sqrt(ticks[-1]) >= apart:
+                ticks.append(tick)
+    return ticks
+
+
+def _reach(
+    part: pl.DataFrame, mean: str, stem: str, place: Callable[[str], pl.Expr]
+) -> dict[str, Any] | None:
     """The intervals of marks as lines; none where they met one order of arrival."""
     if part.is_empty() or part[f"{stem}_low"].null_count() == part.height:
         return None
-    high = part[f"{stem}_high"] - part[mean]
-    low = part[mean] - part[f"{stem}_low"]
+    ends = part.select(
+        high=place(f"{stem}_high") - place(mean), low=place(mean) - place(f"{stem}_low")
+    ).fill_null(0)
     return {
         "type": "data",
-        "array": numbers((scale * high).fill_null(0)),
-        "arrayminus": numbers((scale * low).fill_null(0)),
+        "array": numbers(ends["high"]),
+        "arrayminus": numbers(ends["low"]),
         "thickness": 1,
         "width": 3,
     }
@@ -117,7 +146,7 @@ def _across(values: pl.Series) -> list[float]:
 
 
 def _up(frame: pl.DataFrame) -> list[float]:
-    """The upright axis: to what is allowed and what is named, and somewhat beyond."""
+    """The upright axis, in roots: to what is allowed and what is named, and somewhat beyond."""
     shares = 100 * frame["overload_share"]
     every = float(shares.max() or 0.0)  # type: ignore[arg-type]
     shown = frame.filter(pl.col("kind").is_in(_NAMED))
@@ -125,7 +154,7 @@ def _up(frame: pl.DataFrame) -> list[float]:
     bars = 100 * float(shown["overload_high"].max() or 0.0)  # type: ignore[arg-type]
     wanted = max(_BEYOND * max(_allowed(frame), named), bars)
     top = every if shown.is_empty() or wanted == 0 else min(every, wanted)
-    high = max(1.15 * top, 1e-3)
+    high = sqrt(max(1.15 * top, 1e-3))
     # a value of 0 has room for its mark, but no tick below it
     return [-0.06 * high, high]
 
@@ -138,7 +167,7 @@ def _labels(
     every = [
         (
             (row["nodes"] - x[0]) / (x[1] - x[0]),
-            (100 * row["overload_share"] - y[0]) / (y[1] - y[0]),
+            (sqrt(100 * row["overload_share"]) - y[0]) / (y[1] - y[0]),
         )
         for row in frame.iter_rows(named=True)
     ]
@@ -158,7 +187,7 @@ def _labels(
     spots = placed(labels, every, width_px=room_px[0], height_px=room_px[1], most=most)
     where = {id(one): row for one, (row, _) in zip(labels, rows, strict=True)}
     return [
-        {"x": where[id(one)]["nodes"], "y": 100 * where[id(one)]["overload_share"], **drawn}
+        {"x": where[id(one)]["nodes"], "y": sqrt(100 * where[id(one)]["overload_share"]), **drawn}
         for one, drawn in spots
     ]
 
@@ -170,12 +199,12 @@ def _text(row: dict[str, Any]) -> str:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     rows = frame.filter(pl.col("kind") != PRODUCTION)
-    if rows.height < 2:
-        return f"{rows.height or 'No'} way to place carries the whole load; a trade-off needs 2."
     chosen = rows.filter(pl.col("kind") == CHOSEN)
     of = int(frame["of_nodes"][0])
     if chosen.height:
         return _beside(rows, chosen.row(0, named=True), of)
+    if rows.is_empty():
+        return "Production alone carries the whole load."
     few = rows.sort("nodes", "overload_share").row(0, named=True)
     calm = rows.sort("overload_share", "nodes").row(0, named=True)
     if few["policy"] == calm["policy"]:
@@ -242,7 +271,8 @@ FIGURE = Figure(
     how_to_read="Each mark is one way to place; down and to the left is better: fewer nodes, less"
     " overload. A policy that another one beats on both is an open mark. Thin lines are 95 %"
     " intervals over the orders of arrival. Above the dashed line a policy may not be chosen; a"
-    " triangle at the upper edge overloads more than is shown. Nodes are those in use on average"
+    " triangle at the upper edge overloads more than is shown. The upright axis is drawn by the"
+    " square root, so that little overload is told from none. Nodes are those in use on average"
     " over time, so that nodes which are emptied later count as saved; nodes that hold nothing but"
     " what runs on every node are not in use.",
     reads=("replay/summary", "replay/repeats"),
@@ -251,6 +281,7 @@ FIGURE = Figure(
     narrow=_narrow,
     takeaway=_takeaway,
     table=lambda frame: frame.select("policy", "same", "nodes", "overload_share", "kind"),
-    absent="The run does not say how many nodes were in use and overloaded.",
+    absent="Fewer than two ways to place carry the whole load, or the run does not say how many"
+    " nodes were in use and overloaded: there is no trade-off to show.",
     csv=("policy", "same", "nodes", "overload_share", "kind"),
 )

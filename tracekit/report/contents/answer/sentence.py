@@ -15,6 +15,8 @@ from tracekit.report.words import few, listed, small, spaced
 _NAMED = 3
 #: So many that get worse.
 _PRICES = 2
+#: Where something gets better and something else worse; the reader alone knows what counts.
+_WEIGH = "Keep the placement of production, unless this trade is worth it"
 #: Measures whose titles alone say little: their names end so.
 _UNTOLD = ("_stranded_share", "_debris_full_fraction")
 
@@ -48,15 +50,15 @@ def sentence(data: Data, told: Decision) -> str:
     price = _price(data, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = price and told.criterion not in CONDITIONS
-    advice = f"{first} is a trade" if trade else f"Use {first}"
+    advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
     if against.apart:
         gained = f"{difference_text(measure, against)} against production{price}"
-        return f"{advice}: {title} {_verb(title)} {value}, {gained}."
+        return f"{advice} {title} {_verb(title)} {value}, {gained}."
     usual = standing_text(measure, production)
     gains = _gains(data, told)
     if gains:
         return (
-            f"{advice}: {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f"{advice} {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
             f" production's beyond chance ({value}; {usual} in production){price}."
         )
     do = "does" if len(told.chosen) == 1 else "do"
@@ -70,13 +72,16 @@ def sentence(data: Data, told: Decision) -> str:
 def runner_up(data: Data, told: Decision) -> str:
     """Whom the choice is compared with where production is not known; empty for nobody.
 
-    The best simple rule; where one of them is the choice, the next best that may be chosen.
+    The best simple rule; where one of them is the choice, the next best that may be chosen; where
+    none other may be chosen, the next best that may not.
     """
     if told.simple or not told.criterion:
         return told.simple
-    out = {*told.chosen, *told.unjudged, *(name for one in told.left_out for name in one.names)}
-    rows = data.standings(told.criterion).rows
-    return next((row.names[0] for row in rows if not out & set(row.names)), "")
+    ours = {*told.chosen, *told.unjudged}
+    barred = {name for one in told.left_out for name in one.names}
+    others = [row.names for row in data.standings(told.criterion).rows if not ours & set(row.names)]
+    fit = [names for names in others if not barred & set(names)]
+    return next((names[0] for names in [*fit, *others]), "")
 
 
 def _beside(data: Data, told: Decision) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracekit.replay.measures import all_measures, find_measure
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.fitness import allowed
+from tracekit.replay.runs.may_answer import may_be_chosen
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
@@ -17,7 +18,7 @@ from tracekit.report.words import count, listed, small, spaced
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"
 #: Why a way to place may not be chosen.
-_BARRED = "at the mean they overload nodes more than a policy may, or leave containers waiting"
+_BARRED = "at the mean nodes are overloaded more than they may be, or containers wait"
 #: What the line above the answer says of every resource.
 _MOVED = "can be moved by any policy"
 
@@ -33,9 +34,8 @@ def sure(data: Data, told: Decision) -> str:
         f" number of comparisons{_looks(data)}. They cover {listed(covers)}; they do not"
         " cover what was assumed."
     )
-    return spaced(
-        f"{said}{_overload(data, told)}{_not_chosen(data, told)} {' '.join(_clauses(told))}".strip()
-    )
+    others = f"{_overload(data, told)}{_not_chosen(data, told)}"
+    return spaced(f"{said}{others} {' '.join(_clauses(data, told))}".strip())
 
 
 def _looks(data: Data) -> str:
@@ -80,15 +80,20 @@ def _not_chosen(data: Data, told: Decision) -> str:
     reasons = {
         f"worse beyond chance by {small(measure.title)}": sum(worse),
         "worse by another measure": len(judged) - sum(worse),
-        f"barred: {_BARRED}": len(rows) - len(judged) - len(once),
+        f"barred, as {_BARRED}": len(rows) - len(judged) - len(once),
         "met too few orders of arrival to be judged": len(once),
     }
     said = [f"{many} {reason}" for reason, many in reasons.items() if many]
+    if len(rows) == 1:
+        return f" The other way to place: {said[0].partition(' ')[2]}."
     return f" Of {len(rows)} other ways to place: {'; '.join(said)}."
 
 
-def _clauses(told: Decision) -> list[str]:
-    """What is not told, and not news: of measures together, of other things one by one."""
+def _clauses(data: Data, told: Decision) -> list[str]:
+    """What is not told, and not news: of measures together, of other things one by one.
+
+    Measures tell nothing apart where a single way to place may be chosen: that is no news either.
+    """
     titles = {one.title for one in all_measures().values()}
     silent = [text for text in told.not_told if text.partition(":")[0] in titles]
     names = [small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
@@ -97,7 +102,7 @@ def _clauses(told: Decision) -> list[str]:
         for text in told.not_told
         if text not in silent and _tail(text) not in told.answer and _MOVED not in text
     ]
-    if not names:
+    if not names or (told.chosen and data.results and len(may_be_chosen(data.results)) == 1):
         return rest
     verb = "does" if len(names) == 1 else "do"
     return [

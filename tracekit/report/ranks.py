@@ -1,0 +1,99 @@
+"""The ways to place in order of rank, and how each stands: a row for each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from collections.abc import Set as AbstractSet
+
+import polars as pl
+
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.standings import Standing, Standings
+from tracekit.replay.runs.student import FEWEST
+from tracekit.report.data import Data
+from tracekit.report.headline import headline
+
+CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
+WORSE, WAITED = "worse, beyond chance", "left containers waiting"
+PRODUCTION = "production"
+BARRED = "not to be chosen: overloads nodes"
+UNTOLD = "not told apart"
+UNJUDGED = "met too few orders: not judged"
+#: Below the first choice, and those that may be chosen, each group in order of rank.
+_LATER = {CHOSEN: -1, BARRED: 1, WAITED: 1, UNJUDGED: 2}
+_SCHEMA = {
+    "policy": pl.String,
+    "same": pl.Int64,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "stands": pl.String,
+    "orders": pl.Int64,
+    "measure": pl.String,
+    "why_not": pl.String,
+}
+
+
+def ranked(data: Data) -> pl.DataFrame:
+    """A row for each way to place, in order; without rows where there are fewer than two."""
+    measure = headline(data)
+    if measure is None:
+        return pl.DataFrame(schema=_SCHEMA)
+    found = data.standings(measure.name)
+    told = data.decision
+    chosen = told.chosen if told else ()
+    barred = {name for one in (told.left_out if told else ()) for name in one.names}
+    waited = {name for name in barred if data.results and data.results.waited(name)}
+    once = set(told.unjudged if told else ())
+    most = max((row.orders for row in found.rows), default=0)
+    rows = [
+        {
+            "policy": row.names[0],
+            "same": len(row.names) - 1,
+            "value": row.mean,
+            "low": row.low,
+            "high": row.high,
+            "stands": _stands(
+                found,
+                row,
+                chosen,
+                barred,
+                waited=row.waited or not waited.isdisjoint(row.names),
+                judged=most < FEWEST or row.names[0] not in once,
+            ),
+            "orders": row.orders,
+            "measure": measure.name,
+            "why_not": found.why_not,
+        }
+        for row in found.rows
+    ]
+    if len(rows) < 2:
+        return pl.DataFrame(schema=_SCHEMA)
+    rows.sort(key=lambda row: _LATER.get(str(row["stands"]), 0))
+    return pl.DataFrame(rows, schema=_SCHEMA)
+
+
+def _stands(
+    found: Standings,
+    row: Standing,
+    chosen: Sequence[str],
+    barred: AbstractSet[str],
+    *,
+    waited: bool,
+    judged: bool,
+) -> str:
+    """What the first page says of a row, else how it stands by the measure."""
+    names = set(row.names)
+    said = (
+        (PRODUCTION, row.names[0] == OBSERVED),
+        (UNJUDGED, not judged),
+        (WAITED, waited),
+        (CHOSEN, chosen and chosen[0] in names),
+        (WITHIN, names & set(chosen)),
+        (BARRED, names & barred),
+        (UNTOLD, not found.tells),
+        (UNJUDGED, row.orders < FEWEST),
+        (BEST, not chosen and found.best and row is found.best[0]),
+        (WORSE, row.apart_from_best),
+    )
+    return next((what for what, holds in said if holds), WITHIN)
