@@ -6,14 +6,12 @@ the code of every function it calls is inside. So it is kept under a digest of a
 
 from __future__ import annotations
 
-import functools
 import hashlib
 from collections.abc import Callable, Mapping
-from pathlib import Path
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
-from tracekit.kept import kept_folder
+from tracekit.kept import compiled_folder
 from tracekit.numba_alone import (
     NumbaError,
     WrapperAddressProtocol,
@@ -23,18 +21,6 @@ from tracekit.numba_alone import (
 )
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-#: Where compiled functions are written.
-_ROOMS = (
-    "binding",
-    "ingest",
-    "read",
-    "replay/fast",
-    "replay/optimize",
-    "replay/placement",
-    "replay/workload",
-    "sizing",
-)
 
 _I1 = types.Array(types.int64, 1, "C")
 _I2 = types.Array(types.int64, 2, "C")
@@ -75,22 +61,13 @@ def compiled_in_any_order(function: F) -> F:
 
 def _kept(function: Callable[..., Any], *signature: Any, **options: Any) -> Any:
     given = numba.config.CACHE_DIR
-    numba.config.CACHE_DIR = own_cache_folder() or str(_folder())
+    numba.config.CACHE_DIR = own_cache_folder() or str(compiled_folder())
     try:
         make = numba.njit(*signature, cache=True, nogil=True, error_model="numpy", **options)
         made = make(function)
     finally:
         numba.config.CACHE_DIR = given
     return made
-
-
-@functools.cache
-def _folder() -> Path:
-    """Where compiled code of exactly these sources is kept."""
-    here = Path(__file__).parent
-    sources = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
-    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
-    return kept_folder() / f"compiled-{digest}"
 
 
 class NotCompiledError(Exception):

@@ -6,9 +6,22 @@ Nothing there is data. It can be taken away at any time, and is made anew then.
 from __future__ import annotations
 
 import functools
+import hashlib
 import os
 import tempfile
 from pathlib import Path
+
+#: Where compiled functions are written.
+_ROOMS = (
+    "binding",
+    "ingest",
+    "read",
+    "replay/fast",
+    "replay/optimize",
+    "replay/placement",
+    "replay/workload",
+    "sizing",
+)
 
 
 @functools.cache
@@ -28,3 +41,18 @@ def kept_folder() -> Path:
             return folder
     # a name that others can tell beforehand could hold their code
     return Path(tempfile.mkdtemp(prefix="tracekit-"))
+
+
+@functools.cache
+def compiled_folder() -> Path:
+    """Where compiled code of exactly these sources is kept."""
+    here = Path(__file__).parent
+    sources = sorted(path for room in _ROOMS for path in (here / room).rglob("*.py"))
+    digest = hashlib.sha256(b"".join(path.read_bytes() for path in sources)).hexdigest()[:16]
+    return kept_folder() / f"compiled-{digest}"
+
+
+@functools.cache
+def is_compiled(file: str) -> bool:
+    """Whether functions of a source file are there compiled; nothing is loaded to find out."""
+    return any(compiled_folder().glob(f"*/{file.removesuffix('.py')}.*.nbi"))

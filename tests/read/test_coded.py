@@ -190,17 +190,26 @@ def test_many_names_and_many_rows_outgrow_every_buffer(
 
 
 @pytest.mark.parametrize(
-    ("size_bytes", "together_bytes", "compiled"),
+    ("size_bytes", "together_bytes", "known", "compiled"),
     [
-        (16 << 20, 0, True),
-        (2 << 20, 64 << 20, True),
-        (2 << 20, 63 << 20, False),
-        (1 << 10, 64 << 20, False),
+        (16 << 20, 0, False, True),
+        (2 << 20, 64 << 20, False, True),
+        (2 << 20, 63 << 20, False, False),
+        (1 << 10, 64 << 20, True, False),
+        (2 << 20, 8 << 20, True, True),
+        (2 << 20, 7 << 20, True, False),
     ],
 )
 def test_a_file_is_read_the_compiled_way_where_there_is_much_to_read(
-    size_bytes: int, together_bytes: int, compiled: bool, tmp_path: Path
+    size_bytes: int,
+    together_bytes: int,
+    known: bool,
+    compiled: bool,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
+    """Of less where the code is compiled already: then it is only loaded."""
+    monkeypatch.setattr(reading_module, "is_compiled", lambda _: known)
     path = tmp_path / "Node_0.csv"
     path.write_text(f"{NODE_HEADER}\n0,0,good,0.5,0.5\n")
     (file,) = discover(path).files

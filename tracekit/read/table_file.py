@@ -11,6 +11,7 @@ from typing import TypeVar
 from tracekit.errors import TracekitError
 from tracekit.files.ahead import Pieces, ahead
 from tracekit.files.places import open_whole
+from tracekit.kept import is_compiled
 from tracekit.loading import nothing_collected
 from tracekit.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
 from tracekit.read.coded import CodedRows, code
@@ -31,10 +32,11 @@ from tracekit.read.wide import layout_of, table_of, unpivot
 from tracekit.sources import Match, recognise
 
 #: What is worth loading, and on a new machine compiling, the quick way: a file of this size, or one
-#: of some size among files of so much together.
+#: of some size among files of so much together; of less where the code is compiled already. To load
+#: it costs as much as some 5 MiB the plain way, to compile it as much as 60.
 COMPILED_FROM_BYTES = 16 << 20
 _SOME_BYTES = 256 << 10
-_TOGETHER_BYTES = 64 << 20
+_TOGETHER_BYTES, _TOGETHER_COMPILED_BYTES = 64 << 20, 8 << 20
 #: What is unpacked while numba loads.
 _BLOCKS_AHEAD = 8
 
@@ -119,7 +121,8 @@ class CodedFile:
 
 def open_coded(file: TraceFile) -> CodedFile:
     """The file, to be read the compiled way if that pays."""
-    together = file.together_bytes >= _TOGETHER_BYTES
+    enough = _TOGETHER_COMPILED_BYTES if is_compiled("scan.py") else _TOGETHER_BYTES
+    together = file.together_bytes >= enough
     least = min(_SOME_BYTES, COMPILED_FROM_BYTES) if together else COMPILED_FROM_BYTES
     plain = file.kind == "parquet" or file.size_bytes < least
     return CodedFile(file, Reading(), 0 if plain else PADDING)
