@@ -124,3 +124,12 @@ def test_another_trace_is_no_table() -> None:
 def test_an_unknown_release_lists_the_known() -> None:
     with pytest.raises(TracekitError, match=r"no trace release named 'ctm20'; known: .*ctm21"):
         get_source("ctm20")
+
+
+@pytest.mark.parametrize("line", ["apiVersion: v1", "kind: List", "---"])
+def test_a_list_in_yaml_is_told_how_to_print_it_as_json(line: str) -> None:
+    error = recognise([line])
+    assert isinstance(error, TracekitError)
+    assert "is YAML" in error.what
+    assert error.hint is not None
+    assert "kubectl get nodes,pods -A -o json" in error.hint

@@ -75,12 +75,14 @@ def _files(summary: IngestSummary) -> None:
         )
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     if silent:
-        own = "has no rows of its own: it is empty, or is read together with the file"
-        if silent[1:]:
-            own = "have no rows of their own: they are empty, or are read together with the files"
-        print_sentence(
-            visible(f"{', '.join(silent)} {own} beside {'them' if silent[1:] else 'it'}")
+        has, it = ("have no rows of their own: they hold", "them")
+        if not silent[1:]:
+            has, it = ("has no rows of its own: it holds", "it")
+        own = (
+            f"{has} nothing that is read (of kubectl's objects: nodes and pods), or what adds to"
+            f" the rows of files beside {it}"
         )
+        print_sentence(visible(f"{', '.join(silent)} {own}"))
     for name in summary.mended:
         print(f"{name}: what was stored of it was damaged, and is mended")
     for name, same in summary.known:

@@ -84,9 +84,18 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
     return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
 
 
+#: How a list of kubectl's begins with ``-o yaml``.
+_YAML = ("apiVersion:", "kind:", "---")
+
+
 def _mismatch(header: tuple[str, ...], sources: Sequence[Source]) -> TracekitError:
     shown = ", ".join(name or "(unnamed)" for name in header[:12])
     best = _best(header, sources)
+    if header and header[0].startswith(_YAML):
+        return TracekitError(
+            "is YAML; what kubectl prints is read as JSON",
+            hint="print it anew: kubectl get nodes,pods -A -o json",
+        )
     if best is None or best[0] * 2 < len(best[2].columns):
         known = ", ".join(f"{fmt.file_stem}" for source in sources for fmt in source.formats)
         return TracekitError(
