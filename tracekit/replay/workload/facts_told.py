@@ -22,7 +22,8 @@ _BENDING = {
         " container)"
     ),
     "container_steps_held": (
-        "steps of containers have no sample of their own: the nearest one of the container holds"
+        "steps of containers have no sample of their own: the last one before holds, or the first"
+        " one where there is none before"
     ),
     "steps_without_any_sample": (
         "steps have no sample of any container, although there are some before and after: what each"
