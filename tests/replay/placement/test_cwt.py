@@ -87,9 +87,9 @@ def test_entropy_weights(matrix: list[list[float]], expected: list[float]) -> No
 
 def test_weights_are_combined_by_product_or_mean() -> None:
     judged, found = np.array([0.75, 0.25]), np.array([0.5, 0.5])
-    assert combine(judged, found, linear=False).tolist() == [0.75, 0.25]
-    assert combine(judged, found, linear=True).tolist() == [0.625, 0.375]
-    nothing = combine(np.array([1.0, 0.0]), np.array([0.0, 1.0]), linear=False)
+    assert combine(judged, found, False).tolist() == [0.75, 0.25]
+    assert combine(judged, found, True).tolist() == [0.625, 0.375]
+    nothing = combine(np.array([1.0, 0.0]), np.array([0.0, 1.0]), False)
     assert nothing.tolist() == [1.0, 0.0]
 
 

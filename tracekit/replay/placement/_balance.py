@@ -7,6 +7,8 @@ pull request 135573; priorities/balanced_resource_allocation.go of v1.17. Fracti
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
@@ -14,7 +16,7 @@ from tracekit.arrays import FloatArray, IntArray
 
 def balance(fractions: FloatArray) -> IntArray:
     """``trunc(100 * (1 - deviation))``, 50..100."""
-    return np.trunc((1.0 - deviation(fractions)) * 100.0).astype(np.int64)
+    return np.asarray(of_deviation(deviation(fractions))).astype(np.int64)
 
 
 def balance_change(fractions: FloatArray, before: FloatArray) -> IntArray:
@@ -29,9 +31,9 @@ def deviation(fractions: FloatArray) -> FloatArray:
     decides where truncation falls.
     """
     if len(fractions) == 2:
-        apart = np.abs(fractions[0] - fractions[1])
+        apart = half_apart(fractions[0], fractions[1])
         if not np.isnan(apart).any():
-            return np.asarray(apart / 2)
+            return np.asarray(apart)
     counted = ~np.isnan(fractions)
     number = counted.sum(axis=0)
     values = np.where(counted, fractions, 0.0)
@@ -40,7 +42,7 @@ def deviation(fractions: FloatArray) -> FloatArray:
     general = np.sqrt(squares / np.maximum(number, 1))
     high = np.where(counted, fractions, -np.inf).max(axis=0, initial=-np.inf)
     low = np.where(counted, fractions, np.inf).min(axis=0, initial=np.inf)
-    pair = np.where(number == 2, (high - low) / 2, 0.0)
+    pair = np.where(number == 2, half_apart(high, low), 0.0)
     return np.where(number == 2, pair, np.where(number > 2, general, 0.0))
 
 
@@ -59,3 +61,26 @@ def legacy_balance(
     full = (cpu >= 1) | (memory >= 1) | (third >= 1)
     kept = np.where(full, 0.0, (1 - apart) * max_score)
     return np.trunc(kept).astype(np.int64)
+
+
+# The formulas, for arrays and, compiled, for numbers: see ``tracekit.replay.placement._formula``.
+
+
+def of_deviation(deviation: Any) -> Any:
+    """The score, 50..100, by the deviation of the fractions."""
+    return np.trunc((1.0 - deviation) * 100.0)
+
+
+def half_apart(first: Any, second: Any) -> Any:
+    """The deviation of two fractions."""
+    return np.abs(first - second) / 2
+
+
+def pair_balance(first: Any, second: Any) -> Any:
+    """The score of two fractions."""
+    return of_deviation(half_apart(first, second))
+
+
+def requested_share(wanted: Any, size: Any) -> Any:
+    """Requested of a resource with the container, as a fraction of a size above 0; 1 at most."""
+    return np.minimum(wanted / size, 1.0)

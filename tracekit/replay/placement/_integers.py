@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import IntArray
+from tracekit.replay.placement._formula import either
 
 _INT64_MIN = np.iinfo(np.int64).min
 _TOO_LARGE = 2.0**63
@@ -15,10 +16,13 @@ _TOO_LARGE = 2.0**63
 
 def half_away(values: ArrayLike) -> IntArray:
     """Nearest integer, halves away from zero (``math.Round``); same shape as ``values``."""
-    given = np.asarray(values, dtype=np.float64)
-    whole = np.trunc(given)
-    up = np.abs(given - whole) >= 0.5
-    return to_int(np.where(up, whole + np.copysign(1.0, given), whole))
+    return to_int(rounded(np.asarray(values, dtype=np.float64)))
+
+
+def rounded(value: Any) -> Any:
+    """``half_away`` as a float, for arrays and, compiled, for numbers."""
+    whole = np.trunc(value)
+    return either(np.abs(value - whole) >= 0.5, whole + np.copysign(1.0, value), whole)
 
 
 def to_int(values: ArrayLike) -> IntArray:

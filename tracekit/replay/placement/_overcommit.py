@@ -13,7 +13,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.placement import _beta
-from tracekit.replay.placement._beta import max_variance
+from tracekit.replay.placement._beta import max_variance, shape
 from tracekit.replay.placement._formula import either
 from tracekit.replay.placement._trimaran import Claims, portion
 
@@ -46,9 +46,9 @@ def node_totals(before: Claims, pod: Claims, capacity: FloatArray, column: int) 
     """Totals of one resource; requests are cut at capacity, limits are not."""
     request, limit = (one[:, column].astype(np.float64) for one in (before.request, before.limit))
     return Totals(
-        request=np.minimum(request + float(pod.request[column]), capacity),
+        request=within(request + float(pod.request[column]), capacity),
         limit=limit + float(pod.limit[column]),
-        request_before=np.minimum(request, capacity),
+        request_before=within(request, capacity),
         limit_before=limit,
         capacity=capacity,
     )
@@ -70,13 +70,12 @@ def load_risk(
     some = np.where(capacity > 0, capacity, 1.0)
     threshold, share = portion(request, some), portion(limit, some)
     spread = believed(mu, sigma, float(smoothing_window))
-    alpha, beta = _beta.fit(mu, spread * spread + mu * mu)
+    with np.errstate(divide="ignore", over="ignore"):
+        alpha, beta = load_shape(mu, spread)
     below = _beta.cumulative(alpha, beta, threshold)
     possible = _beta.cumulative(alpha, beta, share)
-    within = below_request(below, mu, spread, threshold)
     tied = (limit < capacity) & (request <= limit)
-    unknown = uncertain(mu, spread, alpha, possible)
-    return np.asarray(1.0 - given_limits(within, possible, share, tied, unknown))
+    return np.asarray(beyond_request(mu, spread, alpha, threshold, below, share, possible, tied))
 
 
 def total_risk(limit: FloatArray, load: FloatArray, limit_weight: float) -> FloatArray:
@@ -85,6 +84,11 @@ def total_risk(limit: FloatArray, load: FloatArray, limit_weight: float) -> Floa
 
 
 # The formulas, for arrays and, compiled, for numbers: see ``tracekit.replay.placement._formula``.
+
+
+def within(amount: Any, size: Any) -> Any:
+    """An amount, at most the size."""
+    return np.minimum(amount, size)
 
 
 def by_limit(request: Any, limit: Any, size: Any) -> Any:
@@ -104,6 +108,34 @@ def believed(mu: Any, sigma: Any, window: Any) -> Any:
     single = sigma * np.sqrt(window)
     most = np.sqrt(max_variance(mu) * MAX_VARIANCE_ALLOWANCE)
     return either(single > most, most, single)
+
+
+def load_shape(mu: Any, spread: Any) -> Any:
+    """The alpha and beta of a load of this mean and deviation."""
+    return shape(mu, spread * spread + mu * mu)
+
+
+def beyond_request(  # noqa: PLR0917 - compiled too, by position
+    mu: Any,
+    spread: Any,
+    alpha: Any,
+    threshold: Any,
+    below: Any,
+    share: Any,
+    possible: Any,
+    tied: Any,
+) -> Any:
+    """The probability that load exceeds the requests, 0..1.
+
+    Parameters
+    ----------
+    threshold, below : requests over capacity, and what the distribution has below them
+    share, possible : limits over capacity, and what the distribution has below those
+    tied : whether limits are below capacity, and no lower than the requests
+    """
+    sure = below_request(below, mu, spread, threshold)
+    unknown = uncertain(mu, spread, alpha, possible)
+    return 1.0 - given_limits(sure, possible, share, tied, unknown)
 
 
 def below_request(below: Any, mu: Any, spread: Any, threshold: Any) -> Any:

@@ -6,7 +6,7 @@ Requests are as stated, without the scheduler's defaults for what is missing; th
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
@@ -34,7 +34,12 @@ def wanted_and_total(
 def paper_balance(wanted: IntArray, total: IntArray) -> FloatArray:
     """``10 - 10 |N_cpu/T_cpu - N_memory/T_memory|``; 0 where a node has none of either."""
     cpu, memory = wanted / np.maximum(total, 1)
-    return np.where((total > 0).all(axis=0), 10.0 - 10.0 * np.abs(cpu - memory), 0.0)
+    return np.where((total > 0).all(axis=0), of_ten(np.abs(cpu - memory)), 0.0)
+
+
+def of_ten(apart: Any) -> Any:
+    """``10 - 10 apart``, for arrays and, compiled, for numbers."""
+    return 10.0 - 10.0 * apart
 
 
 def integer_balance(wanted: IntArray, total: IntArray, variant: Variant) -> IntArray:

@@ -6,12 +6,13 @@ unit tests only its values reproduce.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.placement._formula import either
 
 Norm = Literal["l2", "sum_of_squares"]
 Ideal = Literal["observed", "absolute"]
@@ -56,9 +57,13 @@ def closeness(
     best, worst = np.where(good, high, low), np.where(good, low, high)
     to_best = np.sqrt(np.square(scaled - best).sum(axis=0))
     to_worst = np.sqrt(np.square(scaled - worst).sum(axis=0))
+    return np.asarray(nearness(to_best, to_worst))
+
+
+def nearness(to_best: Any, to_worst: Any) -> Any:
+    """The closeness of both distances, for arrays and, compiled, for numbers."""
     both = to_best + to_worst
-    nowhere = np.full(scaled.shape[1], INDIFFERENT)
-    return np.asarray(np.divide(to_worst, both, out=nowhere, where=both > 0))
+    return either(both > 0, to_worst / either(both > 0, both, 1.0), INDIFFERENT)
 
 
 def _ends(scaled: FloatArray, weighed: FloatArray, ideal: Ideal) -> tuple[FloatArray, FloatArray]:

@@ -6,10 +6,12 @@ Sources: Saaty 1980 (row geometric means, consistency ratio); Shannon entropy we
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.placement._formula import either
 
 #: Consistency of a random judgement matrix of 1, 2, ... criteria (Saaty).
 RANDOM_INDEX = (0.0, 0.0, 0.58, 0.90, 1.12, 1.24, 1.32, 1.41, 1.45)
@@ -67,18 +69,30 @@ def entropy_weights(matrix: FloatArray) -> FloatArray:
     share = np.divide(matrix, total, out=np.zeros(matrix.shape), where=total > 0)
     information = np.zeros_like(share)
     np.log(share, out=information, where=share > 0)
-    entropy = -(share * information).sum(axis=0) / (np.log(rows) if rows > 1 else 1.0)
-    gain = np.where((total > 0) & (rows > 1), 1.0 - entropy, 0.0)
-    gain[gain < NOISE] = 0.0
-    return gain / gain.sum() if gain.sum() > 0 else np.full(columns, 1.0 / columns)
+    gain = np.where(total > 0, gain_of((share * information).sum(axis=0), rows), 0.0)
+    return of_sum_one(gain, np.full(columns, 1.0 / columns))
 
 
-def combine(subjective: FloatArray, objective: FloatArray, *, linear: bool) -> FloatArray:
+# The formulas, for arrays and compiled: see ``tracekit.replay.placement._formula``.
+
+
+def gain_of(told: Any, rows: Any) -> Any:
+    """What a column tells, by the sum of ``s ln s`` of its shares; 0 where that is rounding."""
+    gain = 1.0 + told / np.log(np.maximum(rows, 2))
+    return either((rows > 1) & (gain >= NOISE), gain, 0.0)
+
+
+def of_sum_one(weights: FloatArray, otherwise: FloatArray) -> FloatArray:
+    """Weights over their sum; ``otherwise`` where that is 0."""
+    total = weights.sum()
+    return weights / total if total > 0 else otherwise
+
+
+def combine(subjective: FloatArray, objective: FloatArray, linear: bool) -> FloatArray:
     """Both weights as one: their product, or their mean; of sum 1.
 
     Where every product is 0 the subjective weights stand.
     """
     if linear:
         return (subjective + objective) / 2
-    product = subjective * objective
-    return product / product.sum() if product.sum() > 0 else subjective
+    return of_sum_one(subjective * objective, subjective)

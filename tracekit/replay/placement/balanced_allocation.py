@@ -109,7 +109,7 @@ class BalancedAllocation(PlacementPolicy):
         fractions = {}
         for share in shares(snapshot, container, nodes, self.resources, nonzero=False):
             asked = share.requested - share.incoming if before else share.requested
-            fraction = np.minimum(asked / np.maximum(share.allocatable, 1), 1.0)
+            fraction = forms.requested_share(asked, np.maximum(share.allocatable, 1))
             every = share.counted.all()
             fractions[share.name] = fraction if every else np.where(share.counted, fraction, np.nan)
         return fractions

@@ -68,7 +68,7 @@ class Cwt(PlacementPolicy):
         else:
             judged = by_type(pod_type(snapshot, container), names, self.dominance)
         linear = self.combine == "linear"
-        return combine(ahp(judged).weights, entropy_weights(free), linear=linear)
+        return combine(ahp(judged).weights, entropy_weights(free), linear)
 
     def explain(
         self, snapshot: Snapshot, container: Container, nodes: IntArray

@@ -72,7 +72,7 @@ class TargetLoadPacking(LoadAware):
         pod = float(self._predictor.container(container))
         missing = self._missing(snapshot)[nodes].astype(np.float64)
         some = capacity != 0
-        percent = 100 * (used + pod + missing) / np.where(some, capacity, 1.0)
+        percent = then_percent(used, pod, missing, np.where(some, capacity, 1.0))
         return {
             "then_percent": np.where(some | np.isnan(used), percent, 0.0),
             "used_milli": used,
@@ -96,6 +96,11 @@ class TargetLoadPacking(LoadAware):
 def packing_score(predicted: FloatArray, target: float) -> IntArray:
     """Score by predicted percent and target percent, shape (candidates,); NaN scores 0."""
     return half_away(np.nan_to_num(packing(predicted, target)))
+
+
+def then_percent(used: Any, pod: Any, missing: Any, capacity: Any) -> Any:
+    """CPU with the pod and what is placed too lately to show, in percent of capacity."""
+    return 100 * (used + pod + missing) / capacity
 
 
 def packing(predicted: Any, target: Any) -> Any:

@@ -18,13 +18,11 @@ def _quotient(top: float, bottom: float) -> Any:
     return np.floor(top / max(bottom, 1))
 
 
-_half_away: Any = _rounding.half_away
-
 #: Functions of numbers by the functions of arrays that they stand for in compiled code.
 INSTEAD: Any = {
     **NUMBERS,
     quotient: _quotient,
-    _integers.half_away: _half_away.py_func,
+    _integers.half_away: _rounding.half_away,
 }
 
 

@@ -1,16 +1,14 @@
-"""Rounding as Go does it, compiled."""
+"""Rounding as Go does it, for kernels."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from tracekit.jit import compiled
+from tracekit.replay.placement._integers import rounded
 
 
-@compiled
-def half_away(value: float) -> float:
+def half_away(value: float) -> Any:
     """The nearest whole number, halves away from zero; 0 of what is not a number."""
-    if np.isnan(value):
-        return 0.0
-    whole = np.trunc(value)
-    return float(whole + np.copysign(1.0, value) if abs(value - whole) >= 0.5 else whole)
+    return 0.0 if np.isnan(value) else rounded(value)

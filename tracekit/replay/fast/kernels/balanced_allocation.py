@@ -11,8 +11,9 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._gap import least_gap
-from tracekit.replay.fast.kernels._pair import pair_balance, requested_share
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._shares import weight_table
+from tracekit.replay.placement._balance import of_deviation, pair_balance, requested_share
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 
 
@@ -27,8 +28,8 @@ def _score(
 ) -> None:
     one, other = int(parameters[0]), int(parameters[1])
     for at in range(count):
-        first = requested_share(state[0, one, at], state[1, one, at], ask[1, one])
-        second = requested_share(state[0, other, at], state[1, other, at], ask[1, other])
+        first = requested_share(state[1, one, at] + ask[1, one], state[0, one, at])
+        second = requested_share(state[1, other, at] + ask[1, other], state[0, other, at])
         scores[at] = pair_balance(first, second)
 
 
@@ -43,10 +44,10 @@ def _bound(
 ) -> None:
     least_gap(boxes, int(parameters[0]), int(parameters[1]), count, ask, 1.0, bounds)
     for at in range(count):
-        bounds[at] = np.floor((1.0 - bounds[at] / 2.0) * 100.0)
+        bounds[at] = of_deviation(bounds[at] / 2)
 
 
-_SCORE, _BOUND = pointers(_score, _bound)
+_SCORE, _BOUND = pointers(inside(_score), inside(_bound))
 
 
 def _make(

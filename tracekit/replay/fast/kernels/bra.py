@@ -11,7 +11,9 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
 from tracekit.replay.fast.kernels._gap import least_gap
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.placement._paper import of_ten
 from tracekit.replay.placement.bra import Bra
 
 
@@ -27,7 +29,7 @@ def _score(
     for at in range(count):
         cpu = (state[1, 0, at] + ask[1, 0]) / state[0, 0, at]
         memory = (state[1, 1, at] + ask[1, 1]) / state[0, 1, at]
-        scores[at] = 10.0 - 10.0 * abs(cpu - memory)
+        scores[at] = of_ten(abs(cpu - memory))
 
 
 def _bound(
@@ -41,10 +43,10 @@ def _bound(
 ) -> None:
     least_gap(boxes, 0, 1, count, ask, np.inf, bounds)
     for at in range(count):
-        bounds[at] = 10.0 - 10.0 * bounds[at]
+        bounds[at] = of_ten(bounds[at])
 
 
-_SCORE, _BOUND = pointers(_score, _bound)
+_SCORE, _BOUND = pointers(inside(_score), inside(_bound))
 
 
 def _make(policy: Bra, resources: Sequence[str], allocatable: IntArray) -> Kernel | None:

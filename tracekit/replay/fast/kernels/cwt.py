@@ -2,9 +2,9 @@
 
 Sums over all nodes are taken in another order than numpy takes them, and logarithms by a series of
 our own: both change the sixteenth digit, and scores are compared after rounding to the twelfth.
-So this is the one policy whose formulas stand twice. Those of ``placement/_weights.py`` and
-``placement/_topsis.py`` work on whole columns; compiled as they are they would go over all nodes
-several times, where this goes over them once, block by block.
+Formulas are those of ``placement/_weights.py`` and ``placement/_topsis.py``. Sums, highest and
+lowest values, which these take of whole columns, are taken here block by block: one pass over the
+nodes in place of several.
 """
 
 # ruff: noqa: ARG001 - kernels share one signature
@@ -19,16 +19,19 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled, compiled_in_any_order
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._logarithm import logarithms
 from tracekit.replay.placement._criteria import CRITERIA, by_type, given, pod_type, present
 from tracekit.replay.placement._measured import measured_fraction
-from tracekit.replay.placement._topsis import INDIFFERENT
-from tracekit.replay.placement._weights import NOISE, ahp
+from tracekit.replay.placement._topsis import nearness
+from tracekit.replay.placement._weights import ahp, combine, gain_of, of_sum_one
 from tracekit.replay.placement.cwt import Cwt
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: Nodes whose intermediate numbers stay in the nearest cache.
 _BLOCK = 512
+
+_nearness = compiled_in_any_order(inside(nearness))
 
 
 def _score(
@@ -45,7 +48,7 @@ def _score(
     Terms are what each criterion's resource is used, then what nodes have of it, reserved or not.
     """
     criteria = len(terms) // 2
-    free, weights = np.empty((criteria, count)), np.empty(criteria)
+    free, weights = np.empty((criteria, count)), np.zeros(criteria)
     ends = np.empty((criteria, 3))
     for criterion in range(criteria):
         column, row = int(parameters[criteria + 1 + criterion]), free[criterion]
@@ -63,8 +66,11 @@ def _score(
             total += row[part].sum()
             told += _told(row[part])
             _widen(row[part], ends[criterion])
-        weights[criterion] = _gain(total, told, count)
-    _combine(weights, parameters[:criteria], parameters[criteria] == 1.0)
+        # of shares s = x / total the sum of s ln s is told / total - ln total
+        if total > 0:
+            weights[criterion] = gain_of(told / total - np.log(total), count)
+    weights = of_sum_one(weights, np.full(criteria, 1.0 / criteria))
+    weights = combine(parameters[:criteria], weights, parameters[criteria] == 1.0)
     _closeness(free, weights, ends, scores)
 
 
@@ -108,32 +114,6 @@ def _widen(values: FloatArray, ends: FloatArray) -> None:
 
 
 @compiled
-def _gain(total: float, told: float, count: int) -> float:
-    """What a criterion tells by the entropy of its shares, 0 where that is rounding.
-
-    Of shares ``s = x / total`` the sum of ``s ln s`` is ``told / total - ln total``.
-    """
-    if total <= 0:
-        return 0.0
-    gain = 1.0 + (told / total - np.log(total)) / np.log(count)
-    return gain if gain >= NOISE else 0.0
-
-
-@compiled
-def _combine(weights: FloatArray, judged: FloatArray, linear: bool) -> None:
-    """Turn gains into weights, together with those of the judgements."""
-    total = weights.sum()
-    for at in range(len(weights)):
-        weights[at] = weights[at] / total if total > 0 else 1.0 / len(weights)
-    if linear:
-        weights[:] = (judged + weights) / 2
-        return
-    weights *= judged
-    total = weights.sum()
-    weights[:] = weights / total if total > 0 else judged
-
-
-@compiled
 def _closeness(
     values: FloatArray, weights: FloatArray, ends: FloatArray, scores: FloatArray
 ) -> None:
@@ -157,11 +137,10 @@ def _close_block(
             to_best[at] += down * down
             to_worst[at] += up * up
     for at in range(len(scores)):
-        best, worst = np.sqrt(to_best[at]), np.sqrt(to_worst[at])
-        scores[at] = worst / (best + worst) if best + worst > 0 else INDIFFERENT
+        scores[at] = _nearness(np.sqrt(to_best[at]), np.sqrt(to_worst[at]))
 
 
-_SCORE = score_pointer(_score)
+_SCORE = score_pointer(inside(_score))
 
 
 def _terms(snapshot: Snapshot) -> FloatArray:

@@ -10,10 +10,13 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
-from tracekit.replay.fast.kernels._pair import pair_balance, requested_share
+from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.placement import quotient
+from tracekit.replay.placement._balance import pair_balance, requested_share
 from tracekit.replay.placement._window import nodes_to_find
 from tracekit.replay.placement.default_scheduler import DefaultScheduler
+from tracekit.replay.placement.least_allocated import free_percent
 
 
 def _score(
@@ -29,16 +32,15 @@ def _score(
     for at in range(count):
         free = 0.0
         for column in range(2):
-            size = state[0, column, at]
-            left = max(size - state[2, column, at] - ask[2, column], 0)
-            free += np.floor(left * 100.0 / size)
-        cpu = requested_share(state[0, 0, at], state[1, 0, at], ask[1, 0])
-        memory = requested_share(state[0, 1, at], state[1, 1, at], ask[1, 1])
+            wanted = state[2, column, at] + ask[2, column]
+            free += free_percent(state[0, column, at], wanted)
+        cpu = requested_share(state[1, 0, at] + ask[1, 0], state[0, 0, at])
+        memory = requested_share(state[1, 1, at] + ask[1, 1], state[0, 1, at])
         even = pair_balance(cpu, memory)
-        scores[at] = parameters[0] * np.floor(free / 2.0) + balanced * even
+        scores[at] = parameters[0] * quotient(free, 2) + balanced * even
 
 
-_SCORE = score_pointer(_score)
+_SCORE = score_pointer(inside(_score))
 
 
 def _make(

@@ -24,14 +24,13 @@ from tracekit.replay.fast.kernels._beta import betainc_address, call_betainc
 from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
-from tracekit.replay.placement._beta import shape
 from tracekit.replay.placement._overcommit import (
     believed,
-    below_request,
+    beyond_request,
     by_limit,
-    given_limits,
+    load_shape,
     together,
-    uncertain,
+    within,
 )
 from tracekit.replay.placement._trimaran import mu_sigma, portion
 from tracekit.replay.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
@@ -60,7 +59,7 @@ def _score(
         request, promised, weight = ask[1, column], ask[3, column], parameters[column]
         size, taken, limits = state[0, column], state[1, column], state[3, column]
         for at in range(count):
-            asked = min(taken[at] + request, size[at])
+            asked = within(taken[at] + request, size[at])
             limit = by_limit(asked, limits[at] + promised, size[at])
             risk = together(limit, terms[_VIEWS + 3 * column, at], weight)
             scores[at] = max(scores[at], risk)
@@ -111,7 +110,7 @@ def _placed(
         terms[view + 1, node] = limit / size
         terms[view + 2, node] = state[1, column, node] / size
         if not np.isnan(terms[row, node]):
-            taken = min(float(state[1, column, node]), size)
+            taken = within(float(state[1, column, node]), size)
             mu, sigma = terms[row + 1, node], terms[row + 2, node]
             terms[row, node] = _load_risk(mu, sigma, taken, limit, size, parameters)
             if known:
@@ -121,16 +120,15 @@ def _placed(
 def _load_risk(
     mu: float, sigma: float, taken: float, limit: float, size: float, parameters: FloatArray
 ) -> Any:
-    """``tracekit.replay.placement._overcommit.load_risk`` of one node."""
+    """The risk by load of one node; a sum of the distribution is scipy's own, by its address."""
     address = int(parameters[3])
     threshold, share = portion(taken, size), portion(limit, size)
     spread = believed(mu, sigma, parameters[2])
-    alpha, beta = shape(mu, spread * spread + mu * mu)
+    alpha, beta = load_shape(mu, spread)
     below = _cumulative(address, alpha, beta, threshold)
     possible = _cumulative(address, alpha, beta, share)
-    within = below_request(below, mu, spread, threshold)
     tied = (limit < size) & (taken <= limit)
-    return 1.0 - given_limits(within, possible, share, tied, uncertain(mu, spread, alpha, possible))
+    return beyond_request(mu, spread, alpha, threshold, below, share, possible, tied)
 
 
 @compiled

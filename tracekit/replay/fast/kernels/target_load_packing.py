@@ -23,7 +23,7 @@ from tracekit.replay.fast.kernels._inside import inside
 from tracekit.replay.fast.kernels._rounding import half_away
 from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
 from tracekit.replay.placement._prediction import expected_milli
-from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing
+from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing, then_percent
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 #: How many terms are views: the fraction of capacity in use before the container.
@@ -48,7 +48,7 @@ def _score(
     target, pod = parameters[0], _expected(ask, parameters)
     used, missing, capacity = terms[_VIEWS], terms[_VIEWS + 1], terms[_VIEWS + 2]
     for at in range(count):
-        percent = 100 * (used[at] + pod + missing[at]) / capacity[at]
+        percent = then_percent(used[at], pod, missing[at], capacity[at])
         scores[at] = half_away(packing(percent, target))
 
 
