@@ -245,3 +245,8 @@ def load(
         sizing=read_sizing(sizing) if sizing else None,
         paths=paths,
     )
+
+
+def in_columns(frame: pl.DataFrame, schema: Mapping[str, type[pl.DataType]]) -> pl.DataFrame:
+    """The columns of the schema alone; no rows where the frame, which may lack them, has none."""
+    return pl.DataFrame(schema=schema) if frame.is_empty() else frame.select(list(schema))

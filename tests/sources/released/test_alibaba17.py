@@ -6,7 +6,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reading_support import opened, read, recognised
+from reading_support import (
+    assert_known_by_name_and_lines,
+    opened,
+    read,
+    recognised,
+    written,
+    written_all,
+)
 from store_support import counts_of
 from tests_support import shared_data
 
@@ -46,12 +53,6 @@ INSTANCES = """\
 """
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("name", "text", "word"),
     [
@@ -66,8 +67,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 def test_each_table_is_known_by_name_and_lines(
     tmp_path: Path, name: str, text: str, word: str
 ) -> None:
-    assert recognised(written(tmp_path, name, text)) == [("alibaba17", word)]
-    assert recognised(written(tmp_path, "other.csv", text)) == []
+    assert_known_by_name_and_lines(tmp_path / name, text, ("alibaba17", word))
 
 
 def test_an_error_closes_a_machine_and_is_no_size(tmp_path: Path) -> None:
@@ -178,7 +178,6 @@ def test_one_archive_holds_every_table() -> None:
 
 
 def test_into_a_store(tmp_path: Path) -> None:
-    (tmp_path / "trace").mkdir()
     files = {
         "server_event": MACHINES,
         "server_usage": MACHINE_USAGE,
@@ -187,9 +186,7 @@ def test_into_a_store(tmp_path: Path) -> None:
         "batch_task": TASKS,
         "batch_instance": INSTANCES,
     }
-    for name, text in files.items():
-        written(tmp_path / "trace", f"{name}.csv", text)
-    found = counts_of(tmp_path / "trace", tmp_path / "store")
+    found = counts_of(written_all(tmp_path / "trace", files), tmp_path / "store")
     assert found["server_event.csv", "node"] == (4, 1, 0)
     assert found["container_event.csv", "container"] == (2, 2, 1)
     assert found["container_event.csv", "container_resource"] == (6, 0, 0)

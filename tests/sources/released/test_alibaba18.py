@@ -7,7 +7,14 @@ from pathlib import Path
 import numpy as np
 import polars as pl
 import pytest
-from reading_support import opened, read, recognised
+from reading_support import (
+    assert_known_by_name_and_lines,
+    opened,
+    read,
+    recognised,
+    written,
+    written_all,
+)
 from store_support import counts_of
 from tests_support import shared_data
 
@@ -57,12 +64,6 @@ ins_5,M1,j_1,1,Waiting,0,0,,1,1,,,,
 REQUESTED = ("time_ms", "container", "resource", "request", "limit", "unit")
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("name", "text", "word"),
     [
@@ -77,8 +78,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 def test_each_table_is_known_by_name_and_lines(
     tmp_path: Path, name: str, text: str, word: str
 ) -> None:
-    assert recognised(written(tmp_path, name, text)) == [("alibaba18", word)]
-    assert recognised(written(tmp_path, "other.csv", text)) == []
+    assert_known_by_name_and_lines(tmp_path / name, text, ("alibaba18", word))
     assert recognised(written(tmp_path, name, "1,2,3\n")) == []
 
 
@@ -198,7 +198,6 @@ def test_tasks_alone_stand_for_their_instances(tmp_path: Path) -> None:
 
 
 def test_into_a_store(tmp_path: Path) -> None:
-    (tmp_path / "trace").mkdir()
     files = {
         "machine_meta": MACHINES,
         "machine_usage": MACHINE_USAGE,
@@ -207,9 +206,7 @@ def test_into_a_store(tmp_path: Path) -> None:
         "batch_task": TASKS,
         "batch_instance": INSTANCES,
     }
-    for name, text in files.items():
-        written(tmp_path / "trace", f"{name}.csv", text)
-    found = counts_of(tmp_path / "trace", tmp_path / "store")
+    found = counts_of(written_all(tmp_path / "trace", files), tmp_path / "store")
     assert found["machine_meta.csv", "node"] == (3, 2, 0)
     assert found["machine_meta.csv", "node_resource"] == (3, 0, 0)
     assert found["machine_usage.csv", "node_usage"] == (1, 1, 0)

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reading_support import opened, read, recognised
+from reading_support import opened, read, recognised, written
 from store_support import counts_of
 from tests_support import shared_data
 
@@ -31,12 +31,6 @@ pod-c,6000,12288,8,1000,,BE,Running,100,100,100
 pod-d,6000,12288,8,1000,,BE,Running,100,99,100
 pod-e,6000,12288
 """
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
 
 
 def test_nodes(tmp_path: Path) -> None:

@@ -6,7 +6,14 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from reading_support import opened, read, recognised
+from reading_support import (
+    assert_known_by_name_and_lines,
+    opened,
+    read,
+    recognised,
+    written,
+    written_all,
+)
 from store_support import counts_of
 from tests_support import shared_data
 
@@ -33,12 +40,6 @@ j1,worker,w9,aa,75c536d5,/dev/nvidia0,140.5,16.0,1.5,2.5,1.25,2.5,21.5,16.5,29.5
 METRICS = "w1,75c536d5,110,190,0.0029,3.5,15,87.5,18.25,111649584.5,5.0,18.5\n"
 
 
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
-
-
 @pytest.mark.parametrize(
     ("name", "text", "word"),
     [
@@ -53,8 +54,7 @@ def written(folder: Path, name: str, text: str) -> Path:
 def test_each_table_is_known_by_name_and_lines(
     tmp_path: Path, name: str, text: str, word: str
 ) -> None:
-    assert recognised(written(tmp_path, name, text)) == [("pai20", word)]
-    assert recognised(written(tmp_path, "other.csv", text)) == []
+    assert_known_by_name_and_lines(tmp_path / name, text, ("pai20", word))
 
 
 def test_a_file_of_names_is_no_table(tmp_path: Path) -> None:
@@ -143,7 +143,6 @@ def test_use_stands_at_the_beginning_of_an_instance(tmp_path: Path) -> None:
 
 
 def test_into_a_store(tmp_path: Path) -> None:
-    (tmp_path / "trace").mkdir()
     files = {
         "pai_machine_spec": MACHINES,
         "pai_task_table": TASKS,
@@ -152,9 +151,7 @@ def test_into_a_store(tmp_path: Path) -> None:
         "pai_sensor_table": SENSORS,
         "pai_machine_metric": METRICS,
     }
-    for name, text in files.items():
-        written(tmp_path / "trace", f"{name}.csv", text)
-    found = counts_of(tmp_path / "trace", tmp_path / "store")
+    found = counts_of(written_all(tmp_path / "trace", files), tmp_path / "store")
     assert found["pai_machine_spec.csv", "node"] == (3, 1, 0)
     assert found["pai_machine_spec.csv", "node_resource"] == (8, 1, 0)
     assert found["pai_instance_table.csv", "container"] == (3, 2, 0)

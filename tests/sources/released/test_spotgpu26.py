@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import polars as pl
-from reading_support import read, recognised
+from reading_support import read, recognised, written
 from store_support import counts_of
 from tests_support import shared_data
 
@@ -23,12 +23,6 @@ job_name,organization,gpu_model,cpu_request,gpu_request,worker_num,submit_time,d
 437262,57,A10,15,1,1,9589663,-1,Spot
 437263,57,A10,15,1,1,9589663,1,Low
 """
-
-
-def written(folder: Path, name: str, text: str) -> Path:
-    path = folder / name
-    path.write_text(text)
-    return path
 
 
 def test_nodes_by_the_names_of_their_columns(tmp_path: Path) -> None:

@@ -5,16 +5,16 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.report.data import Data
+from tracekit.report.data import Data, in_columns
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.words import number
 
 _RESULT = "search_placement/imbalance"
-#: The policies of the paper have colours of their own; the others share a quiet one.
 #: What stands in its place where the study was not made.
 NOT_RUN = "The placement experiment was not run: tracekit placement-bench --out DIR."
+#: The policies of the paper have colours of their own; the others share a quiet one.
 _NAMED = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
 _SCHEMA = {
     "policy": pl.String,
@@ -26,8 +26,7 @@ _SCHEMA = {
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    frame = data.result(_RESULT)
-    return pl.DataFrame(schema=_SCHEMA) if frame.is_empty() else frame.select(list(_SCHEMA))
+    return in_columns(data.result(_RESULT), _SCHEMA)
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.report.data import Data
+from tracekit.report.data import Data, in_columns
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
@@ -33,8 +33,7 @@ _SCHEMA = {
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    frame = data.result(_RESULT)
-    return pl.DataFrame(schema=_SCHEMA) if frame.is_empty() else frame.select(list(_SCHEMA))
+    return in_columns(data.result(_RESULT), _SCHEMA)
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.report.data import Data
+from tracekit.report.data import Data, in_columns
 from tracekit.report.figures import Figure
 from tracekit.report.palette import zone_color
 from tracekit.report.plot import axis, blank, numbers, percents
@@ -30,8 +30,7 @@ def _bin_width() -> float:
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    frame = data.query(_QUERY)
-    return pl.DataFrame(schema=_SCHEMA) if frame.is_empty() else frame.select(list(_SCHEMA))
+    return in_columns(data.query(_QUERY), _SCHEMA)
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:

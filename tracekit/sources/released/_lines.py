@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Head, Opened
-from tracekit.sources._rows import Delimited, frames
+from tracekit.sources._rows import Delimited, frames, long
 
 _LOOKED_AT = 20
 _ROWS_AT_ONCE = 1_000_000
@@ -51,8 +51,16 @@ def named(
     )
 
 
-def standing(nodes: pl.DataFrame, *more: pl.Expr | pl.Series) -> Batch:
-    """Nodes that are there from the beginning and ready, in the order of their lines."""
+def standing(
+    raw: pl.DataFrame, sizes: Mapping[str, tuple[str, str, float]], *more: pl.Expr | pl.Series
+) -> Iterator[Batch]:
+    """Nodes that are there from the beginning and ready, in the order of their lines; their sizes.
+
+    Parameters
+    ----------
+    sizes : resource, unit and factor by the column that holds them
+    """
+    nodes = raw.with_columns(time_ms=pl.lit(0, pl.Int64))
     rows = nodes.select(
         "time_ms",
         "node",
@@ -61,7 +69,13 @@ def standing(nodes: pl.DataFrame, *more: pl.Expr | pl.Series) -> Batch:
         *more,
         "line",
     )
-    return Batch(table="node", rows=rows)
+    yield Batch(table="node", rows=rows)
+    yield Batch(table="node_resource", rows=long(nodes, ["time_ms", "node"], sizes))
+
+
+def of_model(label: str, models: pl.Series) -> tuple[pl.Series, pl.Series]:
+    """The model of each node's GPUs, as its platform and as a label."""
+    return models.alias("platform"), labelled(label, models).alias("labels")
 
 
 def whole(opened: Opened, form: Delimited) -> tuple[pl.DataFrame, list[Broken]]:

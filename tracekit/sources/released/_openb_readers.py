@@ -8,7 +8,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import labelled, ms, named, one_of, standing, together
+from tracekit.sources.released._lines import ms, named, of_model, one_of, standing, together
 from tracekit.units import BYTES_PER_MIB
 
 _MIB = float(BYTES_PER_MIB)
@@ -27,23 +27,14 @@ def read_nodes(opened: Opened) -> Read:
     sizes = ["cpu_milli", "memory_mib", "gpu"]
     for raw, broken in named(opened, ["sn", "model"], sizes, "node"):
         yield from broken
-        nodes = raw.with_columns(time_ms=pl.lit(0, pl.Int64), node=pl.col("sn"))
-        yield standing(
-            nodes,
-            pl.col("model").alias("platform"),
-            labelled(GPU_MODEL, nodes["model"]).alias("labels"),
-        )
-        yield Batch(
-            table="node_resource",
-            rows=long(
-                nodes,
-                ["time_ms", "node"],
-                {
-                    "cpu_milli": ("cpu", "cores", 0.001),
-                    "memory_mib": ("memory", "bytes", _MIB),
-                    "gpu": ("gpu", "count", 1.0),
-                },
-            ),
+        yield from standing(
+            raw.with_columns(node=pl.col("sn")),
+            {
+                "cpu_milli": ("cpu", "cores", 0.001),
+                "memory_mib": ("memory", "bytes", _MIB),
+                "gpu": ("gpu", "count", 1.0),
+            },
+            *of_model(GPU_MODEL, raw["model"]),
         )
 
 

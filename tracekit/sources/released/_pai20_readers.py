@@ -11,7 +11,7 @@ from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import Delimited, frames, long
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._known import Known
-from tracekit.sources.released._lines import labelled, ms, one_of, standing, whole
+from tracekit.sources.released._lines import ms, of_model, one_of, standing, whole
 from tracekit.units import BYTES_PER_GIB
 
 _GB = float(BYTES_PER_GIB)
@@ -112,24 +112,12 @@ def read_machine_spec(opened: Opened) -> Read:
     """Nodes, all there from the beginning."""
     raw, broken = whole(opened, _MACHINES)
     yield from broken
-    nodes = raw.with_columns(pl.lit(0, pl.Int64).alias("time_ms"))
-    yield standing(
-        nodes,
-        pl.col("gpu_type").alias("platform"),
-        labelled(GPU_TYPE, nodes["gpu_type"]).alias("labels"),
-    )
-    yield Batch(
-        table="node_resource",
-        rows=long(
-            nodes,
-            ["time_ms", "node"],
-            {
-                "cpu": ("cpu", "cores", 1.0),
-                "memory": ("memory", "bytes", _GB),
-                "gpu": ("gpu", "count", 1.0),
-            },
-        ),
-    )
+    sizes = {
+        "cpu": ("cpu", "cores", 1.0),
+        "memory": ("memory", "bytes", _GB),
+        "gpu": ("gpu", "count", 1.0),
+    }
+    yield from standing(raw, sizes, *of_model(GPU_TYPE, raw["gpu_type"]))
 
 
 def read_group_tag(opened: Opened) -> Read:

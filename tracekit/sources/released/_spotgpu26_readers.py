@@ -7,7 +7,7 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import each_of, labelled, ms, named, one_of, standing
+from tracekit.sources.released._lines import each_of, ms, named, of_model, one_of, standing
 
 #: The label that says which GPUs a node has.
 GPU_MODEL = "gpu_model"
@@ -37,19 +37,12 @@ def read_nodes(opened: Opened) -> Read:
     texts, numbers = ["node_name", "gpu_model"], ["gpu_capacity_num", "cpu_num"]
     for raw, broken in named(opened, texts, numbers, "node"):
         yield from broken
-        nodes = raw.with_columns(
-            pl.lit(0, pl.Int64).alias("time_ms"), pl.col("node_name").alias("node")
-        )
-        yield standing(
-            nodes,
-            pl.col("gpu_model").alias("platform"),
-            labelled(GPU_MODEL, nodes["gpu_model"]).alias("labels"),
-        )
         sizes = {
             "cpu_num": ("cpu", "cores", 1.0),
             "gpu_capacity_num": ("gpu", "count", 1.0),
         }
-        yield Batch(table="node_resource", rows=long(nodes, ["time_ms", "node"], sizes))
+        nodes = raw.with_columns(node=pl.col("node_name"))
+        yield from standing(nodes, sizes, *of_model(GPU_MODEL, raw["gpu_model"]))
 
 
 def read_jobs(opened: Opened) -> Read:

@@ -87,14 +87,12 @@ def read_machines(opened: Opened) -> Read:
     """Nodes with their sizes."""
     raw, broken = whole(opened, _MACHINES)
     yield from broken
-    nodes = raw.with_columns(pl.lit(0, pl.Int64).alias("time_ms"))
-    yield standing(nodes)
     sizes = {
         "cpu": ("cpu", "cores", 1.0),
         "memory": ("memory", "bytes", _GIB),
         **_DISK_AND_COUNTS,
     }
-    yield Batch(table="node_resource", rows=long(nodes, ["time_ms", "node"], sizes))
+    yield from standing(raw, sizes)
 
 
 def read_instances(opened: Opened) -> Read:
