@@ -73,7 +73,8 @@ def _show(found: Study) -> None:
             for method, iterations, gap, _, share, spent in last.iter_rows()
         ],
     )
-    print_paragraph("cwt is our reading of a paper whose formulas are not published.")
+    if "cwt" in frames["summary"]["policy"]:
+        print_paragraph("cwt is our reading of a paper whose formulas are not published.")
 
 
 def _show_claims(found: Study) -> None:

@@ -36,7 +36,7 @@ def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
         f"{facts['test_containers']:,} test containers on {facts['test_nodes']:,} nodes",
         list(COLUMNS),
         _rows(study.summary.to_dicts()),
-        note=f"means over {len(study.seeds)} seeds; intervals and more measures: {out}",
+        note=_note(len(study.seeds), out),
     )
     if missing := left_out(study.policies):
         print_sentence(missing)
@@ -52,6 +52,12 @@ COLUMNS = {
     "node D": "node_d",
     "changed": "change_share",
 }
+
+
+def _note(seeds: int, out: Path) -> str:
+    if seeds == 1:
+        return f"one seed, so no interval (--seeds 3 draws more); more measures: {out}"
+    return f"means over {seeds} seeds; intervals and more measures: {out}"
 
 
 def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:

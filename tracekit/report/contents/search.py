@@ -8,8 +8,10 @@ import polars as pl
 
 from tracekit.replay.optimize.ranking import EVEN
 from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed, percent
+from tracekit.report.search_lines import ended
+from tracekit.report.words import count, few, listed, percent
 
 _FUNCTIONS, _PLACEMENT = "search_functions", "search_placement"
 _OWN = "tbesk"
@@ -18,6 +20,48 @@ _ROOM = {
     " these alone, and may fill the network and the disk of a node beyond its capacity.",
     "all": "Every policy is held to the room in all four resources.",
 }
+
+
+#: Fewer drawn sets than this tell no two policies apart.
+_SETS = 5
+
+
+def answer(data: Data) -> Answer:
+    """What was asked of searches, and what came out."""
+    if not has_placement(data):
+        said = _origin(data)
+        return Answer(
+            asked="Does the bald-eagle search (TBESK) find better minima than other searches?",
+            sentence=said[0] if said else "TBESK was not among the searches.",
+            told=said[1:],
+            warnings=[warning(data)],
+        )
+    return Answer(
+        asked="Which policy keeps four resources even as a cluster fills, and do searches over"
+        " batches find better nodes than looking at every node?",
+        sentence=_evenest(data),
+        told=[*_solved(data), *_origin(data)],
+        sure=_sure(data),
+    )
+
+
+def _evenest(data: Data) -> str:
+    """Whose imbalance is the least with all containers placed, and whose is within its interval."""
+    rows = ended(data.result(f"{_PLACEMENT}/imbalance")).to_dicts()
+    first, *others = rows
+    near = [row["policy"] for row in others if row["imbalance_low"] <= first["imbalance_high"]]
+    apart = len(others) - len(near)
+    value = f"{first['imbalance']:.3f} ({first['imbalance_low']:.3f}"
+    said = f"{first['policy']} ends most even: imbalance {value} to {first['imbalance_high']:.3f})"
+    if near:
+        said += f"; intervals of {few(near)} overlap with that"
+    return f"{said}; {count(apart, 'policy')} less even." if apart else f"{said}."
+
+
+def _sure(data: Data) -> str:
+    sets = int(_about(data, _PLACEMENT)["sets"])
+    doubt = " So few tell little: --sets 20 draws more." if sets < _SETS else ""
+    return f"Intervals are 95 %, over {count(sets, 'drawn set')}.{doubt}"
 
 
 def has_placement(data: Data) -> bool:

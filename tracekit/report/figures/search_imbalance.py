@@ -9,13 +9,12 @@ from tracekit.report.data import Data, in_columns
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.search_lines import colours, ended
 from tracekit.report.words import number
 
 _RESULT = "search_placement/imbalance"
 #: What stands in its place where the study was not made.
 NOT_RUN = "The placement experiment was not run: tracekit placement-bench --out DIR."
-#: The policies of the paper have colours of their own; the others share a quiet one.
-_NAMED = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
 _SCHEMA = {
     "policy": pl.String,
     "containers": pl.Int64,
@@ -31,12 +30,13 @@ def _prepare(data: Data) -> pl.DataFrame:
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
     figure = blank(460)
-    names = frame["policy"].unique(maintain_order=True).to_list()
-    for name in sorted(names, key=lambda name: name in _NAMED):
+    names = ended(frame)["policy"].to_list()
+    drawn = colours(names)
+    for name in sorted(names, key=lambda name: name in drawn):
         part = frame.filter(pl.col("policy") == name)
-        known = name in _NAMED
+        known = name in drawn
         if known:
-            _band(figure, name, part)
+            _band(figure, drawn[name], part)
         figure.add_scatter(
             x=part["containers"].to_list(),
             y=numbers(part["imbalance"]),
@@ -44,7 +44,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             name=name,
             showlegend=known,
             line={
-                "color": color(f"policy-{_NAMED.index(name) + 1}" if known else "other"),
+                "color": color(drawn.get(name, "other")),
                 "width": 2.5 if known else 1,
             },
             hovertemplate=f"{name}: Z %{{y:.4f}} at %{{x:,}}<extra></extra>",
@@ -56,14 +56,14 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
-def _band(figure: go.Figure, name: str, part: pl.DataFrame) -> None:
+def _band(figure: go.Figure, shade: str, part: pl.DataFrame) -> None:
     """The interval over drawn sets, behind the line."""
     counts = part["containers"].to_list()
     figure.add_scatter(
         x=counts + counts[::-1],
         y=numbers([*part["imbalance_high"], *part["imbalance_low"].reverse()]),
         fill="toself",
-        fillcolor=color(f"policy-{_NAMED.index(name) + 1}"),
+        fillcolor=color(shade),
         opacity=0.18,
         line={"width": 0},
         mode="lines",
@@ -72,14 +72,8 @@ def _band(figure: go.Figure, name: str, part: pl.DataFrame) -> None:
     )
 
 
-def _last(frame: pl.DataFrame) -> pl.DataFrame:
-    return frame.filter(pl.col("containers") == pl.col("containers").max()).sort(
-        "imbalance", "policy"
-    )
-
-
 def _takeaway(frame: pl.DataFrame) -> str:
-    last = _last(frame)
+    last = ended(frame)
     first = last.row(0, named=True)
     own = last.filter(pl.col("policy") == "tbesk")
     said = f"{first['policy']} ends most even, at Z {number(first['imbalance'])}"
@@ -94,11 +88,11 @@ FIGURE = Figure(
     question="Which policy keeps four resources even as a cluster fills?",
     how_to_read="Each line is a policy, the mean over drawn sets with its 95 % interval; lower is"
     " more even. Z is how far the use of a node's resources lies from their mean. Thin grey lines"
-    " are the policies that the paper does not compare with; point at one to see its name.",
+    " are further policies that the paper does not compare with; point at one to see its name.",
     reads=(_RESULT,),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,
-    table=_last,
+    table=ended,
     absent=NOT_RUN,
 )

@@ -13,10 +13,10 @@ from tracekit.report.figures.search_imbalance import NOT_RUN
 from tracekit.report.heads import capital
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers, percents
+from tracekit.report.search_lines import colours, ended
 from tracekit.report.words import percent
 
-_RESULT = "search_placement/nodes"
-_SHOWN = ("lra", "bra", "cwt", "bes", "tbesk", "tbesk_exact")
+_RESULT, _IMBALANCE = "search_placement/nodes", "search_placement/imbalance"
 #: One panel below the other, which a narrow screen has room for.
 _PANELS = ("cpu", "memory", "net", "disk")
 _GAP = 0.06
@@ -32,8 +32,12 @@ def _prepare(data: Data) -> pl.DataFrame:
     frame = data.result(_RESULT)
     if frame.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    known = frame.filter(pl.col("policy").is_in(_SHOWN))
-    return (known if known.height else frame).select(list(_SCHEMA))
+    even = data.result(_IMBALANCE)
+    every = frame["policy"].unique(maintain_order=True).to_list()
+    names = list(colours(every if even.is_empty() else ended(even)["policy"].to_list()))
+    shown = frame.filter(pl.col("policy").is_in(names))
+    order = pl.col("policy").replace_strict(names, range(len(names)), return_dtype=pl.Int64)
+    return shown.sort(order, maintain_order=True).select(list(_SCHEMA))
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
@@ -65,10 +69,8 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 def _panel(figure: go.Figure, number: int, resource: str, part: pl.DataFrame) -> None:
     axes = {"xaxis": f"x{number}", "yaxis": f"y{number}"}
-    for at, name in enumerate(_SHOWN, start=1):
+    for name, shade in colours(part["policy"].unique(maintain_order=True).to_list()).items():
         line = part.filter(pl.col("policy") == name)
-        if line.is_empty():
-            continue
         figure.add_scatter(
             x=line["place"].to_list(),
             y=percents(line["use_fraction"]),
@@ -77,7 +79,7 @@ def _panel(figure: go.Figure, number: int, resource: str, part: pl.DataFrame) ->
             name=name,
             legendgroup=name,
             showlegend=number == 1,
-            line={"color": color(f"policy-{at}"), "width": 1.8},
+            line={"color": color(shade), "width": 1.8},
             hovertemplate=f"{name}: {words_of(resource)} %{{y:.0f}} % on node %{{x}}"
             "<extra></extra>",
             **axes,
@@ -144,7 +146,7 @@ FIGURE = Figure(
     how_to_read="Nodes stand from the least used to the most used one, each place averaged over"
     " drawn sets. A flat line means even nodes; above the dashed line a node is asked for more than"
     " it has. Dotted lines are the least and the most used node that the paper reports for TBESK.",
-    reads=(_RESULT,),
+    reads=(_RESULT, _IMBALANCE),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,

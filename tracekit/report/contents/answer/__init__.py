@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.report.contents import comparison, fewest, quantities, sizing, vary
+from tracekit.report.contents import comparison, fewest, quantities, search, sizing, vary
 from tracekit.report.contents.answer.following import ORDERS
 from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
@@ -38,6 +38,8 @@ def _of_sizing(data: Data) -> Answer:
 def _of_studies(data: Data) -> Answer:
     if set(data.studies) == {comparison.STUDY}:
         return comparison.answer(data)
+    if search.has_placement(data) or search.has_functions(data):
+        return search.answer(data)
     names = [name.replace("_", " ") for name in data.studies]
     return Answer(
         asked="", sentence=f"This report shows {listed(names)}; its pages have the answers."
