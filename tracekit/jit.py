@@ -22,21 +22,21 @@ from tracekit.numba_alone import (
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-_I1 = types.Array(types.int64, 1, "C")
+I1 = types.Array(types.int64, 1, "C")
 _I2 = types.Array(types.int64, 2, "C")
 _I3 = types.Array(types.int64, 3, "C")
 _F1 = types.Array(types.float64, 1, "C")
-_F2 = types.Array(types.float64, 2, "C")
-_F3 = types.Array(types.float64, 3, "C")
+F2 = types.Array(types.float64, 2, "C")
+F3 = types.Array(types.float64, 3, "C")
 
 #: state, positions, how many, terms, ask, parameters, scores (out)
-SCORE = types.void(_I3, _I1, types.int64, _F2, _I2, _F1, _F1)
+SCORE = types.void(_I3, I1, types.int64, F2, _I2, _F1, _F1)
 
 #: boxes, ranges of views, how many, first positions, ask, parameters, bounds (out)
-BOUND = types.void(_I3, _F3, types.int64, _I1, _I2, _F1, _F1)
+BOUND = types.void(_I3, F3, types.int64, I1, _I2, _F1, _F1)
 
 #: terms, state, node, ask, parameters
-PLACED = types.void(_F2, _I3, types.int64, _I2, _F1)
+PLACED = types.void(F2, _I3, types.int64, _I2, _F1)
 
 
 def compiled(function: F) -> F:

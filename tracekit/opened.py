@@ -19,6 +19,10 @@ _SORTS = (
     (stat.S_ISBLK, "a device"),
 )
 
+#: What files of these kinds begin with.
+GZIP_MAGIC = b"\x1f\x8b"
+PARQUET_MAGIC = b"PAR1"
+
 
 class NoFileError(OSError):
     """What stands where a file is expected is something else; ``strerror`` says what."""

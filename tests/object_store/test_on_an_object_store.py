@@ -20,13 +20,14 @@ import tracekit
 from tracekit.analysis.needs import needs_a_choice
 from tracekit.cli import run as run_command
 from tracekit.errors import TracekitError
+from tracekit.files.lock import LOCK
 from tracekit.files.places import PIECE_BYTES, filesystem, place, within
 from tracekit.ingest.remote.lease import LAPSES_S, Lease
 from tracekit.ingest.remote.put import OvertakenError, get_file, put_file, put_over
 from tracekit.query import Database
 from tracekit.sqlfiles import all_queries
 from tracekit.store import open_store
-from tracekit.store.folder import CATALOG, LOCK
+from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import NAME
 
 REASON = why_not()

@@ -10,12 +10,11 @@ from store_support import ingest_one, tree
 from tests_support import NODE_HEADER, TraceFolder, node_lines
 
 from tracekit.errors import TracekitError
-from tracekit.files.lock import held
+from tracekit.files.lock import LOCK, held
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.query.plan import plan
 from tracekit.store import open_store
-from tracekit.store.folder import LOCK
 from tracekit.store.manifest import FORMAT_VERSION
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 import duckdb
 from tests_support import csv_text
 
+from tracekit.files.lock import LOCK
 from tracekit.ingest import ingest
 from tracekit.store import Store, open_store
-from tracekit.store.folder import CATALOG, LOCK
+from tracekit.store.folder import CATALOG
 from tracekit.store.manifest import SourceEntry
 from tracekit.synth import write
 

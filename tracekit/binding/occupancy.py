@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 from tracekit.arrays import FloatArray, Int32Array, IntArray
 from tracekit.jit import compiled
+from tracekit.vcpu.pressure import NOTHING
 
 MEAN, OCCUPANCY, SUM = 0, 1, 2
-_NOTHING = 1e-12
 _NOBODY = 0.5
 
 
@@ -89,7 +89,7 @@ def inflation_of(
 ) -> float:
     """The score of an instance from the sums of its socket; its own part of them is taken out."""
     rest = total - size * cpu - core
-    if abs(rest) < _NOTHING:
+    if abs(rest) < NOTHING:
         rest = 0.0
     left = (vcpus if agg == OCCUPANCY else weight) - size - core_weight
     if left < _NOBODY:

@@ -9,9 +9,9 @@ from typing import cast
 from isal import igzip_lib, isal_zlib
 
 from tracekit.fetch.retry import FetchError
+from tracekit.opened import GZIP_MAGIC
 
 _CHUNK_BYTES = 1 << 20
-_GZIP_MAGIC = b"\x1f\x8b"
 _GZIP_BITS = 31
 #: The stubs of isal declare its error class as one error.
 _IsalError = cast("type[Exception]", igzip_lib.IsalError)
@@ -82,9 +82,9 @@ class _Gunzip:
         """Use some of the bytes and return the others."""
         if self._inside is None:
             self._head = (self._head + chunk).lstrip(b"\0") if self._members else self._head + chunk
-            if len(self._head) < len(_GZIP_MAGIC):
+            if len(self._head) < len(GZIP_MAGIC):
                 return b""
-            if not self._head.startswith(_GZIP_MAGIC):
+            if not self._head.startswith(GZIP_MAGIC):
                 raise _NotGzipError
             chunk, self._head = self._head, b""
             self._inside = isal_zlib.decompressobj(wbits=_GZIP_BITS)

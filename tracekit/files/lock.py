@@ -12,6 +12,9 @@ from typing import IO
 
 from tracekit.errors import TracekitError
 
+#: The lock file of a folder that has one writer at a time; a process that was killed leaves it.
+LOCK = ".lock"
+
 
 @contextmanager
 def held(path: Path, *, busy: str) -> Iterator[None]:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracekit.errors import TracekitError
+from tracekit.files.lock import LOCK
 from tracekit.files.replacing import replaced_folder, taken_over
 from tracekit.read.discover import TraceFile
 from tracekit.sources import ClusterMatch
-from tracekit.store.folder import LOCK, others
+from tracekit.store.folder import others
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry
 
 Made = TypeVar("Made")

@@ -11,11 +11,11 @@ from pathlib import Path
 
 from tracekit._version import VERSION
 from tracekit.errors import TracekitError
-from tracekit.files.lock import held
+from tracekit.files.lock import LOCK, held
 from tracekit.files.places import is_remote
 from tracekit.ingest.remote.workbench import workbench
 from tracekit.store.catalog import write_catalog
-from tracekit.store.folder import CATALOG, LOCK, STAGING, Store, open_store
+from tracekit.store.folder import CATALOG, STAGING, Store, open_store
 from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
 from tracekit.store.quality import QUALITY, write_quality
 from tracekit.store.quantities import quantities

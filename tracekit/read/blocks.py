@@ -13,7 +13,7 @@ BLOCK_BYTES = 1 << 20
 PADDING = 8
 _TWO_ENDS = b"\n\n"
 _ENDS = re.compile(rb"\n++")
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 #: Looked for from the first return of a run alone, so that a long run costs its length.
 _RETURNS = re.compile(rb"(?<!\r)\r++\n")
 
@@ -42,7 +42,7 @@ def lines_in_blocks(
     waiting = 0
     while pieces := _read_full(stream, block_bytes):
         if first:
-            pieces[0] = b"".join(pieces).removeprefix(_BOM)
+            pieces[0] = b"".join(pieces).removeprefix(BOM)
             del pieces[1:]
             first = False
         kept = _cut(pieces)

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import open_head, parquet_file, told
+from tracekit.opened import PARQUET_MAGIC
 from tracekit.read.gunzip import Readable
 from tracekit.read.members import (
     FileKind,
@@ -216,7 +217,7 @@ def _heads(path: Path, kind: FileKind) -> Iterator[tuple[Head, list[list[str]]]]
     """How each member begins, and its first lines as fields: header, rows that show the ids."""
     if kind == "parquet":
         fields = _parquet_head(path)
-        yield Head(name=path.name, start=b"PAR1", columns=tuple(fields[0])), fields
+        yield Head(name=path.name, start=PARQUET_MAGIC, columns=tuple(fields[0])), fields
         return
     with open_head(path) as raw, damaged_as_error(path):
         for member in members(path, kind, HashingReader(raw)):

@@ -16,6 +16,7 @@ from isal.isal_zlib import crc32
 from tracekit.errors import TracekitError
 from tracekit.files.ahead import Beside
 from tracekit.files.places import open_head
+from tracekit.opened import GZIP_MAGIC, PARQUET_MAGIC
 from tracekit.read.gunzip import GunzipStream, Readable
 from tracekit.read.limits import BeyondLimitError
 from tracekit.read.untar import tar_members
@@ -27,8 +28,6 @@ class UnreadableError(TracekitError):
 
 FileKind = Literal["csv", "csv.gz", "tar", "tar.gz", "parquet"]
 
-_GZIP_MAGIC = b"\x1f\x8b"
-_PARQUET_MAGIC = b"PAR1"
 _TAR_MAGIC_AT = 257
 _TAR_MAGIC = b"ustar"
 _HEAD_BYTES = 512
@@ -93,9 +92,9 @@ def file_kind(path: Path) -> FileKind:
             f"{path.name} is empty (0 bytes), expected a trace table",
             hint="the download may have failed; fetch it again",
         )
-    if head.startswith(_PARQUET_MAGIC):
+    if head.startswith(PARQUET_MAGIC):
         return "parquet"
-    if head.startswith(_GZIP_MAGIC):
+    if head.startswith(GZIP_MAGIC):
         return "tar.gz" if _is_tar(_gzip_head(path)) else "csv.gz"
     return "tar" if _is_tar(head) else "csv"
 

@@ -15,6 +15,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from tracekit.read.blocks import BOM
 from tracekit.read.lines import EMPTY, RETURN, Lines
 from tracekit.tables import Column, Table
 
@@ -47,7 +48,6 @@ class Parsed:
 #: What a line may not hold, and the CSV reader does not mind.
 _ODD = (b"\0", RETURN)
 #: Taken off a file's start already; the reader would take one off any block.
-_BOM = b"\xef\xbb\xbf"
 
 
 def row_schema(table: Table) -> dict[str, type[pl.DataType]]:
@@ -113,7 +113,7 @@ def _read_csv(
         )
         for at in range(width)
     }
-    text = _BOM + block if block.startswith(_BOM) else block
+    text = BOM + block if block.startswith(BOM) else block
     try:
         return pl.read_csv(
             text, has_header=False, schema=schema, quote_char=None, ignore_errors=True

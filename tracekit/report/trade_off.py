@@ -6,12 +6,12 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.runs.decision import NODES
 from tracekit.replay.runs.overload import OVERLOAD, most_overload
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.headline import named
 
-_NODES = "nodes_used_mean"
 FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL = (
     "beaten by none",
     "beaten on both",
@@ -40,10 +40,10 @@ def points(data: Data) -> pl.DataFrame:
     Without rows if a measure lacks, or if there is but one: nothing is given up for anything.
     """
     known = data.results.measures if data.results else {}
-    if data.run is None or not {_NODES, OVERLOAD} <= known.keys():
+    if data.run is None or not {NODES, OVERLOAD} <= known.keys():
         return pl.DataFrame(schema=_SCHEMA)
     load = data.run["workload"]
-    used, over = data.standings(_NODES), data.standings(OVERLOAD)
+    used, over = data.standings(NODES), data.standings(OVERLOAD)
     samples = load["nodes"] * max(_settled(data), 1)
     usual = over.row(OBSERVED)
     allowed = most_overload(usual.mean if usual else None, samples) / samples

@@ -13,13 +13,13 @@ import pyarrow.csv as arrow_csv
 import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError, nearest
+from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Broken, Opened
 
 _BLOCK_BYTES = 8 << 20
 #: How Arrow reads a file: every byte is a character, so that no line is too strange to be told of.
 _BYTE_FOR_BYTE = "latin-1"
 _BLOCK_ROWS = 1 << 17
-_PARQUET = b"PAR1"
 #: Integer times of other resolutions become milliseconds.
 _TEMPORAL = (pl.Datetime, pl.Date)
 
@@ -41,7 +41,7 @@ def named_frames(
     stream = opened.stream()
     with stream:
         start = stream.read(4)
-    read = _parquet(opened, needed) if start == _PARQUET else _csv(opened, table, needed)
+    read = _parquet(opened, needed) if start == PARQUET_MAGIC else _csv(opened, table, needed)
     yield from read
 
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from tracekit.errors import TracekitError
+from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Broken, Opened
 
 #: The columns to read: a text, a record of texts, or a list of either.
 Columns = Mapping[str, pl.DataType | type[pl.DataType]]
 
-_PARQUET = b"PAR1"
 _ROWS_AT_ONCE = 1 << 16
 
 
@@ -36,8 +36,8 @@ def objects(
     """
     dtype = pl.Struct(dict(columns))
     with opened.stream() as stream:
-        start = stream.read(len(_PARQUET))
-    texts = _parquet(opened, columns) if start == _PARQUET else _lines(opened)
+        start = stream.read(len(PARQUET_MAGIC))
+    texts = _parquet(opened, columns) if start == PARQUET_MAGIC else _lines(opened)
     line = 1
     for some in texts:
         numbered = pl.DataFrame({"text": some}).with_row_index("line", offset=line)

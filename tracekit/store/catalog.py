@@ -16,10 +16,10 @@ from pathlib import Path
 
 from tracekit.engine_errors import system_error
 from tracekit.errors import TracekitError
-from tracekit.files.lock import held
+from tracekit.files.lock import LOCK, held
 from tracekit.files.places import is_remote
 from tracekit.store.bound_views import copy_query_views
-from tracekit.store.folder import CATALOG, LOCK, Store
+from tracekit.store.folder import CATALOG, Store
 from tracekit.store.quality import SOURCES, write_quality
 from tracekit.store.views import base_views, quoted, quoted_plain
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.files.lock import LOCK
 from tracekit.files.places import place, telling
 from tracekit.store.manifest import ANEW, NAME, Manifest, read_manifest
 
 STAGING = ".staging"
-LOCK = ".lock"
 CATALOG = "catalog.duckdb"
 DIMENSIONS = "dimensions"
 #: What a store consists of.

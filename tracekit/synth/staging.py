@@ -9,14 +9,12 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracekit.errors import TracekitError
-from tracekit.files.lock import held
+from tracekit.files.lock import LOCK, held
 from tracekit.opened import read_text
 from tracekit.planted import MANIFEST, SCHEMA, TRUTH
 from tracekit.synth.archive import empty_folder
 
 _PARTIAL = ".synth-partial"
-#: Who is at it; one that was killed leaves it.
-_LOCK = ".lock"
 
 
 @contextmanager
@@ -29,7 +27,7 @@ def staged(out: Path, parts: Sequence[str]) -> Iterator[Path]:
     check_out(out)
     out.mkdir(parents=True, exist_ok=True)
     partial = out / _PARTIAL
-    with held(out / _LOCK, busy=f"{out} is being written"):
+    with held(out / LOCK, busy=f"{out} is being written"):
         empty_folder(partial)
         try:
             yield partial
@@ -49,7 +47,7 @@ def check_out(out: Path) -> None:
         raise TracekitError(f"{out} is a file, expected a folder", hint="name another folder")
     if not out.exists() or (out / _PARTIAL).exists() or _is_made_up(out):
         return
-    found = sorted(path.name for path in out.iterdir() if path.name != _LOCK)
+    found = sorted(path.name for path in out.iterdir() if path.name != LOCK)
     if found:
         shown = ", ".join(found[:3]) + (", ..." if len(found) > 3 else "")
         raise TracekitError(

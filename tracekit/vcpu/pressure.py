@@ -17,7 +17,7 @@ from tracekit.vcpu.room import Room
 from tracekit.vcpu.sums import sums
 
 #: Sums of profiles smaller than this are nothing but rounding.
-_NOTHING = 1e-12
+NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ def pressure(
     core_weight = sums(own, size[other], count)
     rest_weight = np.where(placed, weight[socket] - size - core_weight, 0)
     rest = np.where(rest_weight > 0, total[socket] - size * cpu - core, 0.0)
-    rest[np.abs(rest) < _NOTHING] = 0.0
+    rest[np.abs(rest) < NOTHING] = 0.0
     if agg == "sum":
         return core, rest
     return _over(core, core_weight), _over(rest, rest_weight)
@@ -114,7 +114,7 @@ def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
     beside = np.bincount(own, minlength=count).astype(np.float64)
     placed = socket >= 0
     rest = np.where(placed, total[socket] - size * cpu - core, 0.0)
-    rest[np.abs(rest) < _NOTHING] = 0.0
+    rest[np.abs(rest) < NOTHING] = 0.0
     left = np.where(placed, room.socket_vcpus[socket] - size - beside, 0.0)
     return _over(core, beside), _over(rest, left)
 

@@ -13,7 +13,7 @@ import polars as pl
 
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
-from tracekit.files.lock import held
+from tracekit.files.lock import LOCK, held
 from tracekit.files.places import place
 from tracekit.progress import Progress
 from tracekit.shown import Shown
@@ -25,8 +25,6 @@ if TYPE_CHECKING:
     from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
-#: Who is at it; a run that was killed leaves it.
-LOCK = ".lock"
 _AFTER_INGEST = "analysis, call graphs, fit and replays"
 #: What a run writes.
 _STAGES = (

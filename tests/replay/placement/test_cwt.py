@@ -13,13 +13,13 @@ from replay_support import container, snapshot, waiting
 
 from tracekit.parameters import ParameterError
 from tracekit.replay.placement._criteria import by_type, pod_type
-from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.placement._topsis import closeness
 from tracekit.replay.placement._weights import ahp, combine, entropy_weights
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.view.usage import SeriesUsage
+from tracekit.replay.workload.resources import DISK, DISK_IO, NET
 
 FIVE = ("cpu_milli", "memory_bytes", DISK, DISK_IO, NET)
 THIRD = 1 / 3

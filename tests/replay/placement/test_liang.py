@@ -17,7 +17,6 @@ from replay_support import waiting, workload
 from tracekit.arrays import FloatArray
 from tracekit.replay.placement._extender import total
 from tracekit.replay.placement._load_variance import balance_scores, variances_after
-from tracekit.replay.placement._measured import DISK_IO, NET
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 from tracekit.replay.placement.cmdn import faithful_scores
 from tracekit.replay.placement.least_allocated import LeastAllocated
@@ -27,6 +26,7 @@ from tracekit.replay.runs.run_folder import manifest_of
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.view.usage import SeriesUsage
+from tracekit.replay.workload.resources import DISK_IO, NET
 
 RESOURCES = ("cpu_milli", "memory_bytes", DISK_IO, NET)
 EXTENDER_ALONE = "builtin=none,weight=1"

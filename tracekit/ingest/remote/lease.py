@@ -19,9 +19,9 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.errors import TracekitError
+from tracekit.files.lock import LOCK
 from tracekit.files.places import telling
 from tracekit.ingest.remote.put import OvertakenError, age_s, delete, get_bytes, put_over
-from tracekit.store.folder import LOCK
 
 #: What to do about an ingest that came to its end too early.
 GO_ON = "what was finished is in the store; run the same command again to go on"

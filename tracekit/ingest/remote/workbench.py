@@ -14,10 +14,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tracekit.errors import TracekitError
+from tracekit.files.lock import LOCK
 from tracekit.files.places import telling
 from tracekit.ingest.remote.lease import GO_ON, Lease, leased
 from tracekit.ingest.remote.put import OvertakenError, get_bytes, get_file, put_file, put_over
-from tracekit.store.folder import LOCK, Store, dimension_paths, part_path
+from tracekit.store.folder import Store, dimension_paths, part_path
 from tracekit.store.manifest import NAME, Manifest, read_manifest, write_manifest
 from tracekit.store.quality import write_quality
 from tracekit.store.quantities import quantities, together

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, Int32Array, IntArray
-from tracekit.jit import compiled, compiled_for
+from tracekit.jit import F2, F3, I1, compiled, compiled_for
 from tracekit.numba_alone import types
 from tracekit.replay.engine.sampling import Counted, add_up, chunks, joined
 from tracekit.replay.engine.steps import measure_steps
@@ -31,9 +31,6 @@ Series = Float32Array
 #: Series of any memory layout, read-only or not: one compiled form serves all.
 _SERIES = types.Array(types.float32, 3, "A", readonly=True)
 _SHORTS = types.Array(types.int32, 1, "C")
-_INTS = types.Array(types.int64, 1, "C")
-_FLOATS = types.Array(types.float64, 2, "C")
-_BLOCK = types.Array(types.float64, 3, "C")
 
 
 class CompiledSampler:
@@ -164,8 +161,8 @@ def _empty(steps: int, nodes: int) -> _Made:
 
 
 @compiled_for(
-    _SERIES, _SERIES, _FLOATS, _SHORTS, _SHORTS, _INTS, types.int64,
-    types.int64, _BLOCK, _BLOCK, _BLOCK, types.Array(types.int64, 2, "C"), _BLOCK, _FLOATS,
+    _SERIES, _SERIES, F2, _SHORTS, _SHORTS, I1, types.int64,
+    types.int64, F3, F3, F3, types.Array(types.int64, 2, "C"), F3, F2,
 )  # fmt: skip
 def _sample(
     usage: Series,

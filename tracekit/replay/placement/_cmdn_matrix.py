@@ -6,15 +6,13 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.placement._measured import (
-    DISK_IO,
-    NET,
     fraction_after,
     measured_fraction,
     used_amount,
     used_fraction,
 )
 from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import BASE
+from tracekit.replay.workload.resources import BASE, DISK_IO, NET
 
 
 def faithful_matrix(snapshot: Snapshot, nodes: IntArray, limit_fraction: float) -> FloatArray:

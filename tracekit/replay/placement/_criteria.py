@@ -12,9 +12,8 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.placement._measured import DISK, DISK_IO, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import CPU, MEMORY
+from tracekit.replay.workload.resources import CPU, DISK, DISK_IO, MEMORY, NET
 
 Dominance = Annotated[
     float, About("How many times more what a container leans on counts.", minimum=1)

@@ -16,9 +16,8 @@ from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
 from tracekit.replay.placement._criteria import Dominance
 from tracekit.replay.placement._formula import either
-from tracekit.replay.placement._measured import DISK, NET
 from tracekit.replay.view.snapshot import Container, Snapshot
-from tracekit.replay.workload.resources import CPU, MEMORY
+from tracekit.replay.workload.resources import CPU, DISK, MEMORY, NET
 
 Shares = tuple[tuple[str, float], ...]
 Basis = Literal["peak", "latest", "requests"]

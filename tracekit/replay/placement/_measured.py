@@ -11,11 +11,6 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.view.snapshot import Container, Snapshot
 
-#: Columns beyond cpu and memory, when a workload has them: kbit/s, bytes, bytes/s.
-NET = "net_kbit"
-DISK = "disk_bytes"
-DISK_IO = "disk_io_bytes"
-
 
 def measured_fraction(snapshot: Snapshot, column: int) -> FloatArray:
     """Fraction of capacity at the newest sample, shape (nodes,); NaN where nothing is measured."""

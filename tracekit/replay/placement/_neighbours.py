@@ -16,9 +16,8 @@ from tracekit.opened import NoFileError
 from tracekit.replay.view.snapshot import Container, Placed, Snapshot
 from tracekit.units import MILLI_PER_CORE
 from tracekit.vcpu.declared import Aggregation
+from tracekit.vcpu.pressure import NOTHING
 from tracekit.vcpu.sums import sums
-
-_NOTHING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ def _lost(others: _Others, nodes: _Sums, agg: Aggregation) -> FloatArray:
 def _pressed(beside: _Sums, agg: Aggregation) -> FloatArray:
     """The pressure of neighbours, by what they are together."""
     if agg == "sum":
-        return np.where(beside.weight > _NOTHING, beside.total / MILLI_PER_CORE, 0.0)
+        return np.where(beside.weight > NOTHING, beside.total / MILLI_PER_CORE, 0.0)
     below = beside.weight if agg == "mean" else beside.room
-    there = (beside.weight > _NOTHING) & (below > _NOTHING)
+    there = (beside.weight > NOTHING) & (below > NOTHING)
     return np.divide(beside.total, below, out=np.zeros(len(below)), where=there)

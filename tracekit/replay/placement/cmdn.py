@@ -11,9 +11,9 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement._cmdn_matrix import faithful_matrix, fixed_matrix, within_limit
 from tracekit.replay.placement._extender import ExtenderPolicy, has_room
-from tracekit.replay.placement._measured import DISK_IO, NET
 from tracekit.replay.placement._topsis import closeness
 from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import DISK_IO, NET
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,10 +19,11 @@ from tracekit.replay.placement._criteria import (
     pod_type,
     present,
 )
-from tracekit.replay.placement._measured import DISK, DISK_IO, NET, fraction_after
+from tracekit.replay.placement._measured import fraction_after
 from tracekit.replay.placement._topsis import Ideal, closeness
 from tracekit.replay.placement._weights import CONSISTENCY_LIMIT, ahp, combine, entropy_weights
 from tracekit.replay.view.snapshot import Container, Snapshot
+from tracekit.replay.workload.resources import DISK, DISK_IO, NET
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -19,6 +19,7 @@ from typing import Any
 
 from tracekit.errors import TracekitError, nearest
 from tracekit.replay.measures import SHARES, find_measure
+from tracekit.replay.runs.run import OBSERVED
 
 _ARITHMETIC: Mapping[type[ast.AST], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -41,7 +42,6 @@ _SURELY_PERCENT = 10.0
 #: So many names are proposed in the place of one that is not there.
 _PROPOSED = 5
 _FAIL_IF = "--fail-if"
-OBSERVED = "observed"
 #: The other runs that an expression may speak of.
 _OTHERS = {_FAIL_IF: ("base",), "--limit": ("base", OBSERVED)}
 #: What the options that take such an expression look like.

@@ -10,8 +10,9 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import RESOURCES, all_measures, find_measure
 from tracekit.replay.runs.overload import limits_of
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.separation import WAITING
-from tracekit.replay.runs.thresholds import OBSERVED, Threshold, parse_threshold
+from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 
 _OPTION = "--limit"
 #: What holds besides the limits given, unless one of those speaks of the same measure: every

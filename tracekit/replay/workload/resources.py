@@ -16,6 +16,10 @@ from tracekit.arrays import IntArray
 CPU = "cpu_milli"
 MEMORY = "memory_bytes"
 PODS = "pods"
+#: Columns beyond these, when a workload has them: kbit/s, bytes, bytes/s.
+NET = "net_kbit"
+DISK = "disk_bytes"
+DISK_IO = "disk_io_bytes"
 
 #: The order of the columns that every workload has.
 BASE = (CPU, MEMORY)
@@ -35,7 +39,7 @@ def full_name(short: str) -> str:
 
 
 #: Other names of a column: policies that ask for it look at shares of capacity, whatever the unit.
-_SAME = {"net_kbit": ("net",), "disk_bytes": ("disk",), "disk_io_bytes": ("disk_io",)}
+_SAME = {NET: ("net",), DISK: ("disk",), DISK_IO: ("disk_io",)}
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:

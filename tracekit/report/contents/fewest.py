@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.studies import drains_told, shrink_told
 from tracekit.replay.studies.over_orders import OverOrders, over_orders
+from tracekit.replay.studies.shrink import NAME
 from tracekit.replay.studies.shrink_frames import BARRED_BY, TOLD
 from tracekit.replay.studies.shrink_told import span
 from tracekit.report.amounts import interval_text, value_text
@@ -20,7 +21,6 @@ from tracekit.report.data import Data
 from tracekit.report.words import MINUS, count, spaced
 from tracekit.study import Study
 
-STUDY = "fewest_nodes"
 #: So many of the nodes that stay are shown, the hottest first.
 _HOTTEST = 10
 _SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
@@ -28,7 +28,7 @@ _SHAPE = ("cpu_cores", "memory_bytes", "gpu", "price_per_hour")
 
 def answer(data: Data) -> Answer:
     """What was asked, how many nodes are enough, how sure, and what to do next."""
-    study = data.studies[STUDY]
+    study = data.studies[NAME]
     found = shrink_told.told(study)
     asked = shrink_told.question(study)
     if found is None:
@@ -150,8 +150,8 @@ def _mean(measure: Measure, sure: OverOrders | None) -> str:
 
 def policies(data: Data) -> Table:
     """Each policy: nodes, and what breaks with one fewer."""
-    frame = data.result(f"{STUDY}/policies")
-    rows = [_row(row, data.studies.get(STUDY)) for row in frame.iter_rows(named=True)]
+    frame = data.result(f"{NAME}/policies")
+    rows = [_row(row, data.studies.get(NAME)) for row in frame.iter_rows(named=True)]
     schema = {
         "policy": pl.String,
         "nodes": pl.Int64,
@@ -201,7 +201,7 @@ def _means(study: Study, row: dict[str, Any]) -> str:
 
 def removed(data: Data) -> Table:
     """The nodes that can go under the best policy, the first to go first."""
-    found = shrink_told.told(data.studies[STUDY])
+    found = shrink_told.told(data.studies[NAME])
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
     going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
@@ -215,7 +215,7 @@ def removed(data: Data) -> Table:
 
 def hottest(data: Data) -> Table:
     """The nodes that stay and get fullest."""
-    found = shrink_told.told(data.studies[STUDY])
+    found = shrink_told.told(data.studies[NAME])
     if found is None:
         return Table(caption="Nodes that stay", columns=[], rows=[])
     kept = found.nodes.filter("kept")

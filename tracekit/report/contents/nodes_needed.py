@@ -11,26 +11,26 @@ from tracekit.replay.runs.standings import standings
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.after_run import unasked
+from tracekit.replay.studies.shrink import NAME
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
 from tracekit.report.words import spaced
 
-STUDY = "fewest_nodes"
 #: The load that is asked about next.
 _MORE = 1.3
 
 
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how sure that is, or why it was not asked."""
-    if STUDY in data.studies:
-        return spaced(shrink_told.short(data.studies[STUDY]))
+    if NAME in data.studies:
+        return spaced(shrink_told.short(data.studies[NAME]))
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
 
 
 def held(data: Data) -> list[str]:
     """What held for the count, where it was asked."""
-    found = data.studies.get(STUDY)
+    found = data.studies.get(NAME)
     if not found:
         return []
     return [spaced(shrink_told.short_within(found))]
@@ -41,7 +41,7 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     if not policy:
         return []
     asked = f"{commands.asked(data, 'shrink')} --policy {quote(policy)}"
-    if STUDY not in data.studies:
+    if NAME not in data.studies:
         once = " --repeat 1" if told.subject and _unasked(data, told) else ""
         to = data.paths.study("fewest")
         return [(f"How many nodes {policy} needs, and which can go:", f"{asked}{once} --out {to}")]

@@ -21,11 +21,11 @@ from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
+from tracekit.report.ranks import UNJUDGED
 from tracekit.report.words import count, listed, small, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
-_ONCE = "met too few orders: not judged"
 #: More measures than this are counted, not named.
 _FEW = 3
 #: The measures that a table begins with, beside that which ranks.
@@ -103,7 +103,7 @@ def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
     if names[0] == OBSERVED or not (once or names[0] in barred):
         return row
     first, *others = row
-    marks = [first.mark, _ONCE if once else "not to be chosen"]
+    marks = [first.mark, UNJUDGED if once else "not to be chosen"]
     plain = [dataclasses.replace(one, mark="") for one in others]
     return [dataclasses.replace(first, mark="; ".join(filter(None, marks))), *plain]
 

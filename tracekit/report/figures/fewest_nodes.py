@@ -7,6 +7,7 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.studies.shrink import NAME
 from tracekit.replay.studies.shrink_told import span
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
@@ -15,7 +16,6 @@ from tracekit.report.plot import axis, blank
 from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import count, percent
 
-_STUDY = "fewest_nodes"
 _ROW_PX, _EDGES_PX = 40, 90
 _SCHEMA = {
     "policy": pl.String,
@@ -28,7 +28,7 @@ _SCHEMA = {
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    frame = data.result(f"{_STUDY}/policies")
+    frame = data.result(f"{NAME}/policies")
     if frame.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     return frame.filter(pl.col("nodes").is_not_null()).select(list(_SCHEMA)).sort("nodes")
@@ -92,7 +92,7 @@ FIGURE = Figure(
     how_to_read="A bar is the number of nodes that are enough in every order of arrival; a single"
     " order may need fewer. The dashed line on the right is all nodes, the one on the"
     " left, where there is one, a proven lower bound: no policy gets below it.",
-    reads=(f"{_STUDY}/policies",),
+    reads=(f"{NAME}/policies",),
     prepare=_prepare,
     draw=_draw,
     takeaway=_takeaway,

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import polars as pl
 
+from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Head
 from tracekit.sources._objects import Columns
 from tracekit.sources._refused import Rule
@@ -80,7 +81,7 @@ def _keys(head: Head) -> set[str]:
 
 def _is(head: Head, table: str, some: set[str], but: set[str]) -> bool:
     """By the name, for Parquet packed by gzip, whose columns stand at its end; else by fields."""
-    if head.start.startswith(b"PAR1") and not head.columns:
+    if head.start.startswith(PARQUET_MAGIC) and not head.columns:
         return re.fullmatch(rf"{table}-\d{{12}}\.parquet", head.name) is not None
     keys = _keys(head)
     return some <= keys and not but & keys

@@ -11,6 +11,8 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Broken, Head, Opened
 from tracekit.sources._rows import Delimited, frames, long
 
+#: The label that says which GPUs a node has.
+GPU_MODEL = "gpu_model"
 _LOOKED_AT = 20
 _ROWS_AT_ONCE = 1_000_000
 

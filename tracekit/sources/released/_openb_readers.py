@@ -8,12 +8,18 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import ms, named, of_model, one_of, standing, together
+from tracekit.sources.released._lines import (
+    GPU_MODEL,
+    ms,
+    named,
+    of_model,
+    one_of,
+    standing,
+    together,
+)
 from tracekit.units import BYTES_PER_MIB
 
 _MIB = float(BYTES_PER_MIB)
-#: The label that says which GPUs a node has.
-GPU_MODEL = "gpu_model"
 _BACKWARD = Rule(
     column="deletion_time",
     broken=pl.col("deletion_time") < pl.col("creation_time"),

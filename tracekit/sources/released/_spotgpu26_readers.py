@@ -7,10 +7,16 @@ import polars as pl
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._refused import Rule, refuse
 from tracekit.sources._rows import long
-from tracekit.sources.released._lines import each_of, ms, named, of_model, one_of, standing
+from tracekit.sources.released._lines import (
+    GPU_MODEL,
+    each_of,
+    ms,
+    named,
+    of_model,
+    one_of,
+    standing,
+)
 
-#: The label that says which GPUs a node has.
-GPU_MODEL = "gpu_model"
 _PRIORITIES = {"HP": 1, "Spot": 0}
 _RULES = (
     Rule(

@@ -11,15 +11,13 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.assumptions import Assumptions
+from tracekit.replay.workload.resources import DISK, NET
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import MILLI_PER_CORE
 
 if TYPE_CHECKING:
     from tracekit.store import Store
 
-
-NETWORK = "net_kbit"
-DISK = "disk_bytes"
 
 # HTTP_* and consumerMQ_* hold one series under two names each in the 2021 release: no rates.
 _RATES = """
@@ -59,8 +57,8 @@ def with_network_and_disk(
     room = {DISK: assumptions.node_disk_bytes * scale}
     known = [rates.get(name, 0.0) for name in load.container_ids]
     if any(known):
-        asked[NETWORK] = np.array(known) * assumptions.kbit_per_call
-        room[NETWORK] = assumptions.node_net_kbit * scale
+        asked[NET] = np.array(known) * assumptions.kbit_per_call
+        room[NET] = assumptions.node_net_kbit * scale
     asked = {name: amounts for name, amounts in asked.items() if name not in load.resources}
     if not asked:
         return load

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tracekit.replay.studies import shrink
+from tracekit.replay.studies import vary as vary_study
 from tracekit.report.contents import comparison, fewest, quantities, search, sizing, vary
 from tracekit.report.contents.answer.following import ORDERS
 from tracekit.report.contents.answer.of_run import of_run
@@ -14,11 +16,11 @@ def answer(data: Data) -> Answer:
     """What the data answer: a run before a study, a study before a store."""
     if data.decision is not None:
         return of_run(data, data.decision)
-    if fewest.STUDY in data.studies:
+    if shrink.NAME in data.studies:
         return fewest.answer(data)
     if data.sizing is not None:
         return _of_sizing(data)
-    if vary.STUDY in data.studies:
+    if vary_study.NAME in data.studies:
         return vary.answer(data)
     if data.studies:
         return _of_studies(data)
