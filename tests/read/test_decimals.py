@@ -72,10 +72,13 @@ def test_any_digits_and_any_power(digits: int, power: int) -> None:
     assert_exact([f"{digits}e{power}"])
 
 
-@pytest.mark.parametrize(
-    "text",
-    ["", "-", ".", "e5", "1e", "1e+", "nan", "inf", "+1", "1" * 20, "1e400", "4.9e-324", "x"],
+_NO_NUMBERS = (
+    *("", "-", ".", "e5", "1e", "1e+", "0e", "0.0e", "-0e+", "0e9999999"),
+    *("nan", "inf", "+1", "1" * 20, "1e400", "4.9e-324", "x"),
 )
+
+
+@pytest.mark.parametrize("text", _NO_NUMBERS)
 def test_what_is_no_plain_number_is_not_taken(text: str) -> None:
     assert math.isnan(parsed([text])[0])
 

@@ -46,6 +46,10 @@ _FIVES = _power_words()
 _TENS = np.array([float(10**power) for power in range(_EXACT_POWER + 1)])
 
 
+#: The power of an ``e`` without digits: far beyond all that can be read here.
+_NO_EXPONENT = 1 << 20
+
+
 @compiled
 def rounded(digits: np.uint64, power: int) -> float:
     """The float64 nearest to ``digits * 10^power``; NaN when that is to be found out elsewhere."""
@@ -53,7 +57,8 @@ def rounded(digits: np.uint64, power: int) -> float:
         if power < 0:
             return float(digits) / _TENS[-power]
         return float(digits) * _TENS[power]
-    if digits == _U0:
+    # nought to whatever power is nought, but '0e' is no number
+    if digits == _U0 and power < _NO_EXPONENT // 2:
         return 0.0
     if power < _LEAST_POWER or power > _MOST_POWER:
         return np.nan
@@ -142,9 +147,6 @@ def _leading_noughts(text: UInt8Array, begun: int) -> int:
         noughts += text[at] == _ZERO
         at += 1
     return noughts
-
-
-_NO_EXPONENT = 1 << 20
 
 
 @compiled
