@@ -8,18 +8,62 @@ import polars as pl
 
 from tracekit.replay.runs.shown import decimals
 from tracekit.report.cells import Cell, Column, Table, cell, table
+from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.sizing_run import SizingRun
-from tracekit.report.words import MINUS, NBSP, count, spaced
+from tracekit.report.words import MINUS, NBSP, count, percent, spaced
 from tracekit.sizing.measures import MEASURES
 
+_FULL = "container_cpu_fraction"
 #: Measures of the sensitivity table.
 _MOVED = ("qos", "container_cpu_fraction", "container_memory_fraction", "node_g", "change_share")
 #: What stands in a cell of the claims.
 _THREE = "here: agent / minimum / random"
 #: Names that hint at no unit in a table's own rule.
 _SHARES = {name for name, measure in MEASURES.items() if measure.unit == "0..1"}
+
+
+def answer(data: Data) -> Answer:
+    """Whom the agent beats; without it, which policy serves best and what it keeps reserved."""
+    told = verdict(data)
+    if data.sizing is None or data.sizing.manifest["verdict"]:
+        return Answer(
+            asked="Does the learning agent size containers better than simple rules?",
+            sentence=told[0],
+            warnings=told[1:],
+            sure=compared(data),
+        )
+    return Answer(
+        asked="Which policy should set the limits of containers?",
+        sentence=spaced(_best_served(data.sizing)),
+        sure=f"{compared(data)}{_no_interval(data.sizing)}",
+    )
+
+
+def _best_served(run: SizingRun) -> str:
+    """Who falls short least and how full its limits are, beside the one with the fullest limits."""
+    summary = run.frames["summary"]
+    means = {(row["policy"], row["measure"]): row["mean"] for row in summary.to_dicts()}
+    names = [name for name in dict.fromkeys(summary["policy"]) if not name.startswith("oracle")]
+    names = names or list(dict.fromkeys(summary["policy"]))
+    first = max(names, key=lambda name: means[name, "qos"])
+    fullest = max(names, key=lambda name: means[name, _FULL])
+
+    def told(name: str) -> str:
+        qos, full = means[name, "qos"], means[name, _FULL]
+        return f"{percent(qos, 1)} of cycles in full, with {percent(full, 1)} of the CPU in use"
+
+    if first == fullest:
+        others = ", and no other's limits are fuller" if len(names) > 1 else ""
+        return f"{first} serves {told(first)}{others}."
+    return (
+        f"{first} serves {told(first)}; {fullest}, whose limits are the fullest, {told(fullest)}."
+    )
+
+
+def _no_interval(run: SizingRun) -> str:
+    return " One seed gives no interval: --seeds 3 draws more." * (len(run.manifest["seeds"]) == 1)
 
 
 def verdict(data: Data) -> list[str]:

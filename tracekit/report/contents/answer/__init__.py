@@ -19,22 +19,12 @@ def answer(data: Data) -> Answer:
     if shrink.NAME in data.studies:
         return fewest.answer(data)
     if data.sizing is not None:
-        return _of_sizing(data)
+        return sizing.answer(data)
     if vary_study.NAME in data.studies:
         return vary.answer(data)
     if data.studies:
         return _of_studies(data)
     return _of_store(data)
-
-
-def _of_sizing(data: Data) -> Answer:
-    verdict = sizing.verdict(data)
-    return Answer(
-        asked="Does the learning agent size containers better than simple rules?",
-        sentence=verdict[0],
-        warnings=verdict[1:],
-        sure=sizing.compared(data),
-    )
 
 
 def _of_studies(data: Data) -> Answer:
