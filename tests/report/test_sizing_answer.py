@@ -24,8 +24,8 @@ def test_who_serves_best_stands_beside_who_keeps_least_idle() -> None:
     told = sizing.answer(_run(oracle=(1.0, 0.99), calm=(0.996, 0.5), tight=(0.985, 0.7)))
     assert told.asked == "Which policy should set the limits of containers?"
     assert told.sentence.replace("\u00a0", " ") == (
-        "calm serves 99.6 % of cycles in full, with 50.0 % of the CPU in use; tight, whose limits are"
-        " the fullest, 98.5 % of cycles in full, with 70.0 % of the CPU in use."
+        "calm serves 99.6 % of cycles in full, with 50.0 % of the CPU in use; tight, whose limits"
+        " are the fullest, 98.5 % of cycles in full, with 70.0 % of the CPU in use."
     )
     assert "One seed gives no interval" in told.sure
 
