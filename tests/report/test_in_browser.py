@@ -126,6 +126,21 @@ async () => {
 """
 
 
+@pytest.mark.parametrize("width", WIDTHS)
+def test_measures_that_tell_nothing_stay_folded_until_asked_for(
+    browser: Any, report: Path, width: int
+) -> None:
+    with opened(browser, report, width) as page:
+        page.evaluate("location.hash = '#/pair'")
+        button, rest = page.locator("#two-rest"), page.locator("#two-measures-rest")
+        button.wait_for(state="visible")
+        assert not rest.is_visible()
+        button.click()
+        assert rest.is_visible()
+        assert button.get_attribute("aria-expanded") == "true"
+        assert rest.locator("tr").count() == int(page.locator("#two-rest-many").inner_text())
+
+
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", WIDTHS)
 def test_nothing_is_cut_and_everything_is_drawn(

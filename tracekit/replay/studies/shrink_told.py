@@ -288,13 +288,13 @@ def sure(found: Told) -> str:
         return f"{known} {_uncovered(about)}"
     alone = span(row["nodes_low"], row["nodes_high"])
     beyond = (
-        " A count that one order gets by with is too few for another."
+        " A count that is enough for one order is too few for another."
         if row["nodes"] > row["nodes_high"]
         else ""
     )
     return (
-        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; by itself an"
-        f" order gets by with {alone}.{beyond} The chance that a further order needs more is at"
+        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; one"
+        f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
         f" most 1 in {orders}."
         f" {beyond_chance(found.study, row['policy'])}{_uncovered(about)}"
     )
