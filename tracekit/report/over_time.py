@@ -17,7 +17,7 @@ from tracekit.report.thin import drawn_of, highest, lines
 #: Lines of policies in one figure, beside production and the bound.
 _MOST_POLICIES = 2
 #: Points of a line on a narrow screen.
-_NARROW_POINTS = 48
+NARROW_POINTS = 48
 _AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
 
 
@@ -102,7 +102,7 @@ def narrow(column: str, title: str) -> Callable[[pl.DataFrame], go.Figure]:
     So many samples side by side are a comb there.
     """
     wide = draw(column, title)
-    return lambda frame: wide(highest(frame, "policy", column, _NARROW_POINTS))
+    return lambda frame: wide(highest(frame, "policy", column, NARROW_POINTS))
 
 
 def _plain(text: str) -> str:

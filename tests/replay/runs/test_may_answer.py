@@ -8,7 +8,9 @@ import numpy as np
 import polars as pl
 import pytest
 
+from tracekit.replay.measures import all_measures, of_use
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import asked, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.standings import difference, differences_of, standings
@@ -133,3 +135,91 @@ def test_of_policies_that_come_to_the_same_a_simple_rule_is_named_first() -> Non
         noise=0.0,
     )
     assert decision(found).chosen == ("best_fit", "bcdi")
+
+
+def _known(requests: str, use: str) -> Results:
+    """Two policies, one of which always has fuller nodes and a little more stranded memory."""
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": 0.0,
+            "cpu_max_fraction": full,
+            "memory_stranded_share": stranded,
+        }
+        for at in range(6)
+        for name, full, stranded in (("calm", 0.5, 0.020), ("tight", 0.9, 0.024))
+    ]
+    frame = pl.DataFrame(rows)
+    about = {
+        "workload": {
+            "nodes": NODES,
+            "steps": STEPS,
+            "quantities": {"requests": requests, "use of containers": use},
+        },
+        "repeats_cover": ["order of arrival"],
+    }
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+@pytest.mark.parametrize(
+    ("requests", "use", "decides"),
+    [
+        ("recorded", "recorded", True),
+        ("assumed", "recorded", True),
+        # requests stand for use: a node full of requests is well used, not slow
+        ("recorded", "assumed", False),
+        # a workload that is drawn draws use by itself
+        ("assumed", "assumed", True),
+    ],
+)
+def test_requests_that_stand_for_use_decide_nothing(requests: str, use: str, decides: bool) -> None:
+    found = _known(requests, use)
+    assert ("cpu_max_fraction" in {one.name for one in may_answer(found)}) is decides
+    told = decision(found)
+    assert told.criterion == ("cpu_max_fraction" if decides else "")
+    assert told.chosen == (("calm",) if decides else ())
+
+
+def test_what_is_of_use_is_told_from_what_is_of_requests() -> None:
+    of = {name for name, one in all_measures().items() if name.startswith("cpu_") and of_use(one)}
+    assert {"cpu_max_fraction", "cpu_p99_fraction", "cpu_mean_fraction"} <= of
+    assert not {"cpu_stranded_share", "cpu_allocated_share"} & of
+
+
+def test_less_than_half_a_point_of_a_resource_decides_nothing() -> None:
+    found = _known("recorded", "assumed")
+    said = standings(found, "memory_stranded_share")
+    assert not said.tells
+    assert said.why_not == "policies differ by less than 0.5 percentage points"
+    assert not too_near(all_measures()["memory_stranded_share"], [0.020, 0.026])
+    assert not too_near(all_measures()["qos_share"], [0.98, 0.995])
+    assert too_near(all_measures()["nodes_used_mean"], [100.0, 100.5])
+
+
+def _waiting(overload: float) -> Results:
+    """One policy holds the load, another leaves containers waiting and may overload nodes."""
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": pending,
+            "overloaded_node_steps": over,
+            "cpu_max_fraction": 0.5,
+        }
+        for at in range(6)
+        for name, pending, over in (("holds", 0.0, 0.0), ("waits", 20.0 + at, overload))
+    ]
+    frame = pl.DataFrame(rows)
+    about = {"workload": {"nodes": NODES, "steps": STEPS}, "repeats_cover": ["order of arrival"]}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+@pytest.mark.parametrize(
+    ("overload", "condition"), [(0.0, "pending"), (5_000.0, "overloaded_node_steps")]
+)
+def test_the_condition_that_bars_the_others_decides(overload: float, condition: str) -> None:
+    told = decision(_waiting(overload))
+    assert told.chosen == ("holds",)
+    assert told.criterion == condition

@@ -125,8 +125,11 @@ def words_of(resource: str) -> str:
 
 
 def of_use(measure: Measure) -> bool:
-    """Whether it is of how much of a resource is in use, not of how requests lie."""
-    return measure.per_resource and " use" in measure.title
+    """Whether it is of how much of a resource is in use, not of how requests lie.
+
+    Use changes from sample to sample; what changes only where a container moves is of requests.
+    """
+    return measure.per_resource and measure.step is not None and measure.step.at is not None
 
 
 def _asked(text: str) -> str:

@@ -60,7 +60,7 @@ def _evenest(data: Data) -> str:
 
 def _sure(data: Data) -> str:
     sets = int(_about(data, _PLACEMENT)["sets"])
-    doubt = " So few tell little: --sets 20 draws more." if sets < _SETS else ""
+    doubt = f" So few tell little: --sets {PlacementStudy.sets} draws more." if sets < _SETS else ""
     return f"Intervals are 95 %, over {count(sets, 'drawn set')}.{doubt}"
 
 

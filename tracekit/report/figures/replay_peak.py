@@ -38,8 +38,8 @@ FIGURE = Figure(
     " reached while nodes are still being filled does not count. The dashed grey line is the least"
     " that any placement could do."
     " Drawn are production, the policy that the first page names, and the one that goes highest;"
-    " the page on two policies draws any. A narrow screen has the highest value of each of 48"
-    " stretches of time.",
+    " the page on two policies draws any. A narrow screen has the highest value of each of"
+    f" {over_time.NARROW_POINTS} stretches of time.",
     reads=("replay/steps",),
     prepare=over_time.prepare(_COLUMN),
     draw=over_time.draw(_COLUMN, _AXIS),
