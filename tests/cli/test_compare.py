@@ -72,6 +72,20 @@ def test_a_pipeline_gets_junit_and_markdown(
     capsys.readouterr()
 
 
+def test_a_pipeline_is_told_why_nothing_was_compared(
+    two: tuple[str, str], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    junit = tmp_path / "junit.xml"
+    wrong = ["--fail-if", "cpu_mean_fractoin > 1", "--junit", str(junit)]
+    assert run(["compare", *two, *wrong]) == 2
+    (suite,) = ET.fromstring(junit.read_bytes())  # noqa: S314 - our own file
+    assert (suite.get("tests"), suite.get("errors"), suite.get("failures")) == ("1", "1", "0")
+    error = suite[0].find("error")
+    assert error is not None
+    assert "cpu_mean_fractoin" in str(error.get("message"))
+    assert str(error.get("message")) in capsys.readouterr().err
+
+
 def test_without_thresholds_each_policy_is_a_case(two: tuple[str, str], tmp_path: Path) -> None:
     junit = tmp_path / "junit.xml"
     assert run(["compare", two[0], two[0], "--junit", str(junit)]) == 0

@@ -10,6 +10,7 @@ from xml.etree import ElementTree as ET
 from tracekit.files.replacing import replaced_file
 
 if TYPE_CHECKING:
+    from tracekit.errors import TracekitError
     from tracekit.study import Study
 
 
@@ -33,6 +34,19 @@ def write_junit(found: Study, path: Path) -> None:
     for policy in () if outcomes else about["policies"]:
         case = ET.SubElement(suite, "testcase", classname=policy, name="compared")
         ET.SubElement(case, "system-out").text = _changes_of(found, policy)
+    _write(suite, path)
+
+
+def write_junit_error(error: TracekitError, path: Path) -> None:
+    """Write that nothing was compared, and why, as one test case with an error."""
+    suite = ET.Element("testsuite", name="tracekit compare", tests="1", failures="0", errors="1")
+    suite.set("skipped", "0")
+    case = ET.SubElement(suite, "testcase", classname="tracekit compare", name="compared")
+    ET.SubElement(case, "error", message=error.what).text = error.hint or ""
+    _write(suite, path)
+
+
+def _write(suite: ET.Element, path: Path) -> None:
     suites = ET.Element("testsuites")
     suites.append(suite)
     ET.indent(suites)

@@ -10,7 +10,7 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._panels import Panel
-from tracekit.cli._pipelines import change, number, write_junit, write_markdown
+from tracekit.cli._pipelines import change, number, write_junit, write_junit_error, write_markdown
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -36,9 +36,15 @@ def command(
 
     Example: tracekit compare runs/main runs/mine --fail-if 'imbalance_mean > 1.05 * base'
     """
-    from tracekit.errors import CheckFailedError
+    from tracekit.errors import CheckFailedError, TracekitError
 
-    found = asked()
+    try:
+        found = asked()
+    except TracekitError as error:
+        # a pipeline that shows a list of tests is to show there why there is none
+        if junit is not None:
+            write_junit_error(error, junit)
+        raise
     thresholds = found.frames["thresholds"]
     failed = thresholds.filter("failed")
     if json:
@@ -99,7 +105,7 @@ def _show(found: Study, *, all_measures: bool) -> None:
                     row["policy"],
                     number(row["base"]),
                     number(row["new"]),
-                    "FAILED" if row["failed"] else "passed",
+                    "FAILED" if row["failed"] else "ok",
                 ]
                 for row in thresholds.iter_rows(named=True)
             ],
