@@ -80,12 +80,6 @@ def short_id(text: str) -> str:
     return f"{text[:_NAME_HEAD]}\u2026{text[-_NAME_TAIL:]}"
 
 
-def small(title: str) -> str:
-    """A title inside a sentence: CPU stays CPU."""
-    plain = title.split(maxsplit=1)[0][1:].islower()
-    return f"{title[:1].lower()}{title[1:]}" if plain else title
-
-
 def few(names: Sequence[str]) -> str:
     """The first of some names; the others are counted."""
     if len(names) <= _NAMED:

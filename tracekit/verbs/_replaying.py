@@ -25,7 +25,7 @@ from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.windows import ALIKE, varying, windows
+from tracekit.replay.runs.varying import ALIKE, varying
 from tracekit.replay.workload.feasible import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
@@ -75,11 +75,11 @@ def replay_by(
     behind = [parse_rebalancer(text) for text in rebalance]
     chosen = _fitted(choose_policies(policies, load, behind), store, fit)
     repeated = _repeated(asked.policies, chosen, load, behind)
-    alone = asked.default and not varying(load) and not windows(load)
+    alone = asked.default and not varying(load)
     if alone:
         asked = asked._replace(repeats=1)
         progress.told(f"one replay of each policy: {ALIKE}")
-    if asked.repeats > 1 and (varying(load) or not windows(load)):
+    if asked.repeats > 1:
         progress.told(_cost(len(chosen), len(repeated), asked.repeats))
     kept = Kept(Path(out), load)
     with contextlib.ExitStack() as opened:

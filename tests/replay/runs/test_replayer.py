@@ -131,7 +131,7 @@ def test_a_kept_replay_that_is_damaged_is_done_again(
 
 
 KINDS: list[Any] = [5, None, "x", [5], [[1]], [-1, 5], [10**30, 5], {"placed": 5}, {"policy": []}]
-PARTS = ("row", "timing", "windows", "digest", "bytes")
+PARTS = ("row", "timing", "digest", "bytes")
 
 
 def test_a_kept_replay_of_other_kinds_is_damaged(tmp_path: Path) -> None:

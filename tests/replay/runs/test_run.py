@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 from pathlib import Path
 
 import numpy as np
 import polars as pl
 import pytest
-from replay_support import workload
+from replay_support import STEP_MS, workload
 
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.steps import step_schema
 from tracekit.replay.placement import all_policies
 from tracekit.replay.runs.run import Run, choose_policies, replay
-from tracekit.replay.runs.run_folder import write_run
+from tracekit.replay.runs.run_folder import decisions_without_use, write_run
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 
@@ -84,6 +85,18 @@ def test_placements_name_the_nodes() -> None:
         ("first_fit", "c0", "s0", "n0", 0, "placed"),
         ("first_fit", "c1", "s1", None, None, "pending"),
     ]  # fmt: skip
+
+
+def test_what_is_pinned_is_no_decision_without_use() -> None:
+    """Of six that come before the first sample could be seen three are daemons."""
+    load = workload([(90, 90)] * 3, [(0, 9000, 8, 8)] * 6 + [(2 * STEP_MS, 9000, 8, 8)])
+    policy = "target_load_packing"
+    [chosen] = choose_policies([policy], load)
+    assert decisions_without_use(run(policy, load=load), chosen) == 6
+    pinned = dataclasses.replace(load, pinned=np.array([0, 1, 2, -1, -1, -1, -1]))
+    assert decisions_without_use(run(policy, load=pinned), chosen) == 3
+    [chosen] = choose_policies(["first_fit"], load)
+    assert decisions_without_use(run("first_fit", load=load), chosen) == 0
 
 
 def test_same_seed_same_bytes(tmp_path: Path) -> None:

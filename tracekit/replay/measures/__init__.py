@@ -24,6 +24,7 @@ from tracekit.replay.measures._measure import (
     Step,
     is_share,
     part_column,
+    small,
 )
 from tracekit.replay.view.room import measured_names
 from tracekit.replay.workload.workload import Workload
@@ -43,6 +44,7 @@ __all__ = [
     "of_workload",
     "part_column",
     "resources_in",
+    "small",
     "words_of",
 ]
 

@@ -170,3 +170,9 @@ def part_column(name: str, part: str) -> str:
         if name.endswith(unit):
             return f"{name.removesuffix(unit)}_{part}{unit}"
     return f"{name}_{part}"
+
+
+def small(title: str) -> str:
+    """A title inside a sentence: CPU stays CPU."""
+    plain = title.split(maxsplit=1)[0][1:].islower()
+    return f"{title[:1].lower()}{title[1:]}" if plain else title

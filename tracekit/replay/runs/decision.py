@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import Measure
-from tracekit.replay.runs.decision_words import answer, listed, not_told, small, value_of
+from tracekit.replay.measures import Measure, small
+from tracekit.replay.runs.decision_words import answer, listed, not_told, value_of
 from tracekit.replay.runs.fitness import LeftOut, judged, left_out, rule
 from tracekit.replay.runs.material import MATERIAL
 from tracekit.replay.runs.may_answer import (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tracekit.replay.measures import Measure, words_of
+from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.fitness import LeftOut, judged
 from tracekit.replay.runs.may_answer import CONDITIONS, of_answer
 from tracekit.replay.runs.preferred import why_first
@@ -100,11 +100,6 @@ def listed(names: Sequence[str]) -> str:
     shown_names = names if len(names) <= _LISTED else names[: _LISTED - 1]
     more = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
     return ", ".join(shown_names) + more
-
-
-def small(title: str) -> str:
-    """A title inside a sentence: CPU stays CPU."""
-    return title if title[1:2].isupper() else f"{title[:1].lower()}{title[1:]}"
 
 
 def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:

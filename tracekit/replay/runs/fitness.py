@@ -18,7 +18,6 @@ from tracekit.replay.runs.overload import (
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import compare
-from tracekit.replay.runs.windows import in_parts
 
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
@@ -81,12 +80,11 @@ def barred_for_good(found: Results, policy: str) -> bool:
     """Whether it may not be chosen, whatever the orders would bring that others met and it did not.
 
     A container that waited has waited. Overload is never below 0, so that what a policy comes to
-    in the orders that it met is, shared out over all of them, the least that its mean can be. It
-    proves nothing where repeats are judged over windows of one replay.
+    in the orders that it met is, shared out over all of them, the least that its mean can be.
     """
     most = max(found.most_orders, *found.manifest.get("repeats_looks") or (), 1)
     share = found.orders(policy) / most
-    if policy == OBSERVED or share == 1.0 or in_parts(found.covers):
+    if policy == OBSERVED or share == 1.0:
         return False
     return found.waited(policy) or any(
         _far_beyond(found, policy, name, limit, share) for name, limit in limits(found).items()

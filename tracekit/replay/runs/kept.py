@@ -106,7 +106,6 @@ def _encoded(replayed: Replayed, place: str) -> bytes:
         "row": replayed.row,
         "timing": replayed.timing,
         "digest": replayed.digest,
-        "windows": replayed.windows,
         "bytes": [len(one) for one in frames],
     }
     body = b"".join([json.dumps(head, default=_plain).encode(), b"\n", *frames])
@@ -142,7 +141,6 @@ def _read(head: dict[str, Any], frames: bytes) -> Replayed:
             steps=steps,
             placements=placements,
             digest=head["digest"],
-            windows=head["windows"],
         )
     except (
         ValueError,
@@ -167,18 +165,18 @@ def _check_kinds(head: dict[str, Any], frames: dict[str, pl.DataFrame]) -> None:
         # a workload with more resources has more columns
         if {**kinds, **dict(known[name])} != kinds or not set(more.values()) <= _NUMBERS:
             raise TypeError(f"its {name} have other columns")
-    row, timing, windows = head["row"], head["timing"], head["windows"]
+    row, timing = head["row"], head["timing"]
     if missing := {"placed", "pending", *known["measures"]} - row.keys():
         raise TypeError(f"its row lacks {min(missing)}")
     if timing["policy"] != row["policy"]:
         raise TypeError("its row and its timing are of two policies")
-    for one in (row, timing, *windows):
+    for one in (row, timing):
         for name, value in one.items():
             kind = str if name in _TEXTS else (int, float, type(None))
             if not isinstance(value, kind) or isinstance(value, bool):
                 raise TypeError(f"its {name} is {value!r:.40}")
-    if not isinstance(head["digest"], str) or not isinstance(windows, list):
-        raise TypeError("its digest is no text, or its windows are no list")
+    if not isinstance(head["digest"], str):
+        raise TypeError("its digest is no text")
 
 
 def _parquet(frame: pl.DataFrame) -> bytes:

@@ -21,7 +21,6 @@ from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.measures import Finished, of_workload
 from tracekit.replay.policy.entrant import Entrant, draws, halves, parse_entrant, spelled_out
 from tracekit.replay.runs.placements import by_number
-from tracekit.replay.runs.windows import in_windows
 from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.source import Source
 from tracekit.replay.workload.workload import Workload
@@ -42,8 +41,6 @@ class Replayed:
     timing : dict
     digest : str
         A hash of where and when each container was placed, and of how many were moved.
-    windows : list of dict
-        The measures of steps over each window of a long trace: see ``runs.windows``.
     """
 
     row: dict[str, Any]
@@ -51,7 +48,6 @@ class Replayed:
     placements: pl.DataFrame
     timing: dict[str, Any]
     digest: str
-    windows: list[dict[str, Any]]
 
     def measures(self) -> Replayed:
         """The same without steps and placements, which are kept of the first order alone."""
@@ -144,7 +140,6 @@ def _replayed(
         placements=by_number(outcome.node, outcome.time_ms),
         timing=_timing(str(entrant), outcome),
         digest=_digest(outcome, measured["moves"]),
-        windows=in_windows(load, outcome.steps),
     )
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.fitness import barred_for_good, judged
 from tracekit.replay.runs.results import Results, results
@@ -85,8 +85,7 @@ def _place(stand: Standings, decides: Standings | None) -> int:
 
 
 def _title(found: Results, stand: Standings) -> str:
-    title = found.measures[stand.measure].title
-    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+    return small(found.measures[stand.measure].title)
 
 
 def _short(found: Results) -> list[Measure]:

@@ -19,7 +19,7 @@ from tracekit.replay.runs.replayer import Planned, Replayer
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, assembled
 from tracekit.replay.runs.undecided import added, undecided
-from tracekit.replay.runs.windows import SEED, called, varying, windows
+from tracekit.replay.runs.varying import SEED, varying
 from tracekit.replay.workload.workload import Workload
 
 _NO_OTHERS = "no orders are added: every order is the same"
@@ -67,18 +67,16 @@ def repeat_replay(
     TracekitError
         For fewer than one repeat.
 
-    Where every order is the same, as all times are recorded, each window of the one replay is a
-    repeat, if the trace is long enough for windows of a day (``runs.windows``).
+    Where orders do not differ (``runs.varying``), nothing but the seed does; parts of one replay
+    are no repeats of it, as they hold the same placements.
     """
     if repeats < 1:
         raise TracekitError(f"{repeats} repeats, expected at least 1")
     among = None if repeated is None else {str(one) for one in repeated}
     again = [one for one in policies if among is None or str(one) in among]
-    differs, cut = varying(workload), windows(workload)
+    differs = varying(workload)
     if not differs:
-        # orders that are all the same are no repeats: windows of the one replay are, if any
-        repeats, again = (1, list(policies)) if cut else (repeats, again)
-        differs = [] if cut else [SEED]
+        differs = [SEED]
         if up_to:
             progress.told(_NO_OTHERS)
             up_to = None
@@ -87,7 +85,7 @@ def repeat_replay(
     done = replayer.replay(workload, planned, progress)
     first = dataclasses.replace(
         assembled(workload, policies, done[: len(policies)], seed=seed),
-        covers=tuple(differs + ([called(cut)] if cut else [])),
+        covers=tuple(differs),
         looks=(repeats, up_to) if up_to else (),
     )
     met = _Met(first, again, list(zip(planned, done, strict=True)), repeats)
@@ -118,12 +116,7 @@ class _Met:
     def run(self) -> Run:
         """All of it as a run, without what is worked out from its measures."""
         told = {str(one) for one in self.again}
-        rows = [
-            row
-            for plan, one in self.pairs
-            if str(plan.policy) in told
-            for row in rows_of(plan, one)
-        ]
+        rows = [row_of(plan, one) for plan, one in self.pairs if str(plan.policy) in told]
         return dataclasses.replace(
             self.first,
             repeats=_measures(rows, self.first.summary.columns),
@@ -168,12 +161,9 @@ def _digests(done: Sequence[tuple[Planned, Replayed]]) -> dict[str, str]:
     return {policy: digest_of(found) for policy, found in parts.items()}
 
 
-def rows_of(plan: Planned, one: Replayed) -> list[dict[str, Any]]:
-    """What a replay gives to the repeats: itself, or a row per window."""
-    about = {"repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
-    if not one.windows:
-        return [{**one.row, **about}]
-    return [{**row, **about, "repeat": at} for at, row in enumerate(one.windows)]
+def row_of(plan: Planned, one: Replayed) -> dict[str, Any]:
+    """What a replay gives to the repeats."""
+    return {**one.row, "repeat": plan.repeat, "seed": plan.seed, "policy": one.row["policy"]}
 
 
 def _measures(rows: Sequence[dict[str, Any]], known: Sequence[str]) -> pl.DataFrame:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.run import BOUND, Run
@@ -55,21 +55,9 @@ class Results:
         repeated = _by_policy(self.repeats, names)
         once = _by_policy(self.summary, names)
         return {
-            policy: _filled(repeated[policy], once[policy]) if policy in repeated else once[policy]
+            policy: repeated[policy] if policy in repeated else once[policy]
             for policy in self.policies
         }
-
-    @functools.cached_property
-    def once(self) -> BoolArray:
-        """Which measures repeats do not have, but the whole replay: windows know those of steps."""
-        names = list(self.measures)
-        absent = np.zeros(len(names), dtype=np.bool_)
-        if self.repeats is None:
-            return absent
-        for at, name in enumerate(names):
-            there = name in self.repeats.columns
-            absent[at] = not there or self.repeats[name].null_count() == self.repeats.height
-        return absent
 
     @functools.cached_property
     def groups(self) -> tuple[tuple[str, ...], ...]:
@@ -175,12 +163,6 @@ def _read(folder: Path) -> Results:
         read_frame(folder / "summary.parquet"),
         read_frame(repeats) if repeats.is_file() else None,
     )
-
-
-def _filled(repeated: FloatArray, once: FloatArray) -> FloatArray:
-    """Repeats, with what they do not know from the whole replay."""
-    unknown = np.isnan(repeated).all(axis=0)
-    return np.where(unknown, once, repeated)
 
 
 def _by_policy(frame: pl.DataFrame | None, names: Sequence[str]) -> dict[str, FloatArray]:

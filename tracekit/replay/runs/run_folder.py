@@ -14,6 +14,7 @@ from tracekit.files.result_folder import ResultFolder
 from tracekit.replay.policy.entrant import Entrant, spelled
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.kept_back import shares
+from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
 from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.pinned import pinned_over_capacity
@@ -84,14 +85,20 @@ def _of_places(load: Workload) -> dict[str, int]:
 
 
 def decisions_without_use(run: Run, policy: Entrant) -> int:
-    """Decisions of a policy that reads use, made before any sample could be seen."""
+    """Decisions of a policy that reads use, made before any sample could be seen.
+
+    No policy is asked where daemons go, or what is left where it ran.
+    """
     if "usage" not in policy.reads:
         return 0
     load = run.workload
     # a sample becomes visible a step after its time
     seen_ms = int(load.times_ms[0]) + load.step_ms
-    placed = (pl.col("policy") == str(policy)) & (pl.col("outcome") == "placed")
-    return run.placements.filter(placed & (pl.col("time_ms") < seen_ms)).height
+    mine = run.placements.filter(policy=str(policy))
+    blind = (pl.col("outcome") == PLACED) & (pl.col("time_ms") < seen_ms)
+    early = mine.select(blind.fill_null(value=False)).to_series().to_numpy()
+    asked = True if load.pinned is None else load.pinned < 0
+    return int((early & asked).sum())
 
 
 def _repeats(run: Run, policy: str) -> int:

@@ -22,7 +22,7 @@ from tracekit.replay.runs.results import Results, results, too_few
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
-from tracekit.replay.runs.windows import SEED
+from tracekit.replay.runs.varying import SEED
 
 #: How measures end that are a share of a whole.
 _OF_A_WHOLE = "_share"
@@ -227,10 +227,10 @@ def _most(found: Results, policy: str) -> FloatArray:
 
 def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatArray:
     """Differences, NaN where repeats that could not differ would make them look sure."""
-    same = found.once.copy()
-    if found.covers == (SEED,):
-        # nothing but the seed differed, and neither of the two draws
-        same |= np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
+    if found.covers != (SEED,):
+        return apart
+    # nothing but the seed differed, and neither of the two draws
+    same = np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
     return np.where(same & (apart != 0).any(axis=0), np.nan, apart)
 
 

@@ -9,17 +9,25 @@ Nodes go in one of two stated orders, of which the one that ends with fewer node
   nodes the one goes first that ``least_asked`` takes first. It is searched where it holds with one
   node fewer than the first order ended with.
 
+Of the nodes that stay then, more go in two ways:
+
+- ``sorted_anew``: those first on which the policy puts least now, as in ``least_asked``. A node
+  that cannot be used, or that is of no use, goes so. It is repeated while it ends with fewer.
+- ``one_by_one``: of up to ``ONE_BY_ONE`` nodes each goes by itself, until none can, or ``_TRIED``
+  in a row could not.
+
 How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
 as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
 end far away; the answer is the least number, from the largest of these on, that holds in all. So it
 holds, and with one node fewer a limit breaks in some order, or the bound is reached. That fewer
-still would hold again, or another choice of as many nodes, is not ruled out.
+still would hold again, or another choice of so many nodes, is not ruled out.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import functools
+import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -38,6 +46,11 @@ from tracekit.replay.workload.on_nodes import beside_daemons
 from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 
+#: Of more nodes than these none is tried by itself: each costs a replay.
+ONE_BY_ONE = 50
+#: So many nodes in a row that cannot go end the search.
+_TRIED = 24
+
 
 @dataclass(frozen=True, kw_only=True)
 class Fewest:
@@ -48,7 +61,8 @@ class Fewest:
     bound : int, optional
         No placement within the limits gets by with fewer nodes; None where nothing is proven.
     by_order : tuple of int
-        The fewest for each order of arrival by itself, on nodes that go in the same order.
+        The fewest for each order of arrival by itself, on nodes that go in the same order, or
+        ``nodes``, where that is less.
     going : str
         In which order nodes went.
     place : int64, shape (nodes,)
@@ -57,6 +71,9 @@ class Fewest:
         Share of each node that was asked for over time, on all nodes.
     trials : tuple of Trial
         All that were replayed in this order, on all nodes first, then by number of nodes.
+    asked : float64, shape (nodes,)
+        The same where only those are left that stay, in the order of arrival as given; NaN for
+        the others.
     peak : float64, shape (2, nodes)
         The highest use of CPU and memory of each node that stays, as a share of what it has, in
         the order of arrival as given; NaN for those that go.
@@ -68,6 +85,7 @@ class Fewest:
     going: str
     place: IntArray
     put: FloatArray
+    asked: FloatArray
     trials: tuple[Trial, ...]
     peak: FloatArray
 
@@ -108,8 +126,8 @@ def fewest_nodes(
     other = tried.smallest_first()
     if found.nodes > (bound or 1) and other.hold_all(found.nodes - 1, orders):
         again = _searched(other, orders, bound, beside)
-        return again if again.nodes < found.nodes else found
-    return found
+        found = again if again.nodes < found.nodes else found
+    return _one_by_one(tried, _sorted_anew(tried, found, orders), orders)
 
 
 def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:
@@ -129,6 +147,55 @@ def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: i
     nodes = every if held is None else held
     for order in orders if held is None else ():
         tried.check_all_nodes(order)
+    return _found(tried, nodes, bound, by_order)
+
+
+def _sorted_anew(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
+    """Fewer, by what is asked of the nodes that stay, as long as that ends with fewer."""
+    while True:
+        place = np.argsort(-np.nan_to_num(found.asked, nan=-1.0), kind="stable")
+        gone = found.place[found.nodes :]
+        place[found.nodes :] = gone
+        again = _fewer(tried.in_order(place, "sorted_anew"), found, orders)
+        if again is None:
+            return found
+        found = again
+
+
+def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
+    """Fewer, where single nodes can go that go late in the other orders; else as found."""
+    failed, first = 0, list(orders)
+    stay = found.place[: found.nodes]
+    for node in itertools.cycle(stay[np.argsort(found.asked[stay], kind="stable")]):
+        few = len(stay) <= (found.bound or 1) or len(stay) > ONE_BY_ONE
+        if few or failed == min(_TRIED, len(stay)):
+            break
+        if node not in stay:
+            continue
+        left, gone = stay[stay != node], found.place[len(stay) :]
+        trial = tried.in_order(np.concatenate([left, [node], gone]), "one_by_one")
+        breaks = next((order for order in first if not trial.holds(order, len(left))), None)
+        if breaks is not None:
+            failed += 1
+            # what breaks one order is likely to break it again
+            first.sort(key=breaks.__ne__)
+            continue
+        found = _fewer(trial, found, first) or found
+        failed, stay = 0, found.place[: found.nodes]
+    return found
+
+
+def _fewer(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest | None:
+    """The answer where nodes go in another order; None where that is not fewer."""
+    low = found.bound or 1
+    holds = functools.partial(tried.hold_all, orders=orders)
+    if found.nodes == low or not holds(found.nodes - 1):
+        return None
+    nodes = fewest_around(holds, found.nodes - 1, low, found.nodes - 1) or found.nodes - 1
+    return _found(tried, nodes, found.bound, [min(one, nodes) for one in found.by_order])
+
+
+def _found(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[int]) -> Fewest:
     return Fewest(
         nodes=nodes,
         bound=bound,
@@ -136,6 +203,7 @@ def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: i
         going=tried.going,
         place=tried.place,
         put=tried.put,
+        asked=tried.asked(nodes),
         trials=tried.trials(),
         peak=tried.peak(nodes),
     )

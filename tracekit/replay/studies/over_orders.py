@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import find_measure, small
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.student import FEWEST, means
 from tracekit.replay.studies.shrink_frames import TOLD
@@ -63,8 +63,7 @@ def means_told(study: Study, policy: str, nodes: int | None) -> str:
         measure = find_measure(name)
         if measure is not None:
             value = shown(measure, one.mean, one.high - one.mean, unit=True)
-            title = measure.title
-            said.append(f"{title[:1].lower()}{title[1:]} {value}")
+            said.append(f"{small(measure.title)} {value}")
     orders = next(iter(found.values())).orders
     return (
         f"Of {orders} orders of arrival the worst is shown; their means, with 95 % intervals that"

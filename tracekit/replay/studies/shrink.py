@@ -26,7 +26,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.windows import varying
+from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
@@ -175,8 +175,8 @@ def shrink_cluster(
     Study
         ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
         below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
-        the fewest over single orders of arrival, ``going`` which nodes went first (``least_asked``
-        or ``smallest``); highest use, overload and the measures that limits speak of, the worst
+        the fewest over single orders of arrival, ``going`` which nodes went first or at last (see
+        ``studies.fewest``); highest use, overload and the measures that limits speak of, the worst
         over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
         closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
         it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null

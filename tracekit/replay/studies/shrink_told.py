@@ -13,7 +13,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.measures import RESOURCES, Measure, find_measure
+from tracekit.replay.measures import RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back, overload
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.shown import few
@@ -113,12 +113,19 @@ def _enough(found: Told) -> str:
     ]
     beside = f" ({'; '.join(known)})"
     if row["nodes"] == row["of"]:
-        return f"All {row['of']:,} nodes are needed for {row['policy']}{load}{beside}."
+        return f"{_every(row)} {row['policy']}{load}{beside}."
     every = f" in all {orders} orders of arrival" if orders > 1 else ""
     return (
         f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every},"
         f" {row['of'] - row['nodes']:,} can go{_overload_there(found)}{beside}."
     )
+
+
+def _every(row: Mapping[str, Any]) -> str:
+    """That all nodes stay, up to the policy's name; only the bound proves that they must."""
+    if row["bound"] == row["of"]:
+        return f"All {row['of']:,} nodes are needed for"
+    return f"All {row['of']:,} nodes stay: none was found to be more than needed for"
 
 
 def _overload_there(found: Told) -> str:
@@ -143,7 +150,9 @@ def short_within(study: Study) -> str:
         return f"{said}."
     name, value = row["fails_measure"], row["fails_value"]
     measure = find_measure(name)
-    what = f"{name if measure is None else _title(measure)} would come to {number(name, value)}"
+    what = (
+        f"{name if measure is None else small(measure.title)} would come to {number(name, value)}"
+    )
     return f"{said}. On {row['fewer']:,} nodes that does not hold: {what}."
 
 
@@ -170,7 +179,7 @@ def breaks(row: Mapping[str, Any]) -> str:
     if row["fails"] is None:
         return "the bound is reached" if row["fewer"] else "none left"
     measure = find_measure(row["fails_measure"])
-    what = row["fails_measure"] if measure is None else _title(measure)
+    what = row["fails_measure"] if measure is None else small(measure.title)
     return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
 
 
@@ -181,13 +190,7 @@ def limit_words(text: str) -> str:
     if found is None or measure is None:
         return text
     bound = number(measure.name, float(found["value"]))
-    return f"{_title(measure)} {_ALLOWS[found['how']]} {bound}"
-
-
-def _title(measure: Measure) -> str:
-    """A measure's title within a sentence."""
-    title = measure.title
-    return f"{title[:1].lower()}{title[1:]}" if title[1:2].islower() else title
+    return f"{small(measure.title)} {_ALLOWS[found['how']]} {bound}"
 
 
 def goes(found: Told) -> str:
@@ -199,7 +202,12 @@ def goes(found: Told) -> str:
     listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
     more = shapes.height - len(listed)
     listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
-    first = {"least_asked": "those that are asked for least", "smallest": "the smallest"}
+    first = {
+        "least_asked": "those that are asked for least",
+        "smallest": "the smallest",
+        "sorted_anew": "at last those that are asked for least where the others stay",
+        "one_by_one": "at last single ones without which all limits hold",
+    }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {', '.join(listed)}"
     if "price_per_hour" in gone.columns and gone["price_per_hour"].is_not_null().any():
         saved, all_ = (one["price_per_hour"].sum() for one in (gone, found.nodes))
@@ -321,7 +329,7 @@ def production(study: Study) -> str:
     if not observed:
         return ""
     came = [
-        f"{known.title[:1].lower()}{known.title[1:]} {number(name, observed['measures'][name])}"
+        f"{small(known.title)} {number(name, observed['measures'][name])}"
         for name in ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
         if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
     ]

@@ -76,8 +76,12 @@ class Trials:
         """The same where the smallest nodes go first; replays on all nodes are known."""
         load = self._load
         size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        return self.in_order(np.lexsort((-self.put, -size)), "smallest")
+
+    def in_order(self, place: IntArray, going: str) -> Trials:
+        """The same where nodes go in another order; replays on all nodes are known."""
         other = copy.copy(self)
-        other.start(np.lexsort((-self.put, -size)), "smallest")
+        other.start(place, going)
         return other
 
     def start(self, place: IntArray, going: str) -> None:
@@ -117,6 +121,13 @@ class Trials:
         peak = np.full((2, self._load.nodes), np.nan)
         peak[:, kept] = highest_use(on_nodes(self._load, kept), self._placed[nodes])
         return peak
+
+    def asked(self, nodes: int) -> FloatArray:
+        """What is asked of each node over time where so many stay, (nodes,); NaN for others."""
+        kept = np.sort(self.place[:nodes])
+        asked = np.full(self._load.nodes, np.nan)
+        asked[kept] = asked_over_time(on_nodes(self._load, kept), self._placed[nodes])
+        return asked
 
     def _trial(self, order: int, nodes: int) -> Trial:
         row = self._row(order, nodes)

@@ -22,13 +22,13 @@ from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
 from tracekit.replay.runs.followed import LARGEST
 from tracekit.replay.runs.one import digest_of, in_order, replay_one
-from tracekit.replay.runs.repeat import rows_of
+from tracekit.replay.runs.repeat import row_of
 from tracekit.replay.runs.replayer import Planned
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.separation import separating
 from tracekit.replay.runs.standings import standings
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.windows import varying
+from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.vary_ranks import BASE, moved_by, ranked
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
@@ -99,7 +99,7 @@ class _Orders:
         for number in met:
             seed = self.seed + number
             one = replay_one(in_order(load, seed) if number else load, entrant, seed)
-            rows += rows_of(Planned(entrant, seed, number), one)
+            rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
         on_progress(1, 0, 0)
         return _Met(rows, digest_of(digests), tuple(varies))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import find_measure, small
 from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.vary_ranks import OTHER, SAME, UNTOLD
@@ -130,5 +130,4 @@ def _is(names: Sequence[str]) -> str:
 def _title(study: Study) -> str:
     known = find_measure(study.about["measure"])
     title = study.about["measure"] if known is None else known.title
-    plain = title.split(maxsplit=1)[0][1:].islower()
-    return f"{title[:1].lower()}{title[1:]}" if plain else title
+    return small(title)

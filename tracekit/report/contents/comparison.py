@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 import polars as pl
 
-from tracekit.replay.measures import find_measure
+from tracekit.replay.measures import find_measure, small
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed, small
+from tracekit.report.words import count, listed
 
 STUDY = "comparison"
 SAME = "same"

@@ -171,7 +171,11 @@ def policies(data: Data) -> Table:
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
     fails = spaced(shrink_told.breaks(row)) if row["fails"] else ""
     known = row["nodes"] is not None
-    going = {"least_asked": "least asked of", "smallest": "smallest"}
+    going = {
+        "least_asked": "least asked of",
+        "sorted_anew": "least asked of, again and again",
+        "one_by_one": "least asked of, then one by one",
+    }
     return {
         "policy": row["policy"],
         "nodes": row["nodes"],

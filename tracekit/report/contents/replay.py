@@ -9,12 +9,11 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.measures import Measure, measures_in, part_column
+from tracekit.replay.measures import Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
-from tracekit.replay.runs.windows import in_parts
 from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.data import Data
@@ -22,7 +21,7 @@ from tracekit.report.headline import headline
 from tracekit.report.measures import present
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.ranks import UNJUDGED
-from tracekit.report.words import count, listed, small, spaced
+from tracekit.report.words import count, listed, spaced
 from tracekit.units import MS_PER_MINUTE, duration
 
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
@@ -68,9 +67,7 @@ def comparison(data: Data) -> Table:
             row[1] = dataclasses.replace(row[1], mark=_CHOSEN)
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
-    # over windows values are no whole trace's, and a bound says nothing about them
-    beside = len(bound) and not in_parts(found.covers)
-    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if beside else []
+    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
     return Table(
         caption="Ways to place: the first choice, then the others that may be chosen, best"
         f" {ranked.title} first; \u00b1 is half of the 95 % interval",

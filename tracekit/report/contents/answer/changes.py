@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from tracekit.replay.measures import Measure
+from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.standings import difference
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.contents.first_screen import Change
 from tracekit.report.data import Data
-from tracekit.report.words import count, few, small
+from tracekit.report.words import count, few
 
 #: What a reader wants to know of every answer, and of which 0 is no news.
 _FIRST = (

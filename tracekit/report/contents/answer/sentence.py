@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from tracekit.replay.measures import Measure, find_measure
+from tracekit.replay.measures import Measure, find_measure, small
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.data import Data
-from tracekit.report.words import few, listed, small, spaced
+from tracekit.report.words import few, listed, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3

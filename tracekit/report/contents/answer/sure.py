@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tracekit.replay.measures import all_measures, find_measure
+from tracekit.replay.measures import all_measures, find_measure, small
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.fitness import allowed
 from tracekit.replay.runs.may_answer import may_be_chosen
@@ -10,10 +10,10 @@ from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.windows import ORDER
+from tracekit.replay.runs.varying import ORDER
 from tracekit.report.amounts import way
 from tracekit.report.data import Data
-from tracekit.report.words import count, listed, small, spaced
+from tracekit.report.words import count, listed, spaced
 
 #: Of a measure that nothing happened to count.
 _NO_NEWS = "it is 0 under every policy"

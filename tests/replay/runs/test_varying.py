@@ -1,4 +1,4 @@
-"""What differs between repeats, where every order of arrival is the same and where days differ."""
+"""What differs between repeats, and that nothing else counts as one."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ import numpy as np
 import polars as pl
 from replay_support import workload
 
-from tracekit.replay.engine.steps import summarize
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.runs.run import choose_policies
-from tracekit.replay.runs.windows import LEAST_MS, ORDER, SEED, in_windows, varying, windows
+from tracekit.replay.runs.varying import LEAST_SHARE, ORDER, SEED, varying
 from tracekit.replay.workload.workload import Workload
+from tracekit.units import MS_PER_HOUR
 
 DAYS, PER_DAY = 7, 4
-STEP_MS = LEAST_MS // PER_DAY
+STEP_MS = 24 * MS_PER_HOUR // PER_DAY
 STEPS = DAYS * PER_DAY
 
 
@@ -43,30 +43,36 @@ def test_orders_vary_only_where_times_are_free_or_tied() -> None:
     assert varying(tied) == [ORDER]
 
 
-def test_windows_are_equal_whole_days_or_none() -> None:
-    cut = windows(long())
-    assert len(cut) == 6  # the first step is before all have arrived
-    assert all(end - start >= LEAST_MS for start, end in cut)
-    assert [start for start, _ in cut[1:]] == [end for _, end in cut[:-1]]
-    assert windows(long(steps=5 * PER_DAY)) == []
+def test_a_few_ties_make_no_other_order() -> None:
+    """One tie among many would count nearly equal replays as independent repeats."""
+    pairs = dataclasses.replace(long(), arrival_ms=np.repeat(np.arange(6), 2))
+    assert varying(pairs) == [ORDER]
+    few = dataclasses.replace(long(), arrival_ms=np.array([*range(11), 10]))
+    assert varying(few) == []
+    least = round(LEAST_SHARE * 12)
+    tied = np.array([0] * least + list(range(1, 13 - least)))
+    assert varying(dataclasses.replace(long(), arrival_ms=tied)) == [ORDER]
+    assert varying(dataclasses.replace(long(), arrival_ms=np.unique(tied).repeat(2)[:12])) == [
+        ORDER
+    ]
 
 
-def test_each_window_of_one_replay_is_a_repeat_where_every_order_is_the_same() -> None:
+def test_parts_of_one_replay_are_no_repeats() -> None:
+    """The days of one replay hold the same placements, so that they make nothing sure."""
     load = long()
-    run = repeat_replay(load, choose_policies(["first_fit", "worst_fit"], load), seed=0, repeats=8)
+    names = ["first_fit", "worst_fit", "best_fit"]
+    run = repeat_replay(load, choose_policies(names, load), seed=0, repeats=8)
+    assert run.covers == (SEED,)
     assert run.repeats is not None
-    assert [one.rpartition(" of ")[0] for one in run.covers] == ["windows"]
-    counts = dict(run.repeats.group_by("policy").len().rows())
-    assert set(counts.values()) == {len(windows(load))}
-    steps = run.steps.filter(policy="first_fit").drop("policy")
-    wanted = in_windows(load, steps)
-    found = run.repeats.filter(policy="first_fit")["cpu_max_fraction"].to_list()
-    assert found == [row["cpu_max_fraction"] for row in wanted]
-    assert max(found) == summarize(steps)["cpu_max_fraction"]
-    assert len(set(found)) > 1
-    # what is known of the whole replay alone is compared with nothing
+    mine = run.repeats.filter(policy="first_fit")
+    assert mine["repeat"].to_list() == list(range(8))
+    assert mine["cpu_max_fraction"].n_unique() == 1
     assert run.differences is not None
-    assert not run.differences.filter(measure="pending")["separated"].any()
+    assert not run.differences["separated"].any()
+    # what a policy comes to is of the whole trace, as the bound is
+    bound = run.summary.filter(policy="bound")
+    for name in ("cpu_max_fraction", "memory_max_fraction", "nodes_used_mean"):
+        assert (run.repeats[name] >= bound[name][0]).all(), name
 
 
 def test_an_order_is_judged_over_the_whole_trace_as_its_bounds_are() -> None:

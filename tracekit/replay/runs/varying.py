@@ -1,0 +1,36 @@
+"""What can differ between repeats: orders of arrival and drawn sizes."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from tracekit.arrays import BoolArray
+from tracekit.replay.workload.workload import Workload
+
+#: What differs between repeats, as the manifest and tables say it.
+ORDER, SIZES, SEED = "order of arrival", "sizes drawn from their intervals", "random seed"
+
+#: Orders differ where at least this share of the containers can come in another order. Repeats in
+#: which nearly all is the same would make nearly every difference look sure.
+LEAST_SHARE = 0.5
+
+#: Why one replay was all there is.
+ALIKE = (
+    "every order of arrival is nearly the same, as times of arrival are recorded and fewer than"
+    f" {LEAST_SHARE:.0%} of the containers share theirs with another"
+)
+
+
+def varying(load: Workload) -> list[str]:
+    """What differs between two orders of arrival of a workload; nothing where all is recorded."""
+    differs = float(_free(load).mean()) >= LEAST_SHARE if load.containers else False
+    return [*([ORDER] if differs else []), *([] if load.doubt is None else [SIZES])]
+
+
+def _free(load: Workload) -> BoolArray:
+    """Which containers can come in another order: by another time, or among those of one time."""
+    _, at, each = np.unique(load.arrival_ms, return_inverse=True, return_counts=True)
+    free: BoolArray = each[at] > 1
+    if load.exchangeable is not None and int(load.exchangeable.sum()) > 1:
+        free |= load.exchangeable
+    return free
