@@ -156,7 +156,15 @@
       name: labels.get(name),
       line: { color, width: 2, dash: index ? "dash" : "solid" },
     }));
-    const shown = layout("Time since the start [h]", data.courses[column]);
+    const filling = {
+      type: "rect", x0: data.times_h[0], x1: data.filling_h, yref: "paper", y0: 0, y1: 1,
+      line: { width: 0 }, fillcolor: data.colors.filling, label: { text: "filling", textposition: "bottom left" },
+    };
+    const shapes = data.filling_h ? [filling] : [];
+    const shown = layout("Time since the start [h]", data.courses[column], { shapes });
+    at("two-course-said").textContent = data.stretch_h
+      ? `Of each stretch of ${text(data.stretch_h * 60, 1)} minutes the lowest and the highest value are drawn.`
+      : "";
     tracekit.draw(at("two-course-plot"), { data: lines, layout: shown }, widthPx);
   }
 
@@ -190,15 +198,23 @@
     tracekit.draw(at("two-scatter-plot"), { data: shown, layout: named }, widthPx);
   }
 
+  // Among which nodes those of a pair are found: all, or those that the page carries.
+  function those(part, a, b, words) {
+    const many = (count) => `${count.toLocaleString("en")} ${words.many}`;
+    const whole = part.names.length === part.all || data.first.includes(a) || data.first.includes(b);
+    const [one, other] = data.first.map((name) => labels.get(name));
+    return whole ? many(part.all) : `the ${many(part.names.length)} of ${many(part.all)} on which any policy differs most from ${one} or ${other}`;
+  }
+
   function bars(a, b, part, ids, words, widthPx) {
     const known = part.counts[a] && part.counts[b] ? part : { names: [], counts: {} };
     const order = known.names
       .map((name, index) => [name, (known.counts[a] || [])[index], (known.counts[b] || [])[index]])
       .sort((one, other) => Math.abs(other[2] - other[1]) - Math.abs(one[2] - one[1]))
-      .slice(0, 20);
+      .slice(0, data.drawn);
     const apart = order.filter(([, one, other]) => one !== other).length;
     at(`${ids}-said`).textContent = order.length
-      ? `Of ${part.all.toLocaleString("en")} ${words.many} those ${order.length} are drawn on which the two policies differ most${apart < order.length ? `; on ${order.length - apart} of these they agree` : ""}.`
+      ? `Of ${those(part, a, b, words)} those ${order.length} are drawn on which the two policies differ most${apart < order.length ? `; on ${order.length - apart} of these they agree` : ""}.`
       : `No placements by ${words.one} are known for both.`;
     const shown = pair(a, b).map(([name, color], index) => ({
       type: "bar",

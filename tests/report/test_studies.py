@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
 from tracekit.report.computed import Computed
-from tracekit.report.studies import read_studies
+from tracekit.report.studies import assumed_otherwise, read_studies
 from tracekit.store.folder import open_store
 from tracekit.study import Study, write_study
 
@@ -25,24 +26,24 @@ def test_those_given_and_those_in_the_folder_beside(tmp_path: Path) -> None:
     made(tmp_path / "studies" / "one", "one")
     made(tmp_path / "elsewhere", "elsewhere")
     given = made(tmp_path / "given", "given")
-    assert list(read_studies(store, [given])) == ["given", "one"]
+    assert list(read_studies(store, [given]).shown) == ["given", "one"]
 
 
 def test_a_given_one_counts_before_one_beside(tmp_path: Path) -> None:
     made(tmp_path / "studies" / "one", "one", 1)
     given = made(tmp_path / "two", "one", 2)
-    assert read_studies(tmp_path / "store", [given])["one"].frames["x"]["x"].to_list() == [2]
+    assert read_studies(tmp_path / "store", [given]).shown["one"].frames["x"]["x"].to_list() == [2]
 
 
 def test_a_study_alone(tmp_path: Path) -> None:
     made(tmp_path / "studies" / "other", "other")
-    assert list(read_studies(made(tmp_path / "one", "one"), [])) == ["one"]
+    assert list(read_studies(made(tmp_path / "one", "one"), []).shown) == ["one"]
 
 
 def test_a_damaged_one_beside_is_left_out_and_a_given_one_is_an_error(tmp_path: Path) -> None:
     bad = made(tmp_path / "studies" / "bad", "bad")
     (bad / "x.parquet").unlink()
-    assert not read_studies(tmp_path / "store", [])
+    assert not read_studies(tmp_path / "store", []).shown
     with pytest.raises(TracekitError, match="damaged"):
         read_studies(tmp_path / "store", [bad])
 
@@ -50,3 +51,23 @@ def test_a_damaged_one_beside_is_left_out_and_a_given_one_is_an_error(tmp_path: 
 def test_a_page_of_two_studies_does_with_one_of_them_beside_a_store(store: Path) -> None:
     absent = Computed(open_store(store)).frame("search_placement/quality")
     assert absent.is_empty()
+
+
+def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
+    tmp_path: Path,
+) -> None:
+    kept, wanted = {"reserved": "background:memory", "start": "empty"}, tmp_path / "studies"
+    abouts: dict[str, dict[str, Any]] = {
+        "a-other": {"workload": {"assumptions": {**kept, "reserved": "none"}}, "subject": "x"},
+        "b-more": {"workload": {"assumptions": kept}, "scale": 1.3, "subject": "x"},
+        "c-more-policies": {"workload": {"assumptions": kept}, "scale": 1.0, "subject": ""},
+        "z-fewest": {"workload": {"assumptions": kept}, "scale": 1.0, "subject": "x"},
+    }
+    for name, about in abouts.items():
+        frames = {"x": pl.DataFrame({"x": [1]})}
+        write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / name)
+    found = read_studies(tmp_path / "store", [], assumptions=kept)
+    assert found.shown["fewest_nodes"].about == abouts["z-fewest"]
+    assert [name for name, _ in found.others] == ["c-more-policies", "b-more", "a-other"]
+    assert assumed_otherwise(found.others[-1][1], kept) == ["reserved=none"]
+    assert assumed_otherwise(found.others[0][1], kept) == []

@@ -89,9 +89,10 @@ def _background(load: Any) -> list[str]:
 
 def _told(load: Any) -> list[str]:
     """What of the workload bends its numbers."""
+    from tracekit.replay.runs.unjudged import unjudged
     from tracekit.replay.workload.facts_told import bending
 
-    return [*load.told, *bending(load.facts)]
+    return [*filter(None, [unjudged(load)]), *load.told, *bending(load.facts)]
 
 
 def _blind(run: Any) -> list[str]:

@@ -71,6 +71,8 @@ def _show(study: Study, out: Path | None) -> None:
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
     print_paragraph(words.answer(found))
+    if unjudged := study.about["workload"].get("unjudged"):
+        print_sentence(unjudged)
     print_table(
         f"Fewest of {study.about['nodes']:,} nodes",
         ["policy", "nodes", "can go", "bound", "CPU", "memory", "overload"],
@@ -82,7 +84,7 @@ def _show(study: Study, out: Path | None) -> None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
     best = found.best
     told = [means_told(study, best["policy"], best["nodes"])]
-    told += [words.goes(found), words.unexplained(study), drains_told.barred(found)]
+    told += [drains_told.goes(found), words.unexplained(study), drains_told.barred(found)]
     told += [
         words.margin(found),
         words.bound(found),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from tracekit.replay.runs.standings import Standings, standings
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing
+from tracekit.report.studies import Studies
 from tracekit.sizing.run_folder import SIZING_FOLDER
 from tracekit.sqlfiles import get_query
 from tracekit.store.folder import Store, open_store
@@ -54,6 +55,8 @@ class Data:
         Gives ``analysis/<result>`` and ``callgraph/<frame>``: see ``tracekit.report.computed``.
     studies : mapping of str to Study
         What studies found, by the name of the study.
+    other_studies : sequence of (str, Study)
+        Further ones of the same names, with the names of their folders.
     sizing : SizingRun, optional
         A comparison of sizing policies; None when there is none.
     paths : Paths, optional
@@ -69,6 +72,7 @@ class Data:
         run_frames: Mapping[str, pl.DataFrame] | None = None,
         results: Callable[[str], pl.DataFrame] | None = None,
         studies: Mapping[str, Study] | None = None,
+        other_studies: Sequence[tuple[str, Study]] = (),
         sizing: SizingRun | None = None,
         paths: Paths | None = None,
     ) -> None:
@@ -80,6 +84,7 @@ class Data:
         self.info = info
         self.run = run
         self.studies = dict(studies or {})
+        self.other_studies = tuple(other_studies)
         self.sizing = sizing
         self.paths = paths or Paths()
 
@@ -220,7 +225,7 @@ def load(
     store: Store | None,
     run: Path | None,
     *,
-    studies: Mapping[str, Study] | None = None,
+    studies: Studies | None = None,
     sizing: Path | None = None,
     paths: Paths | None = None,
 ) -> Data:
@@ -241,7 +246,8 @@ def load(
         run=read_run(run) if run else None,
         run_frames=frames,
         results=computed.frame if computed else None,
-        studies=studies,
+        studies=None if studies is None else studies.shown,
+        other_studies=() if studies is None else studies.others,
         sizing=read_sizing(sizing) if sizing else None,
         paths=paths,
     )

@@ -18,6 +18,8 @@ from tracekit.report.thin import drawn_of, highest, lines
 _MOST_POLICIES = 2
 #: Points of a line on a narrow screen.
 NARROW_POINTS = 48
+#: What the time is shaded with in which containers still arrive.
+FILLING = "rgba(128,140,155,0.14)"
 _AMOUNTS = {"least": pl.Float64, "mean": pl.Float64, "most": pl.Float64, "samples": pl.Int64}
 
 
@@ -121,7 +123,7 @@ def _shade_filling(figure: go.Figure, frame: pl.DataFrame) -> None:
         x0=first,
         x1=last,
         line_width=0,
-        fillcolor="rgba(128,140,155,0.14)",
+        fillcolor=FILLING,
         annotation={"text": "filling", "font": {"size": 12}},
         annotation_position="bottom left",
     )

@@ -84,7 +84,8 @@ def render(
         When ``source`` is none of these, or ``out`` cannot be written.
     """
     folder, run = open_source(Path(source))
-    found = read_studies(Path(source), studies)
+    assumed = {} if run is None else read_run(run)["workload"].get("assumptions", {})
+    found = read_studies(Path(source), studies, assumptions=assumed)
     _check_out(Path(out))
     store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from tracekit.errors import TracekitError
 from tracekit.study import STUDY_FOLDER, Study, read_study
@@ -13,23 +15,75 @@ from tracekit.study import STUDY_FOLDER, Study, read_study
 BESIDE = "studies"
 
 
-def read_studies(source: Path, given: Sequence[Path]) -> Mapping[str, Study]:
+@dataclass(frozen=True)
+class Studies:
+    """What studies there are.
+
+    Parameters
+    ----------
+    shown : mapping of str to Study
+        By the name of the study, those that pages are made of.
+    others : sequence of (str, Study)
+        Those in the folder beside that another one of their name came before, with the name of
+        their folder.
+    """
+
+    shown: Mapping[str, Study]
+    others: Sequence[tuple[str, Study]] = ()
+
+
+def read_studies(
+    source: Path, given: Sequence[Path], *, assumptions: Mapping[str, Any] | None = None
+) -> Studies:
     """Studies by name; of two of one name the given one counts, the last if several.
+
+    Of several beside the source that one counts that assumes what the run assumed, and of these
+    one of the load as recorded, which the run asked for itself; else the first by its folder.
+
+    Parameters
+    ----------
+    assumptions : mapping, optional
+        What the run that is shown assumed.
 
     Raises
     ------
     TracekitError
         For a given folder that is no study's. A damaged one that merely lies there is left out.
     """
-    found = {}
+    beside: list[tuple[str, Study]] = []
     for folder in [] if STUDY_FOLDER.holds(source) else _beside(source):
         with contextlib.suppress(TracekitError):
-            study = read_study(folder)
-            found[study.name] = study
+            beside.append((folder.name, read_study(folder)))
+    beside.sort(key=lambda one: _farness(one[1], assumptions or {}))
+    found: dict[str, Study] = {}
+    others = []
+    for name, study in beside:
+        if found.setdefault(study.name, study) is not study:
+            others.append((name, study))
     for folder in [*([source] if STUDY_FOLDER.holds(source) else []), *given]:
         study = read_study(folder)
         found[study.name] = study
-    return dict(sorted(found.items()))
+    return Studies(dict(sorted(found.items())), others)
+
+
+def assumed_otherwise(study: Study, assumptions: Mapping[str, Any]) -> list[str]:
+    """What a study assumed that a run assumed otherwise, as ``--assume`` takes it."""
+    ours = study.about.get("workload", {}).get("assumptions", {})
+    return [
+        f"{name}={value}"
+        for name, value in ours.items()
+        if name in assumptions and assumptions[name] != value
+    ]
+
+
+def _farness(study: Study, assumptions: Mapping[str, Any]) -> tuple[bool, ...]:
+    """How far a study is from what a run shows: the least goes first."""
+    about = study.about
+    return (
+        bool(assumed_otherwise(study, assumptions)),
+        about.get("scale", 1) != 1,
+        not about.get("subject"),
+    )
 
 
 def _beside(source: Path) -> list[Path]:

@@ -16,6 +16,7 @@ from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.unjudged import told_of
 from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.pinned import pinned_over_capacity
 from tracekit.replay.workload.resources import lacking
@@ -55,7 +56,7 @@ def manifest_of(run: Run) -> dict[str, Any]:
             "assumptions": dict(load.assumptions),
             "quantities": dict(load.quantities),
             "facts": {**load.facts, **_of_places(load)},
-            **({"told": list(load.told)} if load.told else {}),
+            **told_of(load),
         },
         "bounds": {"nodes_for_demand": demand_bound(load)},
         "policies": [

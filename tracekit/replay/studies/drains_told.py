@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import polars as pl
 
 from tracekit.replay.studies.shrink_frames import BARRED_BY
 from tracekit.replay.studies.shrink_told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB, size
 
 #: So many nodes are named in the sentence; the table and the document have them all.
 _NAMED = 5
+#: More shapes of nodes than this are counted.
+_SHAPES = 4
 
 
 def going(study: Study, policy: str) -> list[str]:
@@ -23,6 +29,46 @@ def query_of_going(study: str, policy: str) -> str:
     """The statement that lists them all from the study's folder."""
     file, name = (text.replace("'", "''") for text in (f"{study}/nodes.parquet", policy))
     return f"SELECT node FROM '{file}' WHERE NOT kept AND policy = '{name}' ORDER BY place DESC"
+
+
+def goes(found: Told) -> str:
+    """Which nodes go, by shape, and what they cost; empty where none can."""
+    gone = found.nodes.filter(~pl.col("kept"))
+    if gone.is_empty():
+        return ""
+    shapes = _by_shape(gone)
+    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
+    more = shapes.height - len(listed)
+    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
+    first = {
+        "least_asked": "those that are asked for least",
+        "smallest": "the smallest",
+        "sorted_anew": "at last those that are asked for least where the others stay",
+        "one_by_one": "at last single ones without which all limits hold",
+    }
+    said = f"{gone.height:,} can go, {first[found.best['going']]}: {', '.join(listed)}"
+    if "price_per_hour" in gone.columns and gone["price_per_hour"].is_not_null().any():
+        saved, all_ = (one["price_per_hour"].sum() for one in (gone, found.nodes))
+        said += f"; they cost {saved:,.2f} of {all_:,.2f} per hour"
+    return f"{said}."
+
+
+def _by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
+    """How many nodes there are of each shape, the most first: shape, nodes."""
+    resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
+    rows = nodes.group_by(resources, maintain_order=True).len().sort("len", descending=True)
+    shapes = [_shape(row) for row in rows.iter_rows(named=True)]
+    return pl.DataFrame({"shape": shapes, "nodes": rows["len"]})
+
+
+def _shape(row: Mapping[str, Any]) -> str:
+    said = f"{row['cpu_cores']:g} cores and {_size(row['memory_bytes'])}"
+    return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
+
+
+def _size(value: float) -> str:
+    whole = value % BYTES_PER_GIB == 0
+    return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else size(value)
 
 
 def barred(found: Told) -> str:

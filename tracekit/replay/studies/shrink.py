@@ -10,7 +10,6 @@ import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -26,6 +25,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.unjudged import told_of
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
@@ -112,9 +112,10 @@ def _facts(load: Workload) -> dict[str, Any]:
         "steps": len(load.times_ms),
         "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
         "varying": varying(load),
+        "assumptions": dict(load.assumptions),
         "quantities": dict(load.quantities),
         "background": shares(load)["background"],
-        **({"told": list(load.told)} if load.told else {}),
+        **told_of(load),
     }
 
 
@@ -249,7 +250,7 @@ def _begun(
             name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
             for name, one in entrants.items()
         }
-    return {name: partial(_side_by_side, asked, one, crew, kept) for name, one in entrants.items()}
+    return {name: functools.partial(_side_by_side, asked, one, crew, kept) for name, one in entrants.items()}
 
 
 def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:

@@ -21,7 +21,7 @@ from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.limits import plain
 from tracekit.replay.studies.shrink_beside import beyond_chance, others
 from tracekit.study import Study
-from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent, size
+from tracekit.units import MS_PER_DAY, duration, percent
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
@@ -30,8 +30,6 @@ _MORE = 1.2
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
-#: More shapes of nodes than this are counted.
-_SHAPES = 4
 
 
 @dataclass(frozen=True)
@@ -64,9 +62,11 @@ def question(study: Study) -> str:
     """What was asked."""
     load, scale = study.about["workload"], study.about["scale"]
     more = f", {scale:g} times those recorded," if scale != 1 else ""
+    given = load["assume"]
+    assumed = f", where {' and '.join(given)} is assumed" if given else ""
     return (
         f"How many of {load['nodes']:,} nodes are enough for {load['containers']:,}"
-        f" containers{more} {within(study.about)}, and which can go?"
+        f" containers{more} {within(study.about)}{assumed}, and which can go?"
     )
 
 
@@ -106,7 +106,7 @@ def _enough(found: Told) -> str:
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     orders = about["repeats"]
     known = [
-        f"one order alone needs {span(row['nodes_low'], row['nodes_high'])}"
+        f"one order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}"
         if orders > 1
         else "in one order of arrival",
         *([] if row["bound"] is None else [f"no policy can do with fewer than {row['bound']:,}"]),
@@ -119,6 +119,12 @@ def _enough(found: Told) -> str:
         f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every},"
         f" {row['of'] - row['nodes']:,} can go{_overload_there(found)}{beside}."
     )
+
+
+def _not_all(row: Mapping[str, Any]) -> str:
+    """Why all orders together need more than any of them, a clause; empty where they do not."""
+    low, nodes = row["nodes_high"], row["nodes"]
+    return "" if low == nodes else f", but no number from {low:,} to {nodes - 1:,} holds in all"
 
 
 def _every(row: Mapping[str, Any]) -> str:
@@ -191,46 +197,6 @@ def limit_words(text: str) -> str:
         return text
     bound = number(measure.name, float(found["value"]))
     return f"{small(measure.title)} {_ALLOWS[found['how']]} {bound}"
-
-
-def goes(found: Told) -> str:
-    """Which nodes go, by shape, and what they cost; empty where none can."""
-    gone = found.nodes.filter(~pl.col("kept"))
-    if gone.is_empty():
-        return ""
-    shapes = by_shape(gone)
-    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
-    more = shapes.height - len(listed)
-    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
-    first = {
-        "least_asked": "those that are asked for least",
-        "smallest": "the smallest",
-        "sorted_anew": "at last those that are asked for least where the others stay",
-        "one_by_one": "at last single ones without which all limits hold",
-    }
-    said = f"{gone.height:,} can go, {first[found.best['going']]}: {', '.join(listed)}"
-    if "price_per_hour" in gone.columns and gone["price_per_hour"].is_not_null().any():
-        saved, all_ = (one["price_per_hour"].sum() for one in (gone, found.nodes))
-        said += f"; they cost {saved:,.2f} of {all_:,.2f} per hour"
-    return f"{said}."
-
-
-def by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
-    """How many nodes there are of each shape, the most first: shape, nodes."""
-    resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
-    rows = nodes.group_by(resources, maintain_order=True).len().sort("len", descending=True)
-    shapes = [_shape(row) for row in rows.iter_rows(named=True)]
-    return pl.DataFrame({"shape": shapes, "nodes": rows["len"]})
-
-
-def _shape(row: Mapping[str, Any]) -> str:
-    said = f"{row['cpu_cores']:g} cores and {_size(row['memory_bytes'])}"
-    return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
-
-
-def _size(value: float) -> str:
-    whole = value % BYTES_PER_GIB == 0
-    return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else size(value)
 
 
 def unexplained(study: Study) -> str:

@@ -34,13 +34,13 @@ def answer(data: Data) -> Answer:
     if found is None:
         none = "Under no policy do the limits hold, not even on all nodes."
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
-    told = (shrink_told.goes, drains_told.barred, shrink_told.margin, shrink_told.bound)
+    told = (drains_told.goes, drains_told.barred, shrink_told.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
     said.insert(1, spaced(shrink_told.unexplained(study)))
     return Answer(
         asked=spaced(asked),
         sentence=spaced(shrink_told.answer(found)),
-        warnings=[*_made_up(study), *_breaks(study)],
+        warnings=[*_made_up(study), *_unjudged(study), *_breaks(study)],
         told=[one for one in said if one],
         changes=_changes(found),
         before="production" if study.about["observed"] else "all nodes",
@@ -67,6 +67,12 @@ def _made_up(study: Study) -> list[str]:
         if study.about["workload"]["made_up"]
         else []
     )
+
+
+def _unjudged(study: Study) -> list[str]:
+    """That production's peak lies in the time that is not judged."""
+    said = study.about["workload"].get("unjudged", "")
+    return [spaced(said)] if said else []
 
 
 def _breaks(study: Study) -> list[str]:

@@ -14,7 +14,9 @@ from tracekit.replay.studies.after_run import unasked
 from tracekit.replay.studies.shrink import NAME
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
-from tracekit.report.words import spaced
+from tracekit.report.studies import assumed_otherwise
+from tracekit.report.words import listed, spaced
+from tracekit.study import Study
 
 #: The load that is asked about next.
 _MORE = 1.3
@@ -23,17 +25,28 @@ _MORE = 1.3
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how sure that is, or why it was not asked."""
     if NAME in data.studies:
-        return spaced(shrink_told.short(data.studies[NAME]))
+        return _answer(data, data.studies[NAME])
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
 
 
 def held(data: Data) -> list[str]:
-    """What held for the count, where it was asked."""
+    """What held for the count, where it was asked, and what other studies say of it."""
     found = data.studies.get(NAME)
     if not found:
         return []
-    return [spaced(shrink_told.short_within(found))]
+    others = [(folder, one) for folder, one in data.other_studies if one.name == NAME]
+    return [
+        spaced(shrink_told.short_within(found)),
+        *(f"Another study ({data.paths.study(at)}): {_answer(data, one)}" for at, one in others),
+    ]
+
+
+def _answer(data: Data, study: Study) -> str:
+    """The answer of a study, and what it assumes that the run does not."""
+    otherwise = assumed_otherwise(study, (data.run or {})["workload"]["assumptions"])
+    but = f" This study assumes {listed(otherwise)}; the run does not." if otherwise else ""
+    return spaced(f"{shrink_told.short(study)}{but}")
 
 
 def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
@@ -49,7 +62,8 @@ def following(data: Data, told: Decision, policy: str) -> list[tuple[str, str]]:
     safer = _safer(data, told)
     if not safer:
         return [more]
-    less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)}"
+    to = data.paths.study(f"fewest-{safer}")
+    less = f"{commands.asked(data, 'shrink')} --policy {quote(safer)} --out {to}"
     why = "for which chance rules out more overload than may be"
     return [(f"How many nodes {safer} needs, {why}:", less), more]
 

@@ -1,13 +1,15 @@
 """What the page on two policies carries: everything its script needs to set any two side by side.
 
-The page works on data that is in it: measures of all policies, their course over time, and the
-nodes and services where placements differ most.
+The page works on data that is in it: measures of all policies, their course over time, and how
+many containers each node, and how many nodes each service, has under each of them.
 """
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
+import numpy as np
 import polars as pl
 from markupsafe import Markup
 
@@ -17,14 +19,21 @@ from tracekit.report.blocks import script_json
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
+from tracekit.report.over_time import FILLING
 from tracekit.report.palette import color
 from tracekit.report.plot import numbers
 from tracekit.report.policies import in_order, label, tested
-from tracekit.report.thin import evenly
+from tracekit.units import MS_PER_HOUR
 
 #: Over time the page opens with it: spikes of rare events tell little at a glance.
 _OPENS = "cpu_max_fraction"
-_TIMES, _NODES, _SERVICES = 240, 40, 40
+#: Stretches of time of which the page carries the lowest and the highest value.
+_STRETCHES = 120
+#: Nodes, or services, that are drawn of two policies.
+_DRAWN = 20
+#: Counts that the page carries of all policies; beyond that it carries the nodes that differ most
+#: from the two policies that it opens with.
+_MOST_COUNTS = 60_000
 
 
 def enough(data: Data) -> bool:
@@ -36,22 +45,27 @@ def document(data: Data) -> Markup:
     """The data of the page as JSON that may stand in a script element."""
     summary = data.replay("summary")
     names = _names(data)
+    first = _first(data, names)
+    courses = {name: _course(data, name) for name in names}
     rows = {row["policy"]: row for row in summary.iter_rows(named=True)}
     ranked = headline(data)
     measures = sorted(present(summary), key=lambda one: ranked is None or one.name != ranked.name)
     text = script_json(
         {
             "policies": [{"name": name, "label": label(name)} for name in names],
-            "first": _first(data, names),
+            "first": first,
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
             "values": {name: _means(data, name, rows[name], measures) for name in names},
             "differences": _differences(data, names),
             "courses": _courses(),
-            "times_h": _times(data),
-            "course": {name: _course(data, name) for name in names},
-            "nodes": _counts(data, names, "node", _NODES),
-            "services": _counts(data, names, "service", _SERVICES),
+            "times_h": _times(data, names[0]),
+            "filling_h": _filling(data, names[0]),
+            "stretch_h": _stretch(data, names[0]),
+            "course": courses,
+            "drawn": _DRAWN,
+            "nodes": _counts(data, names, first, "node"),
+            "services": _counts(data, names, first, "service"),
             "colors": {
                 "a": color("policy-1"),
                 "b": color("policy-2"),
@@ -61,6 +75,7 @@ def document(data: Data) -> Markup:
                 "ink": color("ink"),
                 "grid": color("grid"),
                 "line": color("line"),
+                "filling": FILLING,
             },
         }
     )
@@ -118,8 +133,11 @@ def _differences(data: Data, names: list[str]) -> list[list[Any]]:
 
 
 def _steps(data: Data, name: str) -> pl.DataFrame:
-    steps = data.replay("steps")
-    return evenly(steps.filter(pl.col("policy") == name).sort("time_ms"), _TIMES)
+    """The steps of a policy, each in its stretch of time where there are more than are drawn."""
+    steps = data.replay("steps").filter(policy=name).sort("time_ms")
+    at = pl.int_range(pl.len(), dtype=pl.Int64)
+    few = steps.height <= 2 * _STRETCHES
+    return steps.with_columns((at if few else at * _STRETCHES // pl.len()).alias("stretch"))
 
 
 def _courses() -> dict[str, str]:
@@ -129,22 +147,59 @@ def _courses() -> dict[str, str]:
     return {step.column: step.drawn for step in steps}
 
 
-def _times(data: Data) -> list[Any]:
-    names = _names(data)
-    return numbers(_steps(data, names[0])["time_ms"] / 3_600_000) if names else []
+def _times(data: Data, name: str) -> list[Any]:
+    """When what is drawn was: each step, or the beginning and the middle of each stretch."""
+    hours = _steps(data, name).select("stretch", pl.col("time_ms") / MS_PER_HOUR)
+    if hours["stretch"].n_unique() == hours.height:
+        return numbers(hours["time_ms"])
+    ends = hours.group_by("stretch", maintain_order=True).agg(
+        pl.col("time_ms").first().alias("first"),
+        pl.col("time_ms").get(pl.len() // 2).alias("middle"),
+    )
+    return numbers(ends.select(pl.concat_list("first", "middle").explode()).to_series())
+
+
+def _stretch(data: Data, name: str) -> float:
+    """How long a stretch is; 0 where every step is drawn."""
+    times = _times(data, name)
+    steps = _steps(data, name)
+    return (times[2] - times[0]) if steps["stretch"].n_unique() < steps.height else 0.0
+
+
+def _filling(data: Data, name: str) -> float:
+    """Until when containers still arrive, so that averages begin later; 0 where none do."""
+    filling = _steps(data, name).filter(~pl.col("settled"))
+    last = filling["time_ms"].max()
+    return 0.0 if last is None else float(last) / MS_PER_HOUR  # type: ignore[arg-type]
 
 
 def _course(data: Data, name: str) -> dict[str, list[Any]]:
+    """Of each stretch of time the lowest and the highest value, in the order in which they came."""
     steps = _steps(data, name)
+    columns = [column for column in _courses() if column in steps.columns]
+    if steps["stretch"].n_unique() < steps.height:
+        steps = steps.group_by("stretch", maintain_order=True).agg(map(_ends, columns))
+        steps = steps.select(columns).explode(columns)
     return {
         column: numbers(steps[column].cast(pl.Float64) * (100 if is_share(column) else 1))
-        for column in _courses()
-        if column in steps.columns
+        for column in columns
     }
 
 
-def _counts(data: Data, names: list[str], by: str, most: int) -> dict[str, Any]:
-    """Per node its containers, per service its nodes; those that differ most between policies."""
+def _ends(column: str) -> pl.Expr:
+    one = pl.col(column)
+    ends = pl.when(one.arg_min() <= one.arg_max())
+    ends_in_order = ends.then(pl.concat_list(one.min(), one.max()))
+    return ends_in_order.otherwise(pl.concat_list(one.max(), one.min())).alias(column)
+
+
+def _counts(data: Data, names: list[str], first: list[str], by: str) -> dict[str, Any]:
+    """Per node its containers, per service its nodes, under each policy.
+
+    All of them, as far as the page can carry so many; else those that differ most between any
+    policy and one of the two in ``first``, so that what is drawn of such a pair is right. Of
+    other pairs the page says how many it knows.
+    """
     placements = data.replay("placements")
     if by not in placements.columns:
         return {"names": [], "all": 0, "counts": {}}
@@ -155,12 +210,24 @@ def _counts(data: Data, names: list[str], by: str, most: int) -> dict[str, Any]:
         .agg(counted.cast(pl.Int64).alias("count"))
         .pivot("policy", index=by, values="count")
         .fill_null(0)
+        .sort(by)
     )
     there = [name for name in names if name in table.columns]
-    spread = pl.max_horizontal(there) - pl.min_horizontal(there)
-    chosen = table.sort(spread, by, descending=[True, False]).head(most)
+    chosen = table
+    if table.height * len(there) > _MOST_COUNTS:
+        chosen = table[_that_differ(table, there, [name for name in first if name in there])]
     return {
         "names": [str(one)[:12] for one in chosen[by].to_list()],
         "all": table.height,
         "counts": {name: chosen[name].to_list() for name in there},
     }
+
+
+def _that_differ(table: pl.DataFrame, names: list[str], first: list[str]) -> list[int]:
+    """Rows in which any policy differs most from one of the first; equal ones in their order."""
+    found: set[int] = set()
+    for one, other in itertools.product(first, names):
+        apart = (table[other] - table[one]).abs().to_numpy()
+        order = np.argsort(-apart, kind="stable")
+        found.update(order[:_DRAWN].tolist())
+    return sorted(found)

@@ -84,6 +84,8 @@ def _warnings(data: Data) -> list[str]:
             "This trace is made up (tracekit synth). What it shows was put into it: it says"
             " nothing about any real cluster."
         )
+    if unjudged := (data.run or {})["workload"].get("unjudged"):
+        said.append(spaced(unjudged))
     silent = _without_use((data.run or {})["workload"])
     if silent:
         said.append(silent)

@@ -1,0 +1,97 @@
+"""The page on two policies carries what is so: peaks of lines, and nodes that differ most."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+
+from tracekit.replay.measures import is_share
+from tracekit.replay.runs.run import BOUND
+from tracekit.report.contents import pair
+from tracekit.report.data import load
+from tracekit.units import MS_PER_HOUR
+from tracekit.verbs.replay import replay
+
+POLICIES = ["first_fit", "best_fit", "worst_fit", "random"]
+STEPS = 2 * pair._STRETCHES
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A run with more steps than the page draws."""
+    out = tmp_path_factory.mktemp("pair") / "run"
+    replay(None, POLICIES, out=out, workload="paper000[containers=300,nodes=60]", repeats=1)
+    return out
+
+
+def carried(run: Path) -> dict[str, Any]:
+    return json.loads(str(pair.document(load(None, None, run))))  # type: ignore[no-any-return]
+
+
+def drawn(part: dict[str, Any], one: str, other: str) -> list[int]:
+    """By how much the two differ where the page draws them."""
+    apart = [abs(x - y) for x, y in zip(part["counts"][one], part["counts"][other], strict=True)]
+    return sorted(apart, reverse=True)[: pair._DRAWN]
+
+
+def apart(run: Path, by: str, one: str, other: str) -> list[int]:
+    """The same, of all there are."""
+    placed = pl.read_parquet(run / "placements.parquet").drop_nulls("node")
+    counts: list[dict[str, int]] = [{}, {}]
+    seen: set[tuple[str, str, str]] = set()
+    for row in placed.iter_rows(named=True):
+        at = row["policy"], row["node"], row["service"]
+        if row["policy"] not in (one, other) or (by == "service" and at in seen):
+            continue
+        seen.add(at)
+        count = counts[row["policy"] == other]
+        count[row[by]] = count.get(row[by], 0) + 1
+    names = counts[0].keys() | counts[1].keys()
+    found = (abs(counts[0].get(name, 0) - counts[1].get(name, 0)) for name in names)
+    return sorted(found, reverse=True)[: pair._DRAWN]
+
+
+@pytest.mark.parametrize("by", ["node", "service"])
+def test_those_that_differ_most_are_those_of_the_pair(run: Path, by: str) -> None:
+    part = carried(run)[f"{by}s"]
+    assert len(part["names"]) == part["all"]
+    for one, other in itertools.combinations(POLICIES, 2):
+        assert drawn(part, one, other) == apart(run, by, one, other)
+
+
+def test_of_a_large_cluster_they_are_right_beside_the_two_it_opens_with(
+    run: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules[pair.__name__], "_MOST_COUNTS", 1)
+    monkeypatch.setattr(sys.modules[pair.__name__], "_DRAWN", 3)
+    document = carried(run)
+    part = document["nodes"]
+    assert len(part["names"]) < part["all"]
+    for one, other in itertools.product(document["first"], POLICIES):
+        if one != other:
+            assert drawn(part, one, other) == apart(run, "node", one, other)
+
+
+def test_peaks_and_lows_are_among_what_is_drawn(run: Path) -> None:
+    document, steps = carried(run), pl.read_parquet(run / "steps.parquet")
+    assert steps.filter(policy=POLICIES[0]).height > STEPS
+    assert len(document["times_h"]) == STEPS
+    assert document["times_h"] == sorted(document["times_h"])
+    assert document["stretch_h"] > 0
+    for name in POLICIES:
+        mine = steps.filter(policy=name)
+        for column, values in document["course"][name].items():
+            scale = 100 if is_share(column) else 1
+            assert len(values) == STEPS
+            assert max(values) == pytest.approx(mine[column].max() * scale, rel=1e-3)
+            assert min(values) == pytest.approx(mine[column].min() * scale, rel=1e-3, abs=1e-9)
+    filling = steps.filter(policy=POLICIES[0], settled=False)
+    last = filling["time_ms"].max()
+    assert document["filling_h"] == (0 if last is None else last / MS_PER_HOUR)
+    assert BOUND not in document["course"]
