@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 
 from tracekit.replay.measures import Measure
+from tracekit.replay.runs.material import least_apart
 from tracekit.replay.runs.shown import decimals as allowed
 from tracekit.replay.runs.standings import Difference, Standing
 from tracekit.report.words import MINUS, NBSP, number
@@ -127,8 +128,10 @@ def _signed(value: float, places: int | None) -> str:
 
 
 def way(measure: Measure, found: Difference | None) -> str:
-    """``better`` or ``worse`` for a difference beyond chance; empty for any other."""
+    """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other."""
     if found is None or not found.apart or measure.better is None or not found.mean:
+        return ""
+    if abs(found.mean) < least_apart(measure):
         return ""
     if difference_text(measure, found).startswith("under"):
         return ""

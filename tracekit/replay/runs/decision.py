@@ -9,6 +9,7 @@ from pathlib import Path
 from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.decision_words import answer, listed, not_told, value_of
 from tracekit.replay.runs.fitness import LeftOut, judged, left_out, rule
+from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.material import MATERIAL
 from tracekit.replay.runs.may_answer import (
     CONDITIONS,
@@ -159,7 +160,8 @@ def _best(
     """The first measure that tells the policies apart which may be chosen, and its best rows.
 
     Where production is known, the best has to be better than production by it. Where none is,
-    those come first that need fewer nodes than production. Where nothing tells, but others may not
+    those come first that need fewer nodes than production, if nodes without containers are free.
+    Where nothing tells, but others may not
     be chosen, what they must not do tells them apart.
     """
     tells = _telling(found, fit)
@@ -210,6 +212,9 @@ def _less_overload(found: Results, policy: str) -> bool:
 def _fewer_nodes(found: Results, fit: Sequence[tuple[str, ...]]) -> tuple[Standing, ...]:
     """Those that use the fewest nodes, where that is fewer than production uses beyond chance."""
     if not (found.known(OBSERVED, NODES) and fit):
+        return ()
+    # a node that holds no container is in use by what no container explains: it cannot go
+    if background(found.manifest.get("workload", {})):
         return ()
     best = standings(found, NODES, among=fit).best
     if not best:

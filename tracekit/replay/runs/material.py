@@ -18,7 +18,9 @@ def too_near(measure: Measure, middles: Sequence[float]) -> str:
     apart, least = max(middles) - min(middles), least_apart(measure)
     if apart < MATERIAL * max(map(abs, middles)):
         return f"policies differ by less than {MATERIAL:.0%}"
-    return f"policies differ by less than {100 * least:g} percentage points" * (apart < least)
+    return (
+        f"policies differ by less than {100 * least:g} percentage points" if apart < least else ""
+    )
 
 
 def least_apart(measure: Measure) -> float:

@@ -9,7 +9,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
+from tracekit.replay.measures import Measure
 from tracekit.replay.runs.fitness import limits
+from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import may_answer
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results
@@ -108,9 +110,17 @@ def _worse(found: Results, policy: str, other: str) -> bool:
     """Whether it is worse than the other, beyond chance, by a measure that may answer."""
     apart = ((one, difference(found, policy, other, one.name)) for one in may_answer(found))
     return any(
-        told is not None and told.apart and (told.mean > 0) == (one.better == "low")
+        told is not None
+        and told.apart
+        and (told.mean > 0) == (one.better == "low")
+        and _matters(found, one, policy, other)
         for one, told in apart
     )
+
+
+def _matters(found: Results, measure: Measure, policy: str, other: str) -> bool:
+    """Whether the two differ by more than nothing hangs on."""
+    return not too_near(measure, [found.of(one, measure.name).mean() for one in (policy, other)])
 
 
 def better_than_production(found: Results, policy: str, measure: str) -> bool:
@@ -122,4 +132,5 @@ def better_than_production(found: Results, policy: str, measure: str) -> bool:
         told is not None
         and told.apart
         and (told.mean < 0) == (found.measures[measure].first == "low")
+        and _matters(found, found.measures[measure], policy, OBSERVED)
     )

@@ -17,6 +17,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
+from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 from tracekit.replay.runs.student import FEWEST
@@ -149,6 +150,7 @@ def _about(run: Run) -> dict[str, Any]:
             "steps": len(run.workload.times_ms),
             "movable": dict(run.movable),
             "quantities": dict(run.workload.quantities),
+            **shares(run.workload),
         },
         "policies": [
             {"policy": policy, "placements": digest} for policy, digest in run.digests.items()

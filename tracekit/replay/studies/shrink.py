@@ -250,7 +250,8 @@ def _begun(
             name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
             for name, one in entrants.items()
         }
-    return {name: functools.partial(_side_by_side, asked, one, crew, kept) for name, one in entrants.items()}
+    search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
+    return {name: functools.partial(search, one) for name, one in entrants.items()}
 
 
 def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
@@ -274,8 +275,7 @@ def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
         return repeats, ""
     if not facts["varying"]:
         return 1, ALIKE
-    large = facts["containers"] * facts["nodes"] > LARGEST
-    if not large:
+    if facts["containers"] * facts["nodes"] <= LARGEST:
         return FEWEST, ""
     why = how_large(facts["containers"], facts["nodes"])
     return 1, f"{why} (--repeat {FEWEST} asks for more)"

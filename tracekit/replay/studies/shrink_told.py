@@ -105,7 +105,9 @@ def _enough(found: Told) -> str:
     row, about = found.best, found.about
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     orders = about["repeats"]
+    usual = (about["observed"] or {}).get("nodes", row["of"])
     known = [
+        *([f"production's containers are on {usual:,}"] if usual < row["of"] else []),
         f"one order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}"
         if orders > 1
         else "in one order of arrival",
@@ -135,14 +137,27 @@ def _every(row: Mapping[str, Any]) -> str:
 
 
 def _overload_there(found: Told) -> str:
-    """What becomes of overload on so few nodes, a clause; empty where it is no more than it was."""
-    usual = found.about["observed"]
-    before = usual["measures"].get(OVERLOAD) if usual else None
+    """How far nodes are overloaded on so few nodes, a clause; empty where that is next to never.
+
+    It is told also where production overloads as many: that is why so few are enough.
+    """
+    usual, load = found.about["observed"], found.about["workload"]
     there = found.best.get(OVERLOAD)
-    if before is None or there is None or there <= before:
+    before = usual["measures"].get(OVERLOAD) if usual else None
+    little = overload.SLIGHT * load["nodes"] * load["steps"]
+    if there is None or there <= (little if before is None else min(little, before)):
         return ""
+    peaks = {name: found.best.get(f"{name}_max_fraction") for name in RESOURCES}
+    highest = max((name for name in peaks if peaks[name]), key=lambda name: peaks[name] or 0.0)
+    column = f"{highest}_max_fraction"
+    production = (
+        ""
+        if before is None
+        else f" (in production {before:,.0f}, {number(column, usual['measures'].get(column))})"
+    )
     return (
-        f", and nodes are then overloaded in {there:,.0f} node-steps (in production {before:,.0f})"
+        f", and nodes are then overloaded in {there:,.0f} node-steps, up to"
+        f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}"
     )
 
 

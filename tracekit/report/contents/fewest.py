@@ -92,8 +92,8 @@ def _changes(found: shrink_told.Told) -> list[Change]:
     before = observed["measures"] if observed else _on_all(found)
     few = best["of"] - best["nodes"]
     nodes = Change(
-        title="Nodes",
-        meaning="how many nodes there are to keep",
+        title="Nodes kept",
+        meaning="how many nodes there are to keep, used or not",
         before=f"{best['of']:,}",
         after=f"{best['nodes']:,}",
         difference=f"{MINUS}{few:,}" if few else "none",

@@ -6,7 +6,7 @@ from shlex import quote
 
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.kept_back import background
-from tracekit.replay.runs.may_answer import may_be_chosen
+from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import standings
 from tracekit.replay.runs.student import FEWEST
@@ -32,7 +32,8 @@ def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     load = (data.run or {})["workload"]
     # what is kept for use that no container explains is a choice, though all else be recorded
     assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
-    asked = assumed and "assumptions" not in data.studies and commands.may_vary(data)
+    ranked = told.criterion not in CONDITIONS
+    asked = assumed and ranked and "assumptions" not in data.studies and commands.may_vary(data)
     found = nodes_needed.following(data, told, told.chosen[0])
     return [*found, *([_varied(data, told)] if asked else [])]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tracekit.replay.measures import Measure, find_measure, small
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.may_answer import CONDITIONS, may_answer
+from tracekit.replay.runs.preferred import USUAL
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.report.amounts import difference_text, standing_text, way
@@ -31,11 +32,8 @@ def meaning(told: Decision) -> str:
 
 def sentence(data: Data, told: Decision) -> str:
     """The answer; where nothing can be told it says that, and why."""
-    if not told.chosen or not told.criterion:
-        return spaced(told.answer)
-    first = told.chosen[0]
-    row = data.standings(told.criterion).row(first)
-    measure = find_measure(told.criterion)
+    first, measure = next(iter(told.chosen), ""), find_measure(told.criterion)
+    row = data.standings(told.criterion).row(first) if first and measure else None
     if row is None or measure is None:
         return spaced(told.answer)
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
@@ -46,6 +44,8 @@ def sentence(data: Data, told: Decision) -> str:
     )
     title = small(measure.title)
     if production is None or against is None:
+        if told.criterion in CONDITIONS and len(told.chosen) > 1:
+            return _any_of(told)
         return f"Use {first}: {title} {_verb(title)} {value}{_beside(data, told)}."
     price = _price(data, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
@@ -66,6 +66,20 @@ def sentence(data: Data, told: Decision) -> str:
         f"Nothing better than production was found, beyond chance. {measure.title}: {usual} in"
         f" production, {standing_text(measure, row)}{always} under {first}."
         f" {few(told.chosen)} {do} as well as production."
+    )
+
+
+def _any_of(told: Decision) -> str:
+    """That nothing tells apart those that hold the load, which is told where others do not."""
+    first = told.chosen[0]
+    why = "which clusters run already" if first == USUAL else "one of them"
+    others = sum(len(one.names) for one in told.left_out)
+    do = "does" if others == 1 else "do"
+    return (
+        f"No policy is better than another: {len(told.chosen)} of {len(told.chosen) + others} place"
+        " every container without overloading nodes, and nothing that may decide tells these apart"
+        f" beyond chance. Keep {first}, {why}."
+        f" The other{'s' * (others != 1)} {do} not hold the load."
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tracekit.replay.measures import all_measures, find_measure, small
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.fitness import allowed
-from tracekit.replay.runs.may_answer import may_be_chosen
+from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
@@ -95,6 +95,8 @@ def _clauses(data: Data, told: Decision) -> list[str]:
     Measures tell nothing apart where a single way to place may be chosen: that is no news either.
     """
     titles = {one.title for one in all_measures().values()}
+    # what bars others tells them apart from these
+    titles -= {find_measure(name).title for name in CONDITIONS if told.left_out}  # type: ignore[union-attr]
     silent = [text for text in told.not_told if text.partition(":")[0] in titles]
     names = [small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
     rest = [
