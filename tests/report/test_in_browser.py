@@ -276,6 +276,11 @@ def test_an_interval_is_taken_away_as_numbers_in_columns_of_its_own(
         with page.expect_download() as download:
             card.first.locator("button", has_text="CSV").click()
         taken = pl.read_csv(Path(download.value.path()), null_values="")
+    known = set(made_up().replay("summary")["policy"])
+    first = taken.to_series(0).drop_nulls()
+    named = [name for names in first.cast(pl.String) for name in names.split(", ")]
+    assert named
+    assert set(named) <= known
     lows = [name for name in taken.columns if name.endswith("_low")]
     assert lows
     for name in lows:

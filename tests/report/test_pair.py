@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import shutil
 import sys
 from pathlib import Path
 from typing import Any
@@ -95,3 +96,13 @@ def test_peaks_and_lows_are_among_what_is_drawn(run: Path) -> None:
     last = filling["time_ms"].max()
     assert document["filling_h"] == (0 if last is None else last / MS_PER_HOUR)
     assert BOUND not in document["course"]
+
+
+def test_names_that_begin_alike_are_rows_of_their_own(run: Path, tmp_path: Path) -> None:
+    shutil.copytree(run, tmp_path / "run")
+    file = tmp_path / "run" / "placements.parquet"
+    placed = pl.read_parquet(file)
+    named = pl.format("checkout-payment-service-{}-of-the-shop-in-europe", pl.col("service"))
+    placed.with_columns(named.alias("service")).write_parquet(file)
+    names = carried(tmp_path / "run")["services"]["names"]
+    assert len(set(names)) == len(names) == placed["service"].n_unique() > 1

@@ -66,8 +66,11 @@ def test_of_several_beside_the_one_like_the_run_counts_and_the_others_are_told(
     for name, about in abouts.items():
         frames = {"x": pl.DataFrame({"x": [1]})}
         write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / name)
-    found = read_studies(tmp_path / "store", [], assumptions=kept)
+    about = {"workload": {"assumptions": kept, "nodes": 9}, "scale": 1.0, "subject": "x"}
+    frames = {"x": pl.DataFrame({"x": [1]})}
+    write_study(Study(name="fewest_nodes", about=about, frames=frames), wanted / "of-another")
+    found = read_studies(tmp_path / "store", [], load={"assumptions": kept, "nodes": 8})
     assert found.shown["fewest_nodes"].about == abouts["z-fewest"]
     assert [name for name, _ in found.others] == ["c-more-policies", "b-more", "a-other"]
-    assert assumed_otherwise(found.others[-1][1], kept) == ["reserved=none"]
-    assert assumed_otherwise(found.others[0][1], kept) == []
+    assert assumed_otherwise(found.others[-1][1], {"assumptions": kept}) == ["reserved=none"]
+    assert assumed_otherwise(found.others[0][1], {"assumptions": kept}) == []

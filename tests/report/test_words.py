@@ -26,6 +26,17 @@ def test_percent(fraction: float, digits: int | None, text: str) -> None:
     assert words.percent(fraction, digits).replace(words.NBSP, " ") == text
 
 
+def test_short_ids_tell_apart_what_differs() -> None:
+    """Names of one cluster begin alike, and may end alike too."""
+    long = [f"checkout-payment-service-{at:02d}-of-the-shop-in-europe" for at in range(30)]
+    assert words.short_ids(long) == long
+    nodes = [f"ip-10-0-1-{at}.eu-west-1.compute.internal" for at in range(100, 110)]
+    found = words.short_ids(nodes)
+    assert len(set(found)) == len(nodes)
+    assert found == [words.short_id(one) for one in nodes]
+    assert words.short_ids(["a", "b", "a"]) == ["a", "b", "a"]
+
+
 def test_other_words() -> None:
     assert words.listed([]) == ""
     assert words.listed(["a"]) == "a"

@@ -84,8 +84,8 @@ def render(
         When ``source`` is none of these, or ``out`` cannot be written.
     """
     folder, run = open_source(Path(source))
-    assumed = {} if run is None else read_run(run)["workload"].get("assumptions", {})
-    found = read_studies(Path(source), studies, assumptions=assumed)
+    replayed = None if run is None else read_run(run)["workload"]
+    found = read_studies(Path(source), studies, load=replayed)
     _check_out(Path(out))
     store = open_store(folder) if folder else None
     with contextlib.ExitStack() as stack:

@@ -13,6 +13,8 @@ from tracekit.study import STUDY_FOLDER, Study, read_study
 
 #: Studies in a folder of this name belong to the store or run that lies beside it.
 BESIDE = "studies"
+#: By these the workload of a study is told from another one's; more load has more containers.
+_OF_LOAD = ("nodes", "steps")
 
 
 @dataclass(frozen=True)
@@ -33,17 +35,18 @@ class Studies:
 
 
 def read_studies(
-    source: Path, given: Sequence[Path], *, assumptions: Mapping[str, Any] | None = None
+    source: Path, given: Sequence[Path], *, load: Mapping[str, Any] | None = None
 ) -> Studies:
     """Studies by name; of two of one name the given one counts, the last if several.
 
     Of several beside the source that one counts that assumes what the run assumed, and of these
-    one of the load as recorded, which the run asked for itself; else the first by its folder.
+    one of the load as recorded, which the run asked for itself; else the first by its folder. Those
+    of another workload than the run's are left out.
 
     Parameters
     ----------
-    assumptions : mapping, optional
-        What the run that is shown assumed.
+    load : mapping, optional
+        The workload of the run that is shown, as its manifest has it.
 
     Raises
     ------
@@ -53,8 +56,10 @@ def read_studies(
     beside: list[tuple[str, Study]] = []
     for folder in [] if STUDY_FOLDER.holds(source) else _beside(source):
         with contextlib.suppress(TracekitError):
-            beside.append((folder.name, read_study(folder)))
-    beside.sort(key=lambda one: _farness(one[1], assumptions or {}))
+            study = read_study(folder)
+            if not of_another(study, load or {}):
+                beside.append((folder.name, study))
+    beside.sort(key=lambda one: _farness(one[1], load or {}))
     found: dict[str, Study] = {}
     others = []
     for name, study in beside:
@@ -66,21 +71,28 @@ def read_studies(
     return Studies(dict(sorted(found.items())), others)
 
 
-def assumed_otherwise(study: Study, assumptions: Mapping[str, Any]) -> list[str]:
+def of_another(study: Study, load: Mapping[str, Any]) -> bool:
+    """Whether a study is of other nodes or of another time than a run."""
+    ours = study.about.get("workload", {})
+    return any(name in ours and ours[name] != load.get(name, ours[name]) for name in _OF_LOAD)
+
+
+def assumed_otherwise(study: Study, load: Mapping[str, Any]) -> list[str]:
     """What a study assumed that a run assumed otherwise, as ``--assume`` takes it."""
     ours = study.about.get("workload", {}).get("assumptions", {})
+    theirs = load.get("assumptions", {})
     return [
         f"{name}={value}"
         for name, value in ours.items()
-        if name in assumptions and assumptions[name] != value
+        if name in theirs and theirs[name] != value
     ]
 
 
-def _farness(study: Study, assumptions: Mapping[str, Any]) -> tuple[bool, ...]:
+def _farness(study: Study, load: Mapping[str, Any]) -> tuple[bool, ...]:
     """How far a study is from what a run shows: the least goes first."""
     about = study.about
     return (
-        bool(assumed_otherwise(study, assumptions)),
+        bool(assumed_otherwise(study, load)),
         about.get("scale", 1) != 1,
         not about.get("subject"),
     )

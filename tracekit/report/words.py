@@ -80,6 +80,15 @@ def short_id(text: str) -> str:
     return f"{text[:_NAME_HEAD]}\u2026{text[-_NAME_TAIL:]}"
 
 
+def short_ids(texts: Sequence[str]) -> list[str]:
+    """The same of several, whole where two that differ would look alike."""
+    short = [short_id(text) for text in texts]
+    meant: dict[str, set[str]] = {}
+    for text, one in zip(texts, short, strict=True):
+        meant.setdefault(one, set()).add(text)
+    return [one if len(meant[one]) == 1 else text for text, one in zip(texts, short, strict=True)]
+
+
 def few(names: Sequence[str]) -> str:
     """The first of some names; the others are counted."""
     if len(names) <= _NAMED:

@@ -97,6 +97,22 @@ def test_no_simple_rule_goes_first_that_is_not_better_than_production() -> None:
     assert told.chosen == ("cwt",)
 
 
+def test_what_is_too_little_to_count_beats_nobody() -> None:
+    """Without production, nothing that tells: 0.3 points of memory, however sure, are nothing."""
+    found = run({"random": 0.1, "default_scheduler": 0.1}, {"full": (900,) * 6})
+    rng = np.random.Generator(np.random.PCG64(7))
+    noise = pl.Series(0.0001 * rng.normal(size=12))
+    apart = pl.when(policy="random").then(0.1).otherwise(0.103) + noise
+    repeats = found.repeats.with_columns(apart.alias("memory_stranded_share"))  # type: ignore[union-attr]
+    full = repeats.filter(policy="random").with_columns(
+        pl.lit("full").alias("policy"), pl.lit(900.0).alias("overloaded_node_steps")
+    )
+    rows = pl.concat([repeats, full])
+    told = decision(Results(found.manifest, rows.filter(repeat=0).drop("repeat"), rows))
+    assert told.criterion == "overloaded_node_steps"
+    assert told.chosen == ("default_scheduler", "random")
+
+
 def test_less_risk_is_not_beaten_by_what_is_better_otherwise() -> None:
     """What is at risk is better by memory too: it stays within chance, and does not go first."""
     stranded = {"observed": 0.4, "bdi": 0.1, "tsbo": 0.1005, "poor": 0.4}

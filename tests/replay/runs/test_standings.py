@@ -158,6 +158,16 @@ def test_fewer_nodes_are_recommended_where_production_is_better_by_use_alone() -
     assert as_many.chosen == ()
 
 
+def test_nodes_without_containers_decide_nothing_where_they_are_not_free() -> None:
+    """Half of the nodes' CPU is in use by what no container explains: none of them can go."""
+    nodes = {"observed": 500, "clever": 500, "packing": 264}
+    found = made({"observed": 0.0, "clever": 0.2, "packing": 0.3}, nodes_used_mean=nodes)
+    load = {"background": {"cpu": 0.5, "memory": 0.0}, "reserved": {"cpu": 0.0, "memory": 0.0}}
+    kept = decision(Results({**found.manifest, "workload": load}, found.summary, found.repeats))
+    assert (kept.chosen, kept.nearest) == ((), "clever")
+    assert kept.answer.startswith("Keep the placement of production")
+
+
 def test_production_is_kept_where_all_that_tells_is_who_overloads() -> None:
     """The answer is the same whether few policies were replayed or many."""
     use = {"observed": 0.0, "spreading": 0.0, "packing": 0.0}

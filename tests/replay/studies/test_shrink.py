@@ -25,6 +25,8 @@ from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.fewest import (
     fewest,
     fewest_around,
@@ -105,6 +107,30 @@ def test_the_neighbour_fails_and_says_by_what() -> None:
     other = row(shrunk(EVEN, "imbalance_mean <= 0.345", policies=["worst_fit"]), "worst_fit")
     assert other["fails_measure"] == "imbalance_mean"
     assert other["fails_value"] > 0.345 >= other["imbalance_mean"]
+
+
+def test_what_fewer_nodes_bring_is_said_with_the_count() -> None:
+    """Production overloads one node at every step, so that few nodes seem enough."""
+    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 20, used_share=6.0)
+    found = shrunk(load, policies=["first_fit"])
+    told = row(found, "first_fit")
+    assert 0 < told["overloaded_node_steps"] <= found.about["observed"]["measures"][OVERLOAD]
+    words = shrink_told.short(found)
+    there = f"overloaded in {told['overloaded_node_steps']:,.0f} node-steps, up to"
+    assert f"{there} {told['cpu_max_fraction']:.1%}".replace("%", " %") in words
+    assert "% CPU (in production" in words
+    assert "production's containers are on 1" in words
+    # where nobody overloads nothing is said of it
+    assert "overloaded" not in shrink_told.short(shrunk(EVEN, policies=["first_fit"]))
+
+
+def test_a_limit_that_nobody_typed_may_be_beyond_what_percent_would_be() -> None:
+    """Production's fullest node is at 1,800 %: that is its limit, not a mistake of the user."""
+    load = workload([(100, 100)] * 8, [(0, 9000, 5, 5, 0)] * 60, used_share=6.0)
+    with pytest.raises(TracekitError, match="already with all 8 nodes overloaded_node_steps is 12"):
+        shrunk(load, policies=["first_fit"])
+    with pytest.raises(TracekitError, match="is a share, 1 is all; 18 would be 1,800 %"):
+        shrunk(load, "cpu_p99_fraction <= 18", policies=["first_fit"])
 
 
 def test_nodes_least_asked_go_first_and_of_equals_the_last() -> None:

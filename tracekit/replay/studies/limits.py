@@ -160,7 +160,8 @@ def parse_limits(
     usual_ones = [
         f"{name} <= {_written(most)}" for name, most in limits_of(observed, node_steps).items()
     ]
-    given = [parse_threshold(text, _OPTION) for text in texts or usual_ones]
+    typed = bool(texts)
+    given = [parse_threshold(text, _OPTION, typed=typed) for text in texts or usual_ones]
     usual = dict.fromkeys(["placed", *all_measures()])
     for one in given:
         # the names are looked up as they will be in the rows, which may have further resources

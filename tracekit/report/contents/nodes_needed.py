@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from shlex import quote
+from typing import Any
 
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.may_answer import may_be_chosen
@@ -14,7 +16,7 @@ from tracekit.replay.studies.after_run import unasked
 from tracekit.replay.studies.shrink import NAME
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
-from tracekit.report.studies import assumed_otherwise
+from tracekit.report.studies import assumed_otherwise, of_another
 from tracekit.report.words import listed, spaced
 from tracekit.study import Study
 
@@ -24,7 +26,7 @@ _MORE = 1.3
 
 def said(data: Data, told: Decision) -> str:
     """How many nodes are enough and how sure that is, or why it was not asked."""
-    if NAME in data.studies:
+    if NAME in data.studies and not of_another(data.studies[NAME], _load(data)):
         return _answer(data, data.studies[NAME])
     why = _unasked(data, told)
     return spaced(f"How many nodes are enough was not asked: {why}.") if why else ""
@@ -33,7 +35,7 @@ def said(data: Data, told: Decision) -> str:
 def held(data: Data) -> list[str]:
     """What held for the count, where it was asked, and what other studies say of it."""
     found = data.studies.get(NAME)
-    if not found:
+    if not found or of_another(found, _load(data)):
         return []
     others = [(folder, one) for folder, one in data.other_studies if one.name == NAME]
     return [
@@ -42,9 +44,13 @@ def held(data: Data) -> list[str]:
     ]
 
 
+def _load(data: Data) -> Mapping[str, Any]:
+    return dict((data.run or {})["workload"])
+
+
 def _answer(data: Data, study: Study) -> str:
     """The answer of a study, and what it assumes that the run does not."""
-    otherwise = assumed_otherwise(study, (data.run or {})["workload"]["assumptions"])
+    otherwise = assumed_otherwise(study, _load(data))
     but = f" This study assumes {listed(otherwise)}; the run does not." if otherwise else ""
     return spaced(f"{shrink_told.short(study)}{but}")
 

@@ -23,6 +23,7 @@ from tracekit.report.over_time import FILLING
 from tracekit.report.palette import color
 from tracekit.report.plot import numbers
 from tracekit.report.policies import in_order, label, tested
+from tracekit.report.words import short_ids
 from tracekit.units import MS_PER_HOUR
 
 #: Over time the page opens with it: spikes of rare events tell little at a glance.
@@ -217,7 +218,7 @@ def _counts(data: Data, names: list[str], first: list[str], by: str) -> dict[str
     if table.height * len(there) > _MOST_COUNTS:
         chosen = table[_that_differ(table, there, [name for name in first if name in there])]
     return {
-        "names": [str(one)[:12] for one in chosen[by].to_list()],
+        "names": short_ids([str(one) for one in chosen[by].to_list()]),
         "all": table.height,
         "counts": {name: chosen[name].to_list() for name in there},
     }

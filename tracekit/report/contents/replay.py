@@ -67,7 +67,11 @@ def comparison(data: Data) -> Table:
             row[1] = dataclasses.replace(row[1], mark=_CHOSEN)
     rows = [_marked(row, names, data) for row, names in zip(rows, groups, strict=True)]
     bound = data.replay("summary").filter(policy=BOUND)
-    apart = [[Cell(text=label(BOUND), sort=BOUND), *_plain(bound, measures)]] if len(bound) else []
+    apart = (
+        [[Cell(text=label(BOUND), sort=BOUND, full=BOUND), *_plain(bound, measures)]]
+        if len(bound)
+        else []
+    )
     return Table(
         caption="Ways to place: the first choice, then the others that may be chosen, best"
         f" {ranked.title} first; \u00b1 is half of the 95 % interval",
@@ -108,7 +112,8 @@ def _marked(row: list[Cell], names: Sequence[str], data: Data) -> list[Cell]:
 def _names(names: Sequence[str]) -> Cell:
     """A row's policy, and those that place exactly alike."""
     others = f"= {', '.join(map(label, names[1:]))}" if len(names) > 1 else ""
-    return Cell(text=label(names[0]), sort=names[0], mark=others)
+    # what is taken away as CSV has the names alone
+    return Cell(text=label(names[0]), sort=names[0], mark=others, full=", ".join(names))
 
 
 def _standing(measure: Measure, found: Standings, policy: str, barred: Container[str]) -> Cell:

@@ -8,8 +8,9 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, log_axis, numbers
-from tracekit.report.words import count, percent, short_id
+from tracekit.report.plot import blank, log_axis, numbers
+from tracekit.report.rows import above, rows_axis
+from tracekit.report.words import count, percent, short_ids
 
 _RESULT = "callgraph/edges"
 _SHOWN = 15
@@ -45,8 +46,10 @@ def _prepare(data: Data) -> pl.DataFrame:
         descending=[True, False, False, False],
         nulls_last=True,
     ).head(_SHOWN)
+    every = sorted({*busiest["upstream"].drop_nulls(), *busiest["downstream"].drop_nulls()})
+    names = {None: "unknown", **dict(zip(every, short_ids(every), strict=True))}
     named = [
-        f"{_name(up)} \u2192 {_name(down)} ({kind or '?'})"
+        f"{names[up]} \u2192 {names[down]} ({kind or '?'})"
         for up, down, kind in busiest.select("upstream", "downstream", "rpc_type").iter_rows()
     ]
     return (
@@ -56,31 +59,29 @@ def _prepare(data: Data) -> pl.DataFrame:
     )
 
 
-def _name(service: str | None) -> str:
-    return "unknown" if service is None else short_id(service)[:8]
-
-
-def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(160 + 24 * max(frame.height, 4))
-    shown = frame.reverse()
+def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
+    names, at = frame["edge"].to_list(), list(range(frame.height))
+    figure = blank(160 + (40 if narrow else 24) * max(frame.height, 4))
     said = ("half of the calls (median)", "policy-1"), ("slowest twentieth (p95)", "policy-2")
-    for name, (label, role) in zip(_TIMES, said, strict=True):
+    for column, (label, role) in zip(_TIMES, said, strict=True):
         figure.add_scatter(
-            x=numbers(shown[name].clip(lower_bound=_FINEST_MS)) if shown.height else [],
-            y=shown["edge"].to_list(),
-            customdata=shown["calls"].to_list(),
+            x=numbers(frame[column].clip(lower_bound=_FINEST_MS)) if frame.height else [],
+            y=at,
+            customdata=list(zip(names, frame["calls"].to_list(), strict=True)),
             mode="markers",
             name=label,
             marker={"color": color(role), "size": 9},
-            hovertemplate="%{y}: %{x:.3g} ms, %{customdata:,} calls<extra>" + label + "</extra>",
+            hovertemplate="%{customdata[0]}: %{x:.3g} ms, %{customdata[1]:,} calls"
+            f"<extra>{label}</extra>",
         )
+    times = pl.concat([frame[column] for column in _TIMES]).clip(_FINEST_MS)
     figure.update_layout(
-        margin_l=190,
-        xaxis=log_axis(
-            "Response time [ms]", pl.concat([shown[name] for name in _TIMES]).clip(_FINEST_MS)
-        ),
-        yaxis=axis("Calls [edge]", showgrid=True),
+        margin={"l": 8, "r": 16, "t": 8, "b": 56},
+        xaxis=log_axis("Response time [ms]", times),
+        yaxis=rows_axis(frame.height, 0.7, names=[] if narrow else names),
     )
+    if narrow:
+        figure.update_layout(annotations=[above(row, name) for row, name in enumerate(names)])
     return figure
 
 
@@ -107,7 +108,8 @@ FIGURE = Figure(
     " the finest that the trace can tell from nothing.",
     reads=(_RESULT,),
     prepare=_prepare,
-    draw=_draw,
+    draw=lambda frame: _plot(frame, narrow=False),
+    narrow=lambda frame: _plot(frame, narrow=True),
     takeaway=_takeaway,
     table=_table,
     absent="The store has no calls with response times; large ones need tracekit callgraph first.",

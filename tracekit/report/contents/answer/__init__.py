@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from tracekit.replay.studies import shrink
 from tracekit.replay.studies import vary as vary_study
 from tracekit.report.contents import comparison, fewest, quantities, search, sizing, vary
@@ -61,13 +63,17 @@ def _of_store(data: Data) -> Answer:
         sentence=f"The store holds {count(rows, 'row')}; what stands out in them is below.",
         warnings=made_up,
         rests=rests,
-        next=[
-            (
-                "Place its containers anew, to see what a policy would change:",
-                (
-                    f"tracekit replay {data.paths.store} --policy common --repeat {ORDERS}"
-                    f" --out {data.paths.beside('replay')}"
-                ),
-            )
-        ],
+        next=_next_of_store(data, known),
     )
+
+
+def _next_of_store(data: Data, known: Mapping[str, str]) -> list[tuple[str, str]]:
+    """What a store can be asked next: a replay takes use or requests."""
+    if all(known.get(name) == "absent" for name in ("use of containers", "requests")):
+        calls = known.get("calls") == "recorded"
+        return [("Rebuild its calls:", f"tracekit callgraph {data.paths.store}")] if calls else []
+    command = (
+        f"tracekit replay {data.paths.store} --policy common --repeat {ORDERS}"
+        f" --out {data.paths.beside('replay')}"
+    )
+    return [("Place its containers anew, to see what a policy would change:", command)]

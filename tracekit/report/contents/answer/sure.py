@@ -94,14 +94,16 @@ def _clauses(data: Data, told: Decision) -> list[str]:
 
     Measures tell nothing apart where a single way to place may be chosen: that is no news either.
     """
-    titles = {one.title for one in all_measures().values()}
+    measures = all_measures()
     # what bars others tells them apart from these
-    titles -= {find_measure(name).title for name in CONDITIONS if told.left_out}  # type: ignore[union-attr]
-    silent = [text for text in told.not_told if text.partition(":")[0] in titles]
+    barring = {measures[name].title for name in CONDITIONS if told.left_out}
+    titles = {one.title for one in measures.values()}
+    not_told = [text for text in told.not_told if text.partition(":")[0] not in barring]
+    silent = [text for text in not_told if text.partition(":")[0] in titles]
     names = [small(text.partition(":")[0]) for text in silent if _NO_NEWS not in text]
     rest = [
         text
-        for text in told.not_told
+        for text in not_told
         if text not in silent and _tail(text) not in told.answer and _MOVED not in text
     ]
     if not names or (told.chosen and data.results and len(may_be_chosen(data.results)) == 1):

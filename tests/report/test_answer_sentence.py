@@ -1,0 +1,56 @@
+"""The first sentence of a run where nothing decides, and what a store without load can be asked."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tracekit.report.contents import answer
+from tracekit.report.contents.answer.sentence import sentence
+from tracekit.report.data import Data
+
+HOLD = ("random", "default_scheduler", "bra")
+
+
+def openb_like(*policies: str) -> Data:
+    """Six orders in which those of ``HOLD`` place every container, and others do not."""
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0 if name in HOLD else 40.0,
+            "overloaded_node_steps": 0.0,
+            "cpu_stranded_share": 0.01 * place,
+        }
+        for at in range(6)
+        for place, name in enumerate(policies)
+    ]
+    repeats = pl.DataFrame(rows).with_columns(cpu_stranded_share=pl.lit(0.1))
+    load = {"nodes": 130, "steps": 1440, "containers": 900, "quantities": {}}
+    run = {"workload": load, "repeats_cover": ["order of arrival"]}
+    summary = repeats.filter(repeat=0).drop("repeat")
+    return Data(run=run, run_frames={"summary": summary, "repeats": repeats})
+
+
+def said(data: Data) -> str:
+    assert data.decision is not None
+    return sentence(data, data.decision).replace("\u00a0", " ")
+
+
+def test_no_name_is_put_forward_where_nothing_tells_those_apart_that_hold_the_load() -> None:
+    found = said(openb_like(*HOLD, "tbesk"))
+    assert found.startswith("No policy is better than another: 3 of 4 place every container")
+    assert "Keep default_scheduler, which clusters run already." in found
+    assert found.endswith("The other does not hold the load.")
+
+
+def test_the_only_one_that_holds_the_load_is_used() -> None:
+    assert said(openb_like("bra", "tbesk")).startswith("Use bra: containers never placed are 0")
+
+
+def test_a_store_without_use_and_requests_is_not_told_to_be_replayed() -> None:
+    tables = {"call": {"rows": 5}}
+    absent = {"use of containers": "absent", "requests": "absent", "calls": "recorded"}
+    for known, verb in ((absent, "callgraph"), ({**absent, "requests": "recorded"}, "replay")):
+        found = answer.answer(Data(info={"tables": tables, "sources": [], "quantities": known}))
+        [(_, command)] = found.next
+        assert command.startswith(f"tracekit {verb} ")
