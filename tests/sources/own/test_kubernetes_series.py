@@ -319,6 +319,93 @@ def test_a_node_uses_what_it_is_not_idle_with_and_memory_that_is_not_available(
     assert reason.startswith("has 1 times with one of two metrics")
 
 
+def _answer(name: str, some: Sequence[tuple[dict[str, str], list[Sample]]]) -> str:
+    """An answer to a query with rate(), which has no name of a metric."""
+    made: list[Made] = [(name, labels, values) for labels, values in some]
+    document = json.loads(_as_range(made))
+    for one in document["data"]["result"]:
+        del one["metric"]["__name__"]
+    return json.dumps(document)
+
+
+RATE = "container_cpu_usage_seconds_total"
+#: What rate() gives of a pod: its container, its sandbox, and the cgroup around both.
+KEPT_APART: dict[str, tuple[dict[str, str], ...]] = {
+    "all labels": (
+        {"container": "main", "id": "/kubepods/pod1/a"},
+        {"container": "POD", "id": "/kubepods/pod1/b"},
+        {"id": "/kubepods/pod1"},
+    ),
+    "summed by container": ({"container": "main"}, {"container": "POD"}, {}),
+    "the cgroup first": ({}, {"container": "POD"}, {"container": "main"}),
+    "an empty container": ({"container": "main"}, {"container": ""}),
+}
+
+
+@pytest.mark.parametrize("labels", KEPT_APART.values(), ids=KEPT_APART)
+def test_an_answer_counts_what_is_around_a_container_not_again(
+    tmp_path: Path, labels: Sequence[dict[str, str]]
+) -> None:
+    cores = {"main": 0.5, "POD": 0.0001}
+    some = [
+        (
+            {"namespace": "default", "pod": pod, **more},
+            _times(*([cores.get(more.get("container", ""), 0.5001)] * 3)),
+        )
+        for pod in ("web-1", "web-2")
+        for more in labels
+    ]
+    found = read(NAME, written(tmp_path / f"{RATE}.json", _answer(RATE, some)))
+    assert [(row[1], row[3]) for row in _amounts(found)] == [
+        (f"default/web-{pod}", 0.5) for pod in (1, 2) for _ in range(3)
+    ]
+
+
+def test_an_answer_that_was_summed_up_by_pod_counts(tmp_path: Path) -> None:
+    some = [({"namespace": "default", "pod": "web-1"}, _times(0.5, 0.25))]
+    found = read(NAME, written(tmp_path / f"{RATE}.json", _answer(RATE, some)))
+    assert [row[3] for row in _amounts(found)] == [0.5, 0.25]
+
+
+def _printed_node(name: str, address: str) -> dict[str, Any]:
+    printed = node(name)
+    printed["status"]["addresses"] = [{"type": "InternalIP", "address": address}]
+    return printed
+
+
+#: Names of two nodes with their addresses; labels of an exporter; which node that is.
+CALLED = [
+    (("a.corp", "b.corp"), {"nodename": "a"}, "a.corp"),
+    (("a", "b"), {"nodename": "a.corp"}, "a"),
+    (("a.corp", "b.corp"), {"node": "b.corp"}, "b.corp"),
+    (("a.corp", "b.corp"), {"instance": "10.0.0.2:9100"}, "b.corp"),
+    (("a.one", "a.two"), {"nodename": "a"}, None),
+    (("a.one", "a.two"), {"nodename": "a.three"}, None),
+    (("a.corp", "b.corp"), {"nodename": "c"}, None),
+    (("a.corp", "b.corp"), {"instance": "10.0.0.9:9100"}, None),
+]
+
+
+@pytest.mark.parametrize(("names", "labels", "wanted"), CALLED)
+def test_a_node_is_met_by_its_host_or_address_or_told(
+    tmp_path: Path, names: tuple[str, str], labels: dict[str, str], wanted: str | None
+) -> None:
+    nodes = [_printed_node(name, f"10.0.0.{at}") for at, name in enumerate(names, 1)]
+    printed = written(tmp_path / "nodes.json", listed(*nodes))
+    made = _answer("node_cpu_in_use", [(labels, _times(2.0, 3.0))])
+    path = written(tmp_path / "node_cpu_in_use.json", made)
+    found = read(NAME, path, _beside(printed, path))
+    if wanted is None:
+        [(_, column, reason)] = found.reasons
+        assert column == "node"
+        assert "which no file describes" in reason
+        assert "node_amount" not in found.tables
+    else:
+        assert [(row[1], row[3]) for row in _amounts(found, "node")] == [
+            (wanted, 2.0), (wanted, 3.0)
+        ]  # fmt: skip
+
+
 def test_two_lives_of_a_name_are_two_containers_and_its_use_belongs_to_the_one_at_the_time(
     tmp_path: Path,
 ) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import bisect
 import contextlib
 import functools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -45,6 +45,8 @@ class Roster:
         What each PodDisruptionBudget says.
     state : State
         What kube-state-metrics recorded.
+    addresses : dict of str to set of str
+        The nodes that have an address, or a host's name, by what kubectl printed.
     together : Together
         What several files of kubectl say of one thing.
     """
@@ -56,6 +58,7 @@ class Roster:
     groups: dict[str, int] = field(default_factory=dict)
     budgets: dict[str, dict[str, Any]] = field(default_factory=dict)
     state: State = field(default_factory=State)
+    addresses: dict[str, set[str]] = field(default_factory=dict)
     together: Together = field(default_factory=Together)
     _starts: dict[str, dict[str, int]] = field(default_factory=dict)
     _named: dict[tuple[str, str], str] = field(default_factory=dict)
@@ -102,6 +105,22 @@ class Roster:
             for name, spec in sorted(self.budgets.items())
             if name.startswith(space) and rules.selects(spec.get("selector") or {}, labels)
         ]
+
+    def node_called(self, name: str, stored: Collection[str] = ()) -> str:
+        """The node that an exporter calls so; empty where none, or more than one, is meant.
+
+        By its name, by an address that its object has, or by the first part of a name that is a
+        host's in full on one of the two sides alone. Where no node is known every name is one;
+        ``stored`` are those of files that were taken in before.
+        """
+        known = {*self.nodes, *self.state.nodes, *stored}
+        if name in known or not known:
+            return name
+        meant = self.addresses.get(name, set())
+        if not meant:
+            short = name.partition(".")[0]
+            meant = {one for one in known if short == one or name == one.partition(".")[0]}
+        return next(iter(meant)) if len(meant) == 1 else ""
 
     def knows_node(self, node: str) -> bool:
         """Whether any file describes the node; yes where none describes any."""
@@ -166,6 +185,8 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
         if thing.kind == "Node":
             known.nodes.add(thing.name)
             known.sizes[thing.name] = _sizes(thing)
+            for address in _addresses(thing):
+                known.addresses.setdefault(address, set()).add(thing.name)
         elif thing.kind == "PodGroup":
             least = (thing.value.get("spec") or {}).get("minMember")
             if isinstance(least, int):
@@ -179,6 +200,14 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
                 known.note(thing.name, thing.uid, arrival_ms(thing.value))
             except (ValueError, TypeError, AttributeError):
                 continue
+
+
+def _addresses(node: Thing) -> list[str]:
+    """Addresses and names of a node's host; none where they cannot be read."""
+    stated = (node.value.get("status") or {}).get("addresses")
+    listed = stated if isinstance(stated, list) else []
+    found = [one.get("address") for one in listed if isinstance(one, Mapping)]
+    return [one for one in found if isinstance(one, str) and one]
 
 
 def _sizes(node: Thing) -> dict[str, float]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from tracekit.errors import TracekitError
@@ -48,6 +49,7 @@ def read_texts(opened: Opened) -> Read:
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     known = roster(opened, word)
     sums = Sums(scraped=scraped)
+    to = _To(known, opened.stored_sizes, sums, _Outer())
     met: set[str] = set()
     others: set[str] = set()
 
@@ -58,7 +60,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     for series in read_series(opened, word, wanted):
         if isinstance(series, Broken):
             yield series
-        elif series.name in USES and (wrong := _use(series, USES[series.name], known, sums)):
+        elif series.name in USES and (wrong := _use(series, USES[series.name], to)):
             yield wrong
     if others and not met:
         raise TracekitError(
@@ -66,6 +68,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
             f" holds {', '.join(sorted(others)[:5])}",
             hint=f"these are read: {', '.join(sorted({*USES, *STATES}))}",
         )
+    sums.leave_out(to.outer.parts())
     yield from _astray(opened, known)
     yield from batches(_described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}
@@ -81,21 +84,57 @@ def _sizes_of_nodes(known: Roster) -> dict[str, dict[str, float]]:
     return {**seen, **known.sizes}
 
 
-def _use(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
+@dataclass
+class _To:
+    """Where use goes: who is known, nodes of files from before, sums, what may count twice."""
+
+    known: Roster
+    stored: Collection[str]
+    sums: Sums
+    outer: _Outer
+
+
+class _Outer:
+    """Series of pods without a container, where others of the same answer name theirs.
+
+    Those are of the cgroup around the containers, and count the same again.
+    """
+
+    def __init__(self) -> None:
+        self._of: dict[str, set[int]] = {}
+        self._apart: set[str] = set()
+
+    def note(self, series: Series, part: int) -> None:
+        """A series of an answer that was added."""
+        if series.labels.get("container"):
+            self._apart.add(series.name)
+        else:
+            self._of.setdefault(series.name, set()).add(part)
+
+    def parts(self) -> set[int]:
+        """What is left out, now that all series are known."""
+        return {part for name in self._apart for part in self._of.get(name, ())}
+
+
+def _use(series: Series, use: Use, to: _To) -> Broken | None:
     """Add a series to the sums of what its container or node uses; says where it has none."""
     labels = series.labels
     if any(labels.get(label) in values for label, values in use.without):
         return None
     if use.fills == "node":
-        node = _node_of(labels, known)
+        node = _node_of(labels, to.known)
         if not node:
             return _nobody(series, "node, nodename or instance")
-        sums.add(series, use, lambda _: node, lives=[])
+        called = to.known.node_called(node, to.stored)
+        if not called:
+            return _unknown_node(series, node)
+        to.sums.add(series, use, lambda _: called, lives=[])
         return None
-    return _use_of_pod(series, use, known, sums)
+    return _use_of_pod(series, use, to)
 
 
-def _use_of_pod(series: Series, use: Use, known: Roster, sums: Sums) -> Broken | None:
+def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
+    known, sums = to.known, to.sums
     labels = series.labels
     # the answer to a query of ours, or of a recording rule that has its name
     answered = not series.raw or series.name.endswith("_in_use")
@@ -104,7 +143,9 @@ def _use_of_pod(series: Series, use: Use, known: Roster, sums: Sums) -> Broken |
         return _nobody(series, "pod") if answered else None
     # cgroups around a pod's containers count the same again
     inner = labels.get("container") not in (None, "", "POD")
-    if not answered and not use.sandbox and not inner:
+    # an answer that was summed up by pod has neither of these labels any more
+    apart = not answered or "container" in labels or "id" in labels
+    if apart and not use.sandbox and not inner:
         return None
     pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
     starts, names = known.lives(pod)
@@ -117,6 +158,8 @@ def _use_of_pod(series: Series, use: Use, known: Roster, sums: Sums) -> Broken |
             " another pod of its name, or times that count otherwise",
             text=pod,
         )
+    if answered and not use.sandbox:
+        to.outer.note(series, sums.part(series, use))
     uid = labels.get("uid", "")
     if uid or len(names) < 2:
         container = known.container(pod, uid)
@@ -131,6 +174,16 @@ def _nobody(series: Series, label: str) -> Broken:
         table=f"{USES[series.name].fills}_amount",
         line=series.line,
         reason=f"has no label {label}: it cannot be told whose use it is",
+        text=f"{series.name}{dict(series.labels)}"[:200],
+    )
+
+
+def _unknown_node(series: Series, node: str) -> Broken:
+    return Broken(
+        table="node_amount",
+        line=series.line,
+        column="node",
+        reason=f"is '{node}', which no file describes, neither by its name nor by an address",
         text=f"{series.name}{dict(series.labels)}"[:200],
     )
 

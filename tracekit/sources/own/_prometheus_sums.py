@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -45,12 +45,13 @@ class Sums:
         self._held = 0
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
+        self._left_out = pl.Series("part", [], dtype=pl.Int32)
 
     def add(
         self, series: Series, use: Use, name: Callable[[int], str], *, lives: Sequence[int]
     ) -> None:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
-        part = self._part(series, use, without=_REPLICAS)
+        part = self.part(series, use)
         times, values = series.times_ms, series.values
         if use.counter and series.raw:
             times, values = self._rates(self._part(series, use), times, values)
@@ -62,6 +63,14 @@ class Sums:
             entity = self._entity(use, name(one))
             sized = values[chosen] * (use.sign or 1)
             self._take((entity, part, use.sign), times[chosen], sized, series.line)
+
+    def part(self, series: Series, use: Use) -> int:
+        """The number of what a series is beside others of its entity; replicas have one."""
+        return self._part(series, use, without=_REPLICAS)
+
+    def leave_out(self, parts: Collection[int]) -> None:
+        """Count nothing of these."""
+        self._left_out = pl.Series("part", sorted(parts), dtype=pl.Int32)
 
     def rows(self) -> Iterator[Batch | Broken]:
         """The sums, a table at a time or a part of one."""
@@ -77,7 +86,8 @@ class Sums:
             orient="row",
         )
         paired = pl.Series("entity", sorted(self._paired), dtype=pl.Int32)
-        for samples in self._some():
+        for every in self._some():
+            samples = every.filter(~pl.col("part").is_in(self._left_out.implode()))
             yield from self._repeated(samples, names)
             frame = _sum(samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
