@@ -7,12 +7,13 @@ import io
 import json
 import tarfile
 from collections.abc import Mapping
+from datetime import UTC, datetime
 from pathlib import Path
 
 import polars as pl
 import pytest
 from cluster_support import CLUSTER, cluster, stored
-from kubernetes_support import listed, node, pod
+from kubernetes_support import CREATED_MS, answer, listed, node, pod, series
 
 from tracekit.cli import run
 from tracekit.errors import TracekitError
@@ -23,6 +24,7 @@ from tracekit.store import Store, open_store
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import WITHOUT_USE, doubts
 from tracekit.store.manifest import DERIVED
+from tracekit.store.quantities import quantities
 
 
 def rows(store: Store, sql: str) -> list[dict[str, object]]:
@@ -275,6 +277,41 @@ def measured(name: str, of: Mapping[str, object], **more: str) -> dict[str, obje
         "window": "30s",
         **of,
     }
+
+
+#: Seconds between what metrics-server answers for nodes, and how many samples of pods there are.
+MOMENTS = [((0,), 20, True), ((0, 60), 20, True), ((0, 540), 20, False), ((0,), 1, False)]
+
+
+@pytest.mark.parametrize(("seconds", "samples", "aside"), MOMENTS)
+def test_a_moment_of_nodes_takes_no_history_away(
+    tmp_path: Path, seconds: tuple[int, ...], samples: int, aside: bool
+) -> None:
+    """Ten minutes of a pod that takes a quarter of a node, which once was at a half."""
+    folder, begin = tmp_path / "mine", CREATED_MS // 1000 + 600
+    folder.mkdir()
+    (folder / "cluster.json").write_text(json.dumps(listed(node("n1"), pod("web", nodeName="n1"))))
+    times = [begin + 30 * at for at in range(samples)]
+    for name, value in (("container_cpu_in_use", 2), ("container_memory_in_use", 8 * 2**30)):
+        made = series(name, [(time, value) for time in times], namespace="default", pod="web")
+        (folder / f"{name}.json").write_text(json.dumps(answer(made)))
+    for at in seconds:
+        taken = datetime.fromtimestamp(begin + at, UTC).isoformat().replace("+00:00", "Z")
+        item = {
+            "metadata": {"name": "n1"},
+            "timestamp": taken,
+            "window": "30s",
+            "usage": {"cpu": "4", "memory": "16Gi"},
+        }
+        listing = {"kind": "NodeMetricsList", "apiVersion": "metrics.k8s.io/v1beta1"}
+        (folder / f"nodes-{at}.json").write_text(json.dumps({**listing, "items": [item]}))
+    ingest(folder, tmp_path / "store")
+    store = open_store(tmp_path / "store")
+    found = rows(store, "SELECT count(*) AS times, max(cpu_fraction) AS most FROM node_usage")
+    wanted = (samples, 0.25) if aside else (len(seconds), 0.5)
+    assert (found[0]["times"], found[0]["most"]) == wanted
+    assert quantities(store)["use of nodes"] == ("inferred" if aside else "recorded")
+    assert any("is left aside" in one for one in doubts(store)) == aside
 
 
 def test_containers_without_use_are_told_where_use_of_nodes_is_recorded(tmp_path: Path) -> None:

@@ -2,9 +2,10 @@
 
 Sources that record cores and bytes get rows of ``container_usage`` and ``node_usage``: use over the
 request, where none is stated over the limit, else over the capacity of the node; and use of a node
-over its capacity, from its own samples, else from the sum of its containers': between two samples
-the first one holds, as in a replay. They are parts like those of a file, called
-``derived/DIGEST/TABLE``; the digest is of what they were worked out of.
+over its capacity, from its own samples, else from the sum of its containers', also where its own
+are a moment beside their history: between two samples the first one holds, as in a replay. They are
+parts like those of a file, called ``derived/DIGEST/TABLE``; the digest is of what they were worked
+out of.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import SUM_OF_SOME, WITHOUT_USE
 from tracekit.store.folder import STAGING, Store, part_path, rejects_path
 from tracekit.store.manifest import DERIVED, Defect, Manifest, SourceEntry
+from tracekit.store.moments import is_moment
 from tracekit.store.views import base_views, quoted
 from tracekit.units import EPOCH_FROM_MS
 
@@ -195,7 +197,8 @@ def derive(
     named = [derived_file(path, f"{DERIVED}/{digest}/{path.stem}") for path in files]
     coordinator.take(named, lambda *_: None)
     if silent:
-        summed = not any(entry.rows for entry in plain.parts("node_amount"))
+        own = any(entry.rows for entry in plain.parts("node_amount"))
+        summed = not own or is_moment(plain)
         made = _told(made, silent, None if summed else count)
     commit(replace(plain, sources=(*plain.sources, *made)))
     for entry in before:
@@ -225,7 +228,7 @@ def _opened(store: Store, aside: Path, memory_bytes: int) -> Iterator[DuckDBPyCo
 def _written(con: DuckDBPyConnection, manifest: Manifest, aside: Path) -> Iterator[Path]:
     """Parquet files of the tables that can be worked out, those that have rows."""
     recorded = {table for table in _TABLES if any(e.rows for e in manifest.parts(table))}
-    own = any(entry.rows for entry in manifest.parts("node_amount"))
+    own = any(entry.rows for entry in manifest.parts("node_amount")) and not is_moment(manifest)
     wanted = {"container_usage": (_CONTAINERS,), "node_usage": (_OWN_SAMPLES, _SUMS)}
     for table, ways in wanted.items():
         if table in recorded:

@@ -10,6 +10,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
+from tracekit.store import moments
 from tracekit.store.folder import Store
 from tracekit.store.small_tables import read
 from tracekit.tables.container import PREFERRED
@@ -108,6 +109,8 @@ def without_size(nodes: pl.DataFrame, capacity: pl.DataFrame) -> pl.DataFrame:
 def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
     for entry in store.manifest.sources:
         yield from (one.example for one in entry.defects if one.defect in defects)
+    if aside := moments.told(store.manifest):
+        yield aside
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

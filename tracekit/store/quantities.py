@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.files.places import parquet_metadata, scan_parquet
 from tracekit.store.folder import Store
 from tracekit.store.manifest import DERIVED
+from tracekit.store.moments import is_moment
 
 RECORDED, INFERRED, ABSENT = "recorded", "inferred", "absent"
 
@@ -74,12 +75,18 @@ def _of(table: str, *resources: str) -> Callable[[Store], str]:
     return find
 
 
+def _use_of_nodes(store: Store) -> str:
+    """By their own samples, unless these are a moment beside the history of their containers."""
+    amounts = () if is_moment(store.manifest) else ("node_amount",)
+    return _any("node_usage", *amounts)(store)
+
+
 #: What may be recorded, in the words of the report.
 _QUANTITIES: dict[str, Callable[[Store], str]] = {
     "node sizes": _any("node_resource"),
     "requests": _any("container_resource.request"),
     "limits": _any("container_resource.limit"),
-    "use of nodes": _any("node_usage", "node_amount"),
+    "use of nodes": _use_of_nodes,
     "use of containers": _any("container_usage", "container_amount"),
     "network and disk in use": _of(
         "container_amount", "net", "net_in", "net_out", "disk", "disk_io"

@@ -12,6 +12,7 @@ from tracekit.sources.own._impossible_use import possible
 from tracekit.sources.own._kubernetes_quantity import unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
+from tracekit.sources.own._prometheus_around import Outer
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_state import NodeSeen, PodSeen
@@ -49,7 +50,7 @@ def read_texts(opened: Opened) -> Read:
 def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     known = roster(opened, word)
     sums = Sums(scraped=scraped)
-    to = _To(known, opened.stored_sizes, sums, _Outer())
+    to = _To(known, opened.stored_sizes, sums, Outer())
     met: set[str] = set()
     others: set[str] = set()
 
@@ -91,29 +92,7 @@ class _To:
     known: Roster
     stored: Collection[str]
     sums: Sums
-    outer: _Outer
-
-
-class _Outer:
-    """Series of pods without a container, where others of the same answer name theirs.
-
-    Those are of the cgroup around the containers, and count the same again.
-    """
-
-    def __init__(self) -> None:
-        self._of: dict[str, set[int]] = {}
-        self._apart: set[str] = set()
-
-    def note(self, series: Series, part: int) -> None:
-        """A series of an answer that was added."""
-        if series.labels.get("container"):
-            self._apart.add(series.name)
-        else:
-            self._of.setdefault(series.name, set()).add(part)
-
-    def parts(self) -> set[int]:
-        """What is left out, now that all series are known."""
-        return {part for name in self._apart for part in self._of.get(name, ())}
+    outer: Outer
 
 
 def _use(series: Series, use: Use, to: _To) -> Broken | None:

@@ -73,8 +73,7 @@ SOURCE = ClusterSource(
         "nvidia.com/gpu is gpu, ephemeral-storage is disk; other resources keep their names",
         "samples that were scraped, not queried, are put on a grid of their usual step",
         "where kubectl printed a node or pod, its size and node in Prometheus are left out",
-        "cgroups around containers (no container label, or POD) count the same again: left out,"
-        " in answers too that keep containers apart",
+        "cgroups around containers (no container label, or POD) are left out, of answers too",
         "an exporter's node is met by its name, an address, or the first part of a host's name",
         "no rate is made across five minutes without a sample",
     ),

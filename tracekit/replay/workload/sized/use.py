@@ -17,6 +17,7 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.times import Measured
 from tracekit.store import Store
 from tracekit.store.manifest import DERIVED
+from tracekit.store.moments import is_moment
 from tracekit.store.small_tables import ids_of
 
 _FRACTIONS = ("cpu_fraction", "memory_fraction")
@@ -67,10 +68,11 @@ BACKGROUND = Recorded(entity="node", amounts="node_amount", prefix="background_"
 
 
 def measured(store: Store, recorded: Recorded) -> Measured | None:
-    """When use was recorded; None where it was not."""
+    """When use was recorded; None where it was not, or is a moment of nodes (``store.moments``)."""
+    aside = recorded == NODES and is_moment(store.manifest)
     entries = [
         entry
-        for table in (recorded.amounts, recorded.fractions)
+        for table in ([] if aside else [recorded.amounts]) + [recorded.fractions]
         for entry in store.manifest.parts(table)
         if entry.rows and entry.release != DERIVED
     ]
