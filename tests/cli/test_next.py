@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,25 @@ def test_it_sees_what_a_run_leaves(tmp_path: Path) -> None:
     commands = [command for _, command in advice(found)]
     assert "tracekit report out/replay --out out-replay.html" in commands
     assert "tracekit replay out/store --out out-store-run" in commands
+
+
+def test_every_command_on_a_result_is_one_that_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What a run leaves, made for real: what is proposed for each folder is no error."""
+    monkeypatch.chdir(tmp_path)
+    assert run(["run", "synth:tiny", "--out", "demo", "--policy", "first_fit"]) == 0
+    (tmp_path / "demo" / "report.html").unlink()
+    found = look_around(tmp_path)
+    assert {"bind", "fit"} & {kind for _, kind in found.others}
+    proposed = [
+        shlex.split(command)[1:]
+        for _, command in advice(found)
+        if command.startswith("tracekit report")
+    ]
+    assert len(proposed) > 1
+    for words in proposed:
+        assert run(words) == 0, (words, capsys.readouterr().err)
 
 
 def test_no_two_commands_write_to_one_place_and_none_over_what_is_there(tmp_path: Path) -> None:

@@ -41,7 +41,10 @@ _OTHERS = {
     "analysis": ("holds the analytics of a store; a report shows them", ""),
     "calls": ("holds call graphs; a report shows them", ""),
     "size": ("is a sizing run", "tracekit report {0} --out {page}"),
-    "bind": ("is a replay down to the vCPU", "tracekit report {0} --out {page}"),
+    "bind": (
+        "is a replay down to the vCPU; the report of its store shows it",
+        "tracekit report {store} --out {page}",
+    ),
 }
 
 
@@ -127,7 +130,8 @@ def _two(runs: Sequence[str]) -> str:
 
 def _filled(command: str, name: str, found: Found, taken: set[str]) -> str:
     """A command of ``_OTHERS`` with its names; only those it has are taken."""
-    names = {"store": found.stores[0] if found.stores else ""}
+    mine = [store for store in found.stores if Path(store).parent == Path(name).parent]
+    names = {"store": next(iter([*mine, *found.stores]), "")}
     if "{page}" in command:
         names["page"] = _free(name, ".html", taken)
     if "{bound}" in command:
