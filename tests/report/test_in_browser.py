@@ -222,6 +222,7 @@ def test_tables_filter_choose_columns_and_go_out_as_csv(browser: Any, report: Pa
         page.click("nav a[href='#/words']")
         card = page.locator("[id='/words'] .table-card").first
         rows = card.locator(".dt-scroll-body tbody tr")
+        rows.first.wait_for(state="attached")
         many = rows.count()
         card.locator("input[type=search]").fill("overload")
         assert 0 < rows.count() < many

@@ -16,6 +16,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import number, percent
 
 _SOURCE = "bind/repeats"
@@ -81,13 +82,16 @@ def _apart(lost: FloatArray) -> BoolArray:
     return found | found.T
 
 
-def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(max(240, 110 + 46 * frame.height))
+def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
+    """A bar for each way to bind, its name beside it, on a narrow screen above it."""
+    figure = blank(max(240, 110 + (56 if narrow else 46) * frame.height))
+    names = frame["policy"].to_list()
     for at, row in enumerate(frame.iter_rows(named=True)):
         figure.add_bar(
             x=numbers([row["mean"]]),
-            y=[row["policy"]],
+            y=[at],
             orientation="h",
+            width=0.45 if narrow else 0.8,
             showlegend=False,
             name=row["policy"],
             marker={"color": color(_color(row, best=at == 0))},
@@ -99,12 +103,16 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
                 "color": color("ink"),
                 "thickness": 1,
             },
-            hovertemplate="%{y}: %{x:.3g} vCPUs<extra></extra>",
+            hovertemplate=f"{row['policy']}: %{{x:.3g}} vCPUs<extra></extra>",
         )
+    who = "" if narrow else ", all containers"
     figure.update_layout(
-        xaxis=axis("CPU lost to neighbours, all containers [vCPUs]"),
-        yaxis=axis("", autorange="reversed"),
+        margin={"l": 8, "r": 24, "t": 8, "b": 56},
+        xaxis=axis(f"CPU lost to neighbours{who} [vCPUs]", rangemode="tozero"),
+        yaxis=rows_axis(frame.height, 0.7, names=[] if narrow else names),
     )
+    if narrow:
+        figure.update_layout(annotations=[above(at, name) for at, name in enumerate(names)])
     return figure
 
 
@@ -198,7 +206,8 @@ FIGURE = Figure(
     " replayed; less is said only of what differs beyond chance.",
     reads=(_SOURCE,),
     prepare=_prepare,
-    draw=_draw,
+    draw=lambda frame: _plot(frame, narrow=False),
+    narrow=lambda frame: _plot(frame, narrow=True),
     takeaway=_takeaway,
     note=_note,
     table=lambda frame: frame.select(

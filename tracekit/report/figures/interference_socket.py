@@ -26,7 +26,7 @@ _SCHEMA = {
     "row": pl.Int64,
 }
 _FREE = "free"
-_EDGES_PX, _ROW_PX = 150, 30
+_EDGES_PX, _ROW_PX, _NARROW_ROW_PX = 150, 30, 20
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -57,28 +57,10 @@ def _ways(names: list[str], repeats: pl.DataFrame) -> list[str]:
 
 
 def _draw(frame: pl.DataFrame) -> go.Figure:
+    """Cores side by side, a row for each thread of each way to bind."""
     figure = blank(_EDGES_PX + _ROW_PX * (int(frame["row"].max() or 0) + 1))  # type: ignore[arg-type]
-    owners = frame["container"].drop_nulls().unique().sort().to_list()
-    for owner in [None, *owners]:
-        own = pl.col("container").is_null() if owner is None else pl.col("container") == owner
-        part = frame.filter(own)
-        if part.is_empty():
-            continue
-        at = 0 if owner is None else owners.index(owner)
-        shade = color("grid") if owner is None else color(f"policy-{at % POLICY_SLOTS + 1}")
-        figure.add_scatter(
-            x=part["core"].to_list(),
-            y=part["row"].to_list(),
-            customdata=[_said(row) for row in part.iter_rows(named=True)],
-            text=["" if owner is None else str(at + 1)] * part.height,
-            mode="markers+text",
-            textfont={"color": color("card"), "size": 10},
-            name=_FREE if owner is None else str(at + 1),
-            showlegend=False,
-            marker={"symbol": "square", "size": 17, "color": shade},
-            hovertemplate="%{customdata}<extra></extra>",
-        )
-    rows = frame.select("row", "policy", "thread").unique().sort("row").rows()
+    _add_squares(figure, frame, across="core", down="row")
+    rows = _rows(frame)
     figure.update_layout(
         xaxis=axis("Core of the socket [number]", dtick=2),
         yaxis=axis(
@@ -89,6 +71,77 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
         ),
     )
     return figure
+
+
+def _narrow(frame: pl.DataFrame) -> go.Figure:
+    """The other way round, as there is room below but none beside: cores below each other."""
+    cores = int(frame["core"].max() or 0) + 1  # type: ignore[arg-type]
+    figure = blank(_EDGES_PX + _NARROW_ROW_PX * cores)
+    _add_squares(figure, frame, across="row", down="core")
+    rows = _rows(frame)
+    ways: dict[str, list[int]] = {}
+    for row, policy, _ in rows:
+        ways.setdefault(policy, []).append(row)
+    heads = [
+        {
+            "text": policy.replace("_", "_<br>"),
+            "x": sum(places) / len(places),
+            "y": 1,
+            "yref": "paper",
+            "yanchor": "bottom",
+            "showarrow": False,
+            "font": {"size": 12},
+        }
+        for policy, places in ways.items()
+    ]
+    figure.update_layout(
+        margin={"t": 70},
+        annotations=heads,
+        xaxis=axis(
+            "Thread [number]",
+            tickvals=[row for row, _, _ in rows],
+            ticktext=[str(thread) for _, _, thread in rows],
+            range=[-0.8, max(row for row, _, _ in rows) + 0.8],
+            showgrid=False,
+            zeroline=False,
+        ),
+        yaxis=axis(
+            "Core of the socket [number]",
+            range=[cores - 0.4, -0.6],
+            dtick=2,
+            showgrid=False,
+            zeroline=False,
+        ),
+    )
+    return figure
+
+
+def _rows(frame: pl.DataFrame) -> list[tuple[int, str, int]]:
+    """Row, way to bind and thread of each line of squares."""
+    return frame.select("row", "policy", "thread").unique().sort("row").rows()
+
+
+def _add_squares(figure: go.Figure, frame: pl.DataFrame, *, across: str, down: str) -> None:
+    owners = frame["container"].drop_nulls().unique().sort().to_list()
+    for owner in [None, *owners]:
+        own = pl.col("container").is_null() if owner is None else pl.col("container") == owner
+        part = frame.filter(own)
+        if part.is_empty():
+            continue
+        at = 0 if owner is None else owners.index(owner)
+        shade = color("grid") if owner is None else color(f"policy-{at % POLICY_SLOTS + 1}")
+        figure.add_scatter(
+            x=part[across].to_list(),
+            y=part[down].to_list(),
+            customdata=[_said(row) for row in part.iter_rows(named=True)],
+            text=["" if owner is None else str(at + 1)] * part.height,
+            mode="markers+text",
+            textfont={"color": color("card"), "size": 10},
+            name=_FREE if owner is None else str(at + 1),
+            showlegend=False,
+            marker={"symbol": "square", "size": 17, "color": shade},
+            hovertemplate="%{customdata}<extra></extra>",
+        )
 
 
 def _said(row: dict[str, object]) -> str:
@@ -136,13 +189,14 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="One socket, before and after",
     question="Which containers share a core?",
-    how_to_read="Each square is a vCPU; the two threads of a core stand above each other, once for"
-    " each way to bind. Squares of one number belong to one container. Two numbers on one core"
+    how_to_read="Each square is a vCPU; the two threads of a core stand together, once for each"
+    " way to bind. Squares of one number belong to one container. Two numbers on one core"
     " share it, and press on each other most. The socket shown is the one that loses most under"
     " the first way.",
     reads=(_SOURCE,),
     prepare=_prepare,
     draw=_draw,
+    narrow=_narrow,
     takeaway=_takeaway,
     table=_table,
     absent=NOT_BOUND,
