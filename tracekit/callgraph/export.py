@@ -91,7 +91,8 @@ def simulation_frames(
         if not chosen:
             raise TracekitError(
                 f"{store.path}: no call goes from one service with containers to another",
-                hint="the export needs MSCallGraph and MSResource files of the same cluster",
+                hint="the names of services must be the same in calls and in containers; spans of"
+                " Kubernetes need the attribute k8s.namespace.name, those of Alibaba MSResource",
             )
         members = _members(chosen, hosts)
         sampled = _call_table(parts, chosen, members, hosts["service_key"].unique(), task)

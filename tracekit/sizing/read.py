@@ -49,8 +49,8 @@ def load_set(
     if not any(entry.rows for entry in store.manifest.parts("call")):
         raise TracekitError(
             f"{folder} has no calls, by which sizing knows what a container is asked to do",
-            hint="what services request beside what they use is on a page of its own: tracekit"
-            f" report {folder} --out report.html",
+            hint="take in spans of its services beside it (OTLP or Jaeger); what services request"
+            f" beside what they use needs none: tracekit report {folder} --out report.html",
         )
     frames = simulation_frames(store, chains=chains, progress=progress)
     return set_from_frames(folder.name, frames)

@@ -8,7 +8,7 @@ from typing import Any
 from tracekit.sources._cluster import Broken, Head, Opened, Read
 from tracekit.sources.own._json_items import Cut, items
 from tracekit.sources.own._span_calls import read_calls
-from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer
+from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer, service_in
 
 _SIDES = {"server": CALLED, "consumer": CALLED, "client": CALLING, "producer": CALLING}
 _ID_DIGITS = 16
@@ -50,7 +50,7 @@ def _traced(value: Any, line: int) -> Iterator[Span | Broken]:
 def _span(span: Any, processes: Mapping[str, Any], line: int) -> Span | Broken:
     try:
         process = span.get("process") or processes.get(span.get("processID")) or {}
-        tags = {str(tag["key"]): tag.get("value") for tag in span.get("tags") or ()}
+        tags, about = _tags(span), _tags(process)
         trace, own = _id(span["traceID"]), _id(span["spanID"])
         start_us, duration_us = int(span["startTime"]), int(span["duration"])
         parent = _parent(span, trace)
@@ -59,13 +59,13 @@ def _span(span: Any, processes: Mapping[str, Any], line: int) -> Span | Broken:
         wrong = f"is no span: {type(error).__name__} {error}"
     if wrong is not None:
         return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
-    name, service = span.get("operationName"), process.get("serviceName")
+    name = span.get("operationName")
     side = _SIDES.get(str(tags.get("span.kind", "")).lower())
     return Span(
         trace=trace,
         span=own,
         parent=parent,
-        service=str(service) if service else None,
+        service=service_in(about, process.get("serviceName")),
         side=side,
         kind=call_kind(tags),
         name=str(name) if name else None,
@@ -74,6 +74,10 @@ def _span(span: Any, processes: Mapping[str, Any], line: int) -> Span | Broken:
         duration_ns=duration_us * 1000,
         line=line,
     )
+
+
+def _tags(holder: Mapping[str, Any]) -> dict[str, object]:
+    return {str(tag["key"]): tag.get("value") for tag in holder.get("tags") or ()}
 
 
 def _wrong(start_us: int, duration_us: int) -> str | None:

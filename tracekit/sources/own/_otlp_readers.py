@@ -10,7 +10,7 @@ from typing import Any
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._documents import line_values
 from tracekit.sources.own._span_calls import read_calls
-from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer
+from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer, service_in
 
 _SIDES = {
     2: CALLED,
@@ -75,13 +75,13 @@ def _span(span: Mapping[str, Any], about: Mapping[str, object], line: int) -> Sp
     if wrong is not None:
         return Broken(table="call", line=line, reason=wrong, text=str(span)[:200])
     tags = _attributes(span)
-    service, side = about.get("service.name"), _SIDES.get(span.get("kind") or 0)
+    side = _SIDES.get(span.get("kind") or 0)
     name = span.get("name")
     return Span(
         trace=str(ids["traceId"]),
         span=str(ids["spanId"]),
         parent=ids["parentSpanId"],
-        service=str(service) if service else None,
+        service=service_in(about, about.get("service.name")),
         side=side,
         kind=call_kind(tags),
         name=str(name) if name else None,

@@ -11,6 +11,8 @@ from typing import NamedTuple
 
 import polars as pl
 
+from tracekit.sources.own._kubernetes_rows import service_of
+
 #: So many spans are held before they are set down, in as many files.
 _HELD_SPANS = 250_000
 _BUCKETS = 64
@@ -72,6 +74,25 @@ def call_kind(tags: Mapping[str, object]) -> str | None:
     return None
 
 
+def service_in(about: Mapping[str, object], name: object) -> str | None:
+    """The service of a process: as its cluster's pods have it, where it says which pod it is.
+
+    Parameters
+    ----------
+    about : mapping
+        What the process says of itself.
+    name : str or None
+        What it calls its service. In Kubernetes that is the name of the controller, unless
+        somebody gave another, so that it stands for it where no controller is named.
+    """
+    space = about.get("k8s.namespace.name")
+    known = [(kind, about.get(f"k8s.{kind.lower()}.name")) for kind in _CONTROLLERS]
+    kind, owner = next(((kind, one) for kind, one in known if one), ("", name))
+    if space and owner:
+        return service_of(str(space), kind, str(owner))
+    return str(name) if name else None
+
+
 def called_peer(tags: Mapping[str, object]) -> str | None:
     """What a span called: a service, a database, a queue, or else a host."""
     service = _first(tags, ("peer.service", "service.peer.name"))
@@ -92,6 +113,10 @@ def _first(tags: Mapping[str, object], names: Iterable[str]) -> str | None:
     return None
 
 
+#: What may have made a pod, what stands above another first.
+_CONTROLLERS = (
+    "Deployment", "StatefulSet", "DaemonSet", "CronJob", "ReplicaSet", "Job",
+)  # fmt: skip
 _DATABASES = ("db.system", "db.system.name", "db.type")
 _NAMES = ("db.name", "db.namespace", "db.instance")
 _QUEUES = ("messaging.destination.name", "messaging.destination", "message_bus.destination")

@@ -20,6 +20,7 @@ SOURCE = ClusterSource(
     ),
     lacks=("nodes", "containers", "use", "calls that no span tells of"),
     inferred=(
+        "a service in Kubernetes is namespace/controller, by the k8s attributes of its process",
         "the position of a call: from the references of spans, and their starts",
         "the end that a span is of: span.kind, else whether its parent is of another service",
         "the type of a call, from tags: db, messaging, rpc, http, component; else rpc",

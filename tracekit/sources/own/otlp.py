@@ -31,6 +31,7 @@ SOURCE = ClusterSource(
     ),
     lacks=("nodes", "containers", "use", "calls that no span tells of"),
     inferred=(
+        "a service in Kubernetes is namespace/controller, by the k8s attributes of its process",
         "the position of a call: from the parents of spans, and their starts",
         "the type of a call, from attributes: db, messaging, rpc, http; else rpc",
         "the called service where it left no span: peer.service, the database, queue or host",
