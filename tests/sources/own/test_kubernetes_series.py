@@ -428,6 +428,90 @@ def test_two_lives_of_a_name_are_two_containers_and_its_use_belongs_to_the_one_a
     assert counts.rows() == [("default/db-0", 3), ("default/db-0@two", 6)]
 
 
+def _phases(uid: str | None, phase: str, since: int, *, samples: int = 9) -> list[Made]:
+    """All phases of a pod, as kube-state-metrics reports them: it is Running before."""
+    labels = {} if uid is None else {"uid": uid}
+    return [
+        (
+            "kube_pod_status_phase",
+            _pod("web-1", None, phase=one, **labels),
+            _times(*(float((phase if at >= since else "Running") == one) for at in range(samples))),
+        )
+        for one in ("Pending", "Running", "Succeeded", "Failed", "Unknown")
+    ]
+
+
+@pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])
+@pytest.mark.parametrize(
+    ("phases", "completed_s", "left_s"),
+    [
+        (_phases("u", "Failed", 3), None, START + 90),
+        (_phases("u", "Succeeded", 4), None, START + 120),
+        (_phases("u", "Succeeded", 4), START + 95, START + 95),
+        (_phases("u", "Failed", 0), None, START),
+        (_phases(None, "Failed", 3), None, START + 90),
+        (_phases("u", "Running", 0), None, None),
+        (_phases("u", "Unknown", 2), None, None),
+    ],
+    ids=["evicted", "succeeded", "finished", "before", "without uid", "running", "lost"],
+)
+def test_a_pod_that_failed_or_succeeded_departs_however_long_it_is_reported(
+    tmp_path: Path,
+    word: str,
+    name: str,
+    form: Callable[[Sequence[Made]], str],
+    phases: list[Made],
+    completed_s: int | None,
+    left_s: int | None,
+) -> None:
+    end = [completed_s] * 9 if completed_s else []
+    made: list[Made] = [
+        ("kube_pod_info", _pod("web-1", None, uid="u", node="n1"), _times(*[1] * 9)),
+        *phases,
+        *(
+            [("kube_pod_completion_time", _pod("web-1", None, uid="u"), _times(*end))]
+            if end
+            else []
+        ),
+    ]
+    found = read(NAME, written(tmp_path / name, form(made)))
+    assert recognised(tmp_path / name) == [(NAME, word)]
+    assert found.broken == []
+    assert found.rows("container", "container", "departure_ms") == [
+        ("default/web-1", None if left_s is None else left_s * MS)
+    ]
+
+
+def test_of_two_lives_the_one_that_was_there_failed(tmp_path: Path) -> None:
+    """Its phase was recorded without the uid."""
+    failed = [(START + 30 * at, float(at == 2)) for at in range(3)]
+    made: list[Made] = [
+        ("kube_pod_info", _pod("web-1", None, uid="one", node="n1"), _times(1, 1, 1, 1)),
+        ("kube_pod_info", _pod("web-1", None, uid="two", node="n1"), _times(*[1] * 9)[5:]),
+        ("kube_pod_status_phase", _pod("web-1", None, phase="Failed"), failed),
+    ]
+    found = read(NAME, written(tmp_path / "all.json", _as_range(made)))
+    assert found.rows("container", "container", "departure_ms") == [
+        ("default/web-1", (START + 60) * MS),
+        ("default/web-1@two", None),
+    ]
+
+
+@pytest.mark.parametrize("named", [True, False], ids=["named", "by its file"])
+def test_a_metric_that_is_not_needed_is_passed_over_beside_others(
+    tmp_path: Path, named: bool
+) -> None:
+    info: Made = ("kube_pod_info", _pod("web-1", None, uid="u", node="n1"), _times(1))
+    needed = written(tmp_path / "pods.json", _as_range([info]))
+    name = "kube_pod_status_ready"
+    one = series(name if named else None, _times(1), namespace="default", pod="web-1")
+    other = written(tmp_path / f"{name}-20260101T000000Z.json", answer(one))
+    found = read(NAME, other, _beside(needed, other))
+    assert (found.tables, found.broken) == ({}, [])
+    with pytest.raises(TracekitError, match=f"it holds {name}"):
+        read(NAME, other)
+
+
 def test_sizes_that_the_scheduler_states_hold(tmp_path: Path) -> None:
     whole: Made = (
         "kube_pod_resource_request",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from string import Template
 from typing import Literal
@@ -78,6 +79,7 @@ STATES: dict[str, str] = {
     "kube_pod_info": "node and owner of a pod",
     "kube_pod_created": "when a pod was created",
     "kube_pod_completion_time": "when a pod ended",
+    "kube_pod_status_phase": "whether a pod has failed or succeeded, and from when on",
     "kube_pod_container_resource_requests": "requests of a container",
     "kube_pod_container_resource_limits": "limits of a container",
     "kube_pod_init_container_resource_requests": "requests of an init container",
@@ -88,6 +90,9 @@ STATES: dict[str, str] = {
     "kube_replicaset_owner": "the Deployment of a ReplicaSet",
     "node_uname_info": "the node that an instance of the node exporter stands on",
 }
+
+
+_OF_STATE_METRICS = re.compile(r"kube_[a-z0-9_]+")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,6 +141,13 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_pod_info", *_POD, "node", "created_by_kind", "created_by_name"),
     _state("kube_pod_created", *_POD),
     _state("kube_pod_completion_time", *_POD),
+    Query(
+        name="kube_pod_status_phase",
+        # an evicted pod has no time of completion, and its object goes on being reported
+        template=f"max by ({', '.join(_POD)}, phase) (last_over_time("
+        'kube_pod_status_phase{phase=~"Failed|Succeeded",$match}[$span])) > 0',
+        state=True,
+    ),
     _state("kube_pod_container_resource_requests", *_SIZE),
     _state("kube_pod_container_resource_limits", *_SIZE),
     _state("kube_pod_init_container_resource_requests", *_SIZE),
@@ -167,6 +179,10 @@ QUERIES: tuple[Query, ...] = (
 
 
 def name_in(stem: str) -> str | None:
-    """The metric that a file's name begins with, the longest; None for none."""
+    """The metric that a file's name begins with, the longest; None for none.
+
+    Any other name of kube-state-metrics is one that nobody asks for: such files are passed over.
+    """
     known = [name for name in (*USES, *STATES) if stem.startswith(name)]
-    return max(known, key=len, default=None)
+    other = _OF_STATE_METRICS.match(stem)
+    return max(known, key=len, default=other[0] if other else None)

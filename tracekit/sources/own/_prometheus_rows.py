@@ -63,7 +63,8 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
             yield series
         elif series.name in USES and (wrong := _use(series, USES[series.name], to)):
             yield wrong
-    if others and not met:
+    described = known.nodes or known.pods or known.state.nodes or known.state.pods
+    if others and not met and not described:
         raise TracekitError(
             f"{opened.name}: holds no metric that says what nodes or containers are or use; it"
             f" holds {', '.join(sorted(others)[:5])}",
@@ -240,17 +241,24 @@ def _pod(pod: str, uid: str, seen: PodSeen, known: Roster) -> dict[str, Any]:
     if kind == "ReplicaSet":
         made = known.state.owners.get((space, owner), ("", ""))
         kind, owner = made if made[1] and made[1] != "<none>" else (kind, owner)
-    ends = [one for one in (seen.completed_ms, known.state.ended_ms(seen)) if one is not None]
     return {
         "time_ms": _arrival_ms(seen),
         "container": known.container(pod, uid),
         "service": service_of(space, kind, owner or name),
         "node": seen.node[1] or None,
         "position": None,
-        "departure_ms": min(ends, default=None),
+        "departure_ms": _departure_ms(seen, known),
         "daemon": int(kind in ("DaemonSet", "Node")),
         "line": seen.line,
     }
+
+
+def _departure_ms(seen: PodSeen, known: Roster) -> int | None:
+    """When it ended; what holds nothing has left, however long its object is reported."""
+    over = None if seen.over_ms is None else max(seen.over_ms, _arrival_ms(seen))
+    finished = over if seen.completed_ms is None else seen.completed_ms
+    ends = (finished, known.state.ended_ms(seen))
+    return min((one for one in ends if one is not None), default=None)
 
 
 def _arrival_ms(seen: PodSeen) -> int:

@@ -15,6 +15,8 @@ from tracekit.sources.own._prometheus_series import Series, read_series
 #: What ended so shortly before the last sample of all may as well go on.
 _LATE_STEPS = 1.5
 _LABEL = "label_"
+#: Phases of a pod that holds nothing any more.
+_OVER = ("Failed", "Succeeded")
 #: Every name of STATES has one of these.
 _PARTS = (b"kube_", b"node_uname_info")
 
@@ -41,13 +43,15 @@ _S = TypeVar("_S", bound=Seen)
 class PodSeen(Seen):
     """A life of a pod; sizes are ``{container: {resource: (time_ms, value)}}``.
 
-    ``whole`` sizes are those of the pod, as the scheduler itself counts them.
+    ``whole`` sizes are those of the pod, as the scheduler itself counts them. ``over_ms`` is when
+    it was first seen to have failed or succeeded.
     """
 
     node: tuple[int, str] = (-1, "")
     owner: tuple[str, str] = ("", "")
     created_ms: int | None = None
     completed_ms: int | None = None
+    over_ms: int | None = None
     requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     limits: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
     first_requests: dict[str, dict[str, tuple[int, float]]] = field(default_factory=dict)
@@ -167,11 +171,20 @@ class _Reader:
             pod.created_ms = round(self._last[1] * 1000)
         elif name == "kube_pod_completion_time":
             pod.completed_ms = round(self._last[1] * 1000)
+        elif name == "kube_pod_status_phase":
+            self._phase(pod)
         elif name.startswith("kube_pod_overhead"):
             kind = "cpu" if name.endswith("cores") else "memory"
             pod.overhead[kind] = self._last[1]
         else:
             self._size(name, pod)
+
+    def _phase(self, pod: PodSeen) -> None:
+        """What has failed or succeeded never runs again; each phase has samples of 0 and 1."""
+        over = self._series.times_ms[self._series.values > 0]
+        if self._labels.get("phase") in _OVER and len(over):
+            first = int(over[0])
+            pod.over_ms = first if pod.over_ms is None else min(first, pod.over_ms)
 
     def _size(self, name: str, pod: PodSeen) -> None:
         """A request or limit; of several samples the last one holds."""
@@ -219,6 +232,9 @@ def _host(labels: Mapping[str, str]) -> str:
 def _fill(pod: PodSeen, stray: PodSeen) -> None:
     pod.node = pod.node if pod.node[1] else stray.node
     pod.owner = pod.owner if pod.owner[1] else stray.owner
+    if pod.over_ms is None and stray.over_ms is not None:
+        # of several lives it was the one that was there at the time
+        pod.over_ms = stray.over_ms if pod.first_ms <= stray.over_ms <= pod.last_ms else None
     pod.requests = pod.requests or stray.requests
     pod.limits = pod.limits or stray.limits
     pod.first_requests = pod.first_requests or stray.first_requests

@@ -63,7 +63,8 @@ SOURCE = ClusterSource(
     inferred=(
         "service: the Deployment of a ReplicaSet and the CronJob of a Job, by their names",
         "departure of a pod that a later list lacks: when what replaces it came, else then",
-        "departure of a pod that only Prometheus saw: its completion, else its last sample",
+        "departure of a pod that only Prometheus saw: its end, its first Failed or Succeeded",
+        "departure of a pod that says none of these: its last sample",
         "rates of scraped counters: increase since the sample before, from 0 where a counter fell",
     ),
     notes=(
