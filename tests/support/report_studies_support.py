@@ -37,6 +37,10 @@ def studies() -> Mapping[str, Study]:
     return {study.name: study for study in (*found, comparison(), varied(), fewest())}
 
 
+#: Why a policy is barred under a changed assumption.
+_OVERLOADED = "nodes needed more than they have in 70 node-steps, production 1"
+
+
 def varied() -> Study:
     """Policies under two changed assumptions, as ``tracekit vary`` leaves them."""
     ranks = pl.DataFrame(
@@ -46,29 +50,40 @@ def varied() -> Study:
             "value": [0.1, 0.2, 0.3, 0.1, 0.1, 0.2],
             "low": [0.09, 0.19, 0.29, 0.09, 0.09, 0.19],
             "high": [0.11, 0.21, 0.31, 0.11, 0.11, 0.21],
-            "pending": [0] * 6,
             "rank": [1.0, 2.0, 2.0, 1.0, 1.0, 2.0],
             "best": [True, False, False, True, True, False],
+            "overloaded_node_steps": [0.0, 0.0, 70.5, 0.0, 0.0, 0.0],
+            "pending": [0] * 6,
+            "waited": [False] * 6,
+            "barred": [None, None, _OVERLOADED, None, None, None],
         }
     )
     changes = pl.DataFrame(
         {
             "change": ["node_cpu_cores=52", "arrival=trace", "limit_factor=0"],
+            "stands": ["barred", "same", None],
+            "answer": ["bra", "lra", None],
+            "why": [_OVERLOADED, None, None],
+            "decided_by": ["nodes_used_mean", "nodes_used_mean", None],
             "agreement": [-1.0, 1.0, None],
-            "stands": ["other", "same", None],
-            "first": ["bra", "lra", None],
             "most_moved": ["lra", "lra", None],
             "places": [1.0, 0.0, None],
+            "first": ["bra", "lra", None],
             "problem": [None, None, "nothing fits"],
         }
     )
     about = {
         "measure": "imbalance_mean",
         "policies": ["lra", "bra"],
+        "beside_production": True,
+        "changes": [],
         "seed": 0,
         "store": "a store",
         "repeats": 6,
         "repeats_cover": ["order of arrival"],
+        "answer": ["lra"],
+        "answer_said": "lra: nodes used is the lowest of 2 policies.",
+        "subject": "lra",
         "best": ["lra"],
         "why_not": "",
     }

@@ -23,8 +23,8 @@ PANEL = Panel.replay
 def command(asked: Asked, json: JsonOption = False) -> None:
     """Replay policies under changed assumptions, and see whether the answer hangs on one.
 
-    Each policy meets six orders of arrival under each change: ranks are apart where policies differ
-    beyond chance.
+    Each policy meets six orders of arrival under each change, beside production where it is
+    recorded. A change is judged as a run is: a policy that overloads nodes is barred there.
 
     Example: tracekit vary mystore --policy cwt --policy first_fit --change node_cpu_cores=52
     """
@@ -50,10 +50,16 @@ def _show(study: Study) -> None:
     rows = changes.filter(changes["problem"].is_null())
     print_paragraph(words.answer(study))
     print_table(
-        f"{len(study.about['policies'])} policies by {study.about['measure']}",
-        ["changed", "the answer", "agreement", "best"],
+        f"The answer of {len(study.about['policies'])} policies, and their ranks by"
+        f" {study.about['measure']}",
+        ["changed", "the answer", "agreement", "first by rank"],
         [
-            [row["change"], row["stands"], f"{row['agreement']:+.2f}", row["first"] or "-"]
+            [
+                row["change"],
+                words.outcome(row),
+                "-" if row["agreement"] is None else f"{row['agreement']:+.2f}",
+                row["first"] or "-",
+            ]
             for row in rows.iter_rows(named=True)
         ],
         note="agreement: Kendall's tau of the ranks with those as assumed, +1 to -1",

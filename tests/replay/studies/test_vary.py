@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
+from typing import Any
 
 import polars as pl
 import pytest
@@ -13,9 +14,22 @@ from store_support import tiny_store
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary import SIZED_CHANGES, USUAL, vary_assumptions
-from tracekit.replay.studies.vary_ranks import BASE, SAME, UNTOLD
+from tracekit.replay.studies.vary_answers import (
+    BARRED,
+    KEPT,
+    OTHER,
+    SAME,
+    UNTOLD,
+    Answered,
+    stands,
+    why,
+)
+from tracekit.replay.studies.vary_ranks import BASE
 from tracekit.replay.studies.vary_told import answer, following, problems
+from tracekit.verbs.replay import replay
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +59,10 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
     found = vary_assumptions(
         store, policies=["first_fit", "worst_fit"], changes=["limit_factor=2"], repeats=1
     )
-    assert found.frames["ranks"]["rank"].to_list() == [1.0] * 4
+    # production is ranked beside the two
+    assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
     assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
-    assert answer(found).startswith("Nothing can be told by")
+    assert answer(found).startswith("Nothing can be told of changed assumptions. No policy can be")
     ((why, command),) = following(found)
     assert "more orders" in why
     assert " --change limit_factor=2 " in command
@@ -56,11 +71,62 @@ def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
 
 def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:
     found = varied()
-    assert answer(found).startswith(
-        "The answer hangs on node_cpu_cores: with node_cpu_cores=52 bra"
+    assert answer(found) == (
+        "The answer hangs on node_cpu_cores: as assumed it is lra; with node_cpu_cores=52 lra is"
+        " barred (nodes needed more than they have in 70 node-steps, production 1)."
     )
     ((_, command),) = following(found)
     assert "--assume node_cpu_cores=52" in command
+
+
+CHANGES = ("limit_factor=2", "background=none", "node_cpu_cores=30", "requests=uniform")
+
+
+@pytest.mark.parametrize("policies", [("first_fit", "worst_fit"), ("best_fit", "cwt")])
+def test_the_answer_under_each_change_is_that_of_a_run_with_it(
+    store: Path, tmp_path: Path, policies: tuple[str, ...]
+) -> None:
+    """A run under the change, made for itself and read from its folder, decides alike."""
+    found = vary_assumptions(store, policies=policies, changes=CHANGES)
+    rows = {row["change"]: row for row in found.frames["changes"].to_dicts()}
+    for at, change in enumerate(("", *CHANGES)):
+        if change and rows[change]["problem"]:
+            continue
+        out, assume = tmp_path / f"run{at}", [change] if change else []
+        replay(store, ["observed", *policies], out=out, assume=assume, repeats=6)
+        told = decision(out)
+        names = list(told.chosen) or ([OBSERVED] if told.nearest else [])
+        if not change:
+            assert found.about["answer"] == names
+            continue
+        wanted = "keep production" if names == [OBSERVED] else ", ".join(names) or "none"
+        assert rows[change]["answer"] == wanted
+        barred = {name for one in told.left_out for name in one.names}
+        ranks = found.frames["ranks"].filter(change=change)
+        assert set(ranks.drop_nulls("barred")["policy"]) == barred
+        usual = next(iter(found.about["answer"]), "")
+        assert (rows[change]["stands"] == BARRED) == (usual in barred)
+        assert (rows[change]["stands"] == SAME) == (usual in names and usual not in barred)
+
+
+HOLDS = Answered(names=("a", "b"), subject="a", criterion="cpu_max_fraction", said="", barred={})
+#: The answer under a change, and how that of the defaults stands there.
+STANDS: list[tuple[dict[str, Any], str]] = [
+    ({}, SAME),
+    ({"names": ("b", "a")}, SAME),
+    ({"names": ("b",)}, OTHER),
+    ({"names": (OBSERVED,)}, KEPT),
+    ({"names": (), "said": "No policy can be recommended: chance."}, UNTOLD),
+    ({"names": ("b",), "barred": {"a": "left containers waiting"}}, BARRED),
+    ({"names": (), "barred": {"a": "left containers waiting"}}, BARRED),
+]
+
+
+@pytest.mark.parametrize(("here", "wanted"), STANDS)
+def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
+    changed = dataclasses.replace(HOLDS, **here)
+    assert stands(HOLDS, changed) == wanted
+    assert bool(why(HOLDS, changed)) == (wanted != SAME)
 
 
 def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
@@ -87,7 +153,7 @@ def test_where_no_change_can_be_replayed_none_is_proposed_again() -> None:
 
 def test_a_change_that_failed_is_not_proposed_again() -> None:
     found = varied()
-    about = {**found.about, "best": [], "why_not": "chance"}
+    about = {**found.about, "answer": [], "answer_said": "No policy can be recommended: chance."}
     about["changes"] = ["node_cpu_cores=52", "limit_factor=0"]
     ((_, command),) = following(dataclasses.replace(found, about=about))
     assert "node_cpu_cores=52" in command
@@ -116,7 +182,7 @@ def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
     chosen = find_measure(found.about["measure"])
     assert chosen is not None
     assert chosen.better
-    told = found.frames["ranks"].filter(change=BASE)["value"]
+    told = found.frames["ranks"].filter(pl.col("policy") != OBSERVED, change=BASE)["value"]
     assert told.n_unique() == 2
     alike = vary_assumptions(store, policies=["first_fit", "bcdi"], changes=["limit_factor=2"])
     assert alike.about["measure"] == USUAL

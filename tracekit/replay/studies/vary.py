@@ -1,38 +1,33 @@
-"""Which assumptions matter: the same policies under changed assumptions, and which is best.
+"""Which assumptions matter: the same policies under changed assumptions, and the answer there.
 
-A trace does not say how large nodes and requests are. If another policy is best, beyond chance,
-once such a number changes, then the answer under the default is worth little. Ranks are those of
-``tracekit.replay.runs.standings`` over several orders of arrival; ``vary_told`` has the words.
+A trace does not say how large nodes and requests are. If the answer is another once such a number
+changes, or the policy that it names is barred, then the answer under the default is worth little.
+Each change is judged as a run is, beside production: ``vary_answers``. Ranks by one measure stand
+beside that, and decide nothing; ``vary_told`` has the words.
 """
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import polars as pl
 
-from tracekit.crew.crew import Alone, Crew, OnProgress
+from tracekit.crew.crew import Alone, Crew
 from tracekit.errors import TracekitError, nearest
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.runs.followed import LARGEST
-from tracekit.replay.runs.one import digest_of, in_order, replay_one
-from tracekit.replay.runs.repeat import row_of
-from tracekit.replay.runs.replayer import Planned
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.separation import separating
 from tracekit.replay.runs.standings import standings
-from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.varying import varying
+from tracekit.replay.studies.vary_answers import answered
 from tracekit.replay.studies.vary_ranks import BASE, moved_by, ranked
+from tracekit.replay.studies.vary_replays import Met, Orders, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of
-from tracekit.replay.workload.workload import Workload
 from tracekit.store import Store, open_store
 from tracekit.study import Study
 
@@ -80,46 +75,6 @@ POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", 
 
 
 @dataclass(frozen=True)
-class _Orders:
-    """One policy under one change, in so many orders of arrival; can be sent elsewhere."""
-
-    source: WorkloadSource
-    policy: str
-    seed: int
-    repeats: int | None
-
-    def run(self, on_progress: OnProgress) -> _Met:
-        load, entrant = _loaded(self.source), parse_entrant(self.policy)
-        varies, repeats = varying(load), self.repeats
-        if repeats is None:
-            repeats = FEWEST if load.containers * load.nodes <= LARGEST else 1
-        met = range(repeats if varies else 1)
-        rows: list[dict[str, Any]] = []
-        digests = []
-        for number in met:
-            seed = self.seed + number
-            one = replay_one(in_order(load, seed) if number else load, entrant, seed)
-            rows.append(row_of(Planned(entrant, seed, number), one))
-            digests.append(one.digest.encode())
-        on_progress(1, 0, 0)
-        return _Met(rows, digest_of(digests), tuple(varies))
-
-
-@dataclass(frozen=True)
-class _Met:
-    """The result of ``_Orders``: a row per order, a hash of the placements, what orders vary."""
-
-    rows: list[dict[str, Any]]
-    digest: str
-    covers: tuple[str, ...]
-
-
-@functools.lru_cache(maxsize=1)
-def _loaded(source: WorkloadSource) -> Workload:
-    return source.load()
-
-
-@dataclass(frozen=True)
 class _Case:
     """One change: where its workload comes from, or why there is none."""
 
@@ -138,7 +93,7 @@ def vary_assumptions(
     crew: Crew | None = None,
     progress: Progress = SILENT,
 ) -> Study:
-    """Replay policies under each change of one assumption.
+    """Replay policies, and production where it is recorded, under each change of one assumption.
 
     Parameters
     ----------
@@ -155,13 +110,20 @@ def vary_assumptions(
     Returns
     -------
     Study
+        ``changes``, what turns the answer over first: ``stands`` says whether the answer under the
+        defaults (a policy, or to keep production) is the answer here (``same``; it may be within
+        chance of the first), is barred (``barred``), gives way to production (``production kept``)
+        or to another policy (``another policy``), or nothing is told; ``answer`` is the answer
+        here, ``why`` what turned it, ``decided_by`` the measure that decided. Beside it how far
+        ranks agree (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and
+        who moved by how many places. A change under which nothing can be replayed has its problem
+        there.
+
         ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
         each policy that is better beyond chance, so that those that cannot be told apart share
-        it), and whether it is among the best. ``changes``, what turns the answer over first:
-        ``stands`` says whether one of the policies that are best under the defaults is among the
-        best here (``same``), others are, beyond chance (``other``), or nothing is told; how far
-        ranks agree (Kendall's tau-b, 1 the same, -1 the opposite), the best, and who moved by how
-        many places. A change under which nothing can be replayed has its problem there.
+        it), whether it is among the best, in how many node-steps it overloads nodes at the mean,
+        the most containers that it never placed in an order, whether any waited, and why it may
+        not be chosen.
 
     Raises
     ------
@@ -170,8 +132,9 @@ def vary_assumptions(
     """
     if measure is not None:
         _check(measure)
-    names = [str(parse_entrant(text)) for text in policies or POLICIES]
-    if len(set(names)) < 2:
+    asked = dict.fromkeys(str(parse_entrant(text)) for text in policies or POLICIES)
+    names = [name for name in asked if name != OBSERVED]
+    if len(names) < 2:
         raise TracekitError("one policy has no rank", hint="name two policies or more")
     usual = _usual(open_store(store))
     cases = [
@@ -179,27 +142,37 @@ def vary_assumptions(
         for text in ("", *(changes or usual))
     ]
     found, problems = _replayed(
-        cases, names, repeats=repeats, seed=seed, crew=crew or Alone(), progress=progress
+        cases,
+        [OBSERVED, *names],
+        repeats=repeats,
+        seed=seed,
+        crew=crew or Alone(),
+        progress=progress,
     )
     if BASE in problems:
         raise TracekitError(problems[BASE])
     measure = measure or _that_tells(found[BASE])
-    ranks = ranked(found, measure, problems)
-    base = standings(found[BASE], measure)
+    answers = {change: answered(one) for change, one in found.items()}
+    ranks = ranked(found, measure, answers)
+    base, usual_answer = standings(found[BASE], measure), answers[BASE]
     return Study(
         name=NAME,
         about={
             "measure": measure,
             "policies": names,
+            "beside_production": OBSERVED in found[BASE].policies,
             "changes": list(changes),
             "seed": seed,
             "store": str(store),
             "repeats": max(row.orders for row in base.rows),
             "repeats_cover": list(found[BASE].covers),
+            "answer": list(usual_answer.names),
+            "answer_said": usual_answer.said,
+            "subject": usual_answer.subject,
             "best": [name for row in base.best for name in row.names],
             "why_not": base.why_not,
         },
-        frames={"ranks": ranks, "changes": moved_by(ranks, problems)},
+        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems)},
     )
 
 
@@ -220,34 +193,24 @@ def _replayed(
     progress: Progress,
 ) -> tuple[dict[str, Results], dict[str, str]]:
     """The results under each change, and the problems of changes that cannot be replayed."""
-    met: dict[str, dict[str, _Met]] = {}
+    met: dict[str, dict[str, Met]] = {}
     problems: dict[str, str] = {}
     with progress.task("assumptions", len(cases) * len(names), "policies") as task:
         running = [
-            (case, name, crew.submit(_Orders(case.source, name, seed, repeats), lambda *_: None))
+            (case, name, crew.submit(Orders(case.source, name, seed, repeats), lambda *_: None))
             for case in cases
             for name in names
         ]
         for case, name, future in running:
             try:
-                met.setdefault(case.change, {})[name] = future.result()
+                one = future.result()
+                if one is not None:
+                    met.setdefault(case.change, {})[name] = one
             except TracekitError as error:
                 problems.setdefault(case.change, error.what)
             task.advance(1, case.change)
-    found = {change: _results(one) for change, one in met.items() if change not in problems}
+    found = {change: results_of(one) for change, one in met.items() if change not in problems}
     return found, problems
-
-
-def _results(met: Mapping[str, _Met]) -> Results:
-    """The replays under one change in the form of a run's results."""
-    rows = [{**row, "policy": name} for name, one in met.items() for row in one.rows]
-    frame = pl.DataFrame(rows, infer_schema_length=None)
-    document = {
-        "repeats_cover": list(next(iter(met.values())).covers),
-        "policies": [{"policy": name, "placements": one.digest} for name, one in met.items()],
-    }
-    first = frame.filter(repeat=0)
-    return Results(document, first, frame if frame.height > first.height else None)
 
 
 def _check(measure: str) -> None:
@@ -269,8 +232,10 @@ def _that_tells(found: Results) -> str:
     """
     judged = [one for one in found.measures.values() if one.better]
     ordered = sorted(judged, key=lambda one: one.group != "answer")
-    stands = [one for name in ordered if (one := standings(found, name.name)).tells]
+    ours = [names for names in found.groups if names != (OBSERVED,)]
+    stands = [one for name in ordered if (one := standings(found, name.name, among=ours)).tells]
     stands.sort(key=lambda one: len(one.best) == len(one.rows))
     told = (one.measure for one in stands)
-    apart = (one.name for one in separating(found.summary) if one.better and one.compared)
+    rows = found.summary.filter(pl.col("policy") != OBSERVED)
+    apart = (one.name for one in separating(rows) if one.better and one.compared)
     return next(told, next(apart, USUAL))

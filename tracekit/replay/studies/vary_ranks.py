@@ -1,21 +1,21 @@
-"""Ranks of policies under each change of an assumption, and what each change moves."""
+"""Ranks of policies by one measure under each change of an assumption, and what each moves."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import polars as pl
 from scipy import stats
 
 from tracekit.errors import TracekitError
+from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Standing, Standings, difference, standings
+from tracekit.replay.studies.vary_answers import SAME, TURNED, UNTOLD, Answered, stands, why
 
 BASE = "as assumed"
-
-#: How the answer under the defaults stands under a change.
-SAME, OTHER, UNTOLD = "same", "other", "not told"
 
 _RANKS = {
     "change": pl.String,
@@ -23,14 +23,20 @@ _RANKS = {
     "value": pl.Float64,
     "low": pl.Float64,
     "high": pl.Float64,
-    "pending": pl.Int64,
     "rank": pl.Float64,
     "best": pl.Boolean,
+    OVERLOAD: pl.Float64,
+    "pending": pl.Int64,
+    "waited": pl.Boolean,
+    "barred": pl.String,
 }
 _MOVES = {
     "change": pl.String,
-    "agreement": pl.Float64,
     "stands": pl.String,
+    "answer": pl.String,
+    "why": pl.String,
+    "decided_by": pl.String,
+    "agreement": pl.Float64,
     "first": pl.String,
     "most_moved": pl.String,
     "places": pl.Float64,
@@ -38,32 +44,49 @@ _MOVES = {
 }
 
 
-def ranked(found: Mapping[str, Results], measure: str, problems: dict[str, str]) -> pl.DataFrame:
-    """Ranks within each change; ``problems`` gets the changes that lack the measure."""
+def ranked(
+    found: Mapping[str, Results], measure: str, answers: Mapping[str, Answered]
+) -> pl.DataFrame:
+    """Ranks within each change; none where the workload lacks the measure, as it may change too."""
     rows: list[dict[str, Any]] = []
     for change, one in found.items():
-        if not all(one.known(policy, measure) for policy in one.policies):
-            problems.setdefault(change, f"the workload has no measure '{measure}'")
-            continue
-        stand = standings(one, measure)
-        pending = dict(one.summary.select("policy", "pending").iter_rows())
+        ours = [policy for policy in one.policies if one.known(policy, measure)]
+        if change == BASE and not set(ours) - {OBSERVED}:
+            raise TracekitError(f"the workload has no measure '{measure}'")
+        ranks = _ranks(one, measure) if ours else {}
         rows += [
             {
                 "change": change,
                 "policy": policy,
-                "value": row.mean,
-                "low": row.low,
-                "high": row.high,
-                "pending": pending[policy],
-                "rank": _rank(one, stand, row),
-                "best": row in stand.best,
+                **ranks.get(policy, {"best": False}),
+                OVERLOAD: _mean(one, policy, OVERLOAD),
+                "pending": int(one.of(policy, "pending").max()),
+                "waited": one.waited(policy),
+                "barred": answers[change].barred.get(policy),
             }
-            for row in stand.rows
-            for policy in row.names
+            for policy in [*ranks, *(name for name in one.policies if name not in ranks)]
         ]
-    if BASE in problems:
-        raise TracekitError(problems[BASE])
     return pl.DataFrame(rows, schema=_RANKS)
+
+
+def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
+    """Of each policy its mean, interval and rank, the best first."""
+    stand = standings(found, measure)
+    return {
+        policy: {
+            "value": row.mean,
+            "low": row.low,
+            "high": row.high,
+            "rank": _rank(found, stand, row),
+            "best": row in stand.best,
+        }
+        for row in stand.rows
+        for policy in row.names
+    }
+
+
+def _mean(found: Results, policy: str, name: str) -> float | None:
+    return float(found.of(policy, name).mean()) if found.known(policy, name) else None
 
 
 def _rank(found: Results, stand: Standings, row: Standing) -> float:
@@ -85,36 +108,46 @@ def _rank(found: Results, stand: Standings, row: Standing) -> float:
     return 1.0 + better
 
 
-def moved_by(ranks: pl.DataFrame, problems: dict[str, str]) -> pl.DataFrame:
+def moved_by(
+    ranks: pl.DataFrame, answers: Mapping[str, Answered], problems: Mapping[str, str]
+) -> pl.DataFrame:
     """What each change does to the answer and the ranks under the defaults; the largest first."""
-    usual = ranks.filter(change=BASE)
-    base = dict(usual.select("policy", "rank").rows())
+    usual = answers[BASE]
+    base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
     rows: list[dict[str, Any]] = []
     for (change,), part in ranks.group_by("change", maintain_order=True):
         if change == BASE:
             continue
-        own = dict(part.select("policy", "rank").rows())
-        tau = stats.kendalltau([base[name] for name in own], list(own.values())).statistic
-        moved = max(own, key=lambda name: abs(own[name] - base[name]))
-        best = part.filter("best")["policy"].to_list()
+        here = answers[str(change)]
         rows.append(
             {
                 "change": change,
-                # where one side ranks all the same it agrees with nothing and contradicts nothing
-                "agreement": float(own == base) if tau != tau else float(tau),  # noqa: PLR0124
-                "stands": _stands(usual.filter("best")["policy"].to_list(), best),
-                "first": ", ".join(best) or None,
-                "most_moved": moved,
-                "places": float(abs(own[moved] - base[moved])),
+                "stands": stands(usual, here),
+                "answer": here.text,
+                "why": why(usual, here) or None,
+                "decided_by": here.criterion or None,
+                **_moved(base, dict(part.select("policy", "rank").drop_nulls().rows())),
+                "first": ", ".join(part.filter("best")["policy"]) or None,
                 "problem": None,
             }
         )
     rows += [{"change": change, "problem": what} for change, what in problems.items()]
-    order = pl.col("stands").replace_strict({OTHER: 0, UNTOLD: 1, SAME: 2}, default=3)
+    known = {one: at for at, one in enumerate((*TURNED, UNTOLD, SAME))}
+    order = pl.col("stands").replace_strict(known, default=len(known), return_dtype=pl.Int64)
     return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
 
 
-def _stands(usual: Sequence[str], best: Sequence[str]) -> str:
-    if not usual or not best:
-        return UNTOLD
-    return SAME if set(usual) & set(best) else OTHER
+def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, Any]:
+    """How far ranks agree, and who moved most, of those that are ranked under both."""
+    both = [name for name in here if name in base]
+    if len(both) < 2:
+        return {}
+    old, new = [base[name] for name in both], [here[name] for name in both]
+    tau = stats.kendalltau(old, new).statistic
+    moved = max(both, key=lambda name: abs(here[name] - base[name]))
+    return {
+        # where one side ranks all the same it agrees with nothing and contradicts nothing
+        "agreement": float(old == new) if tau != tau else float(tau),  # noqa: PLR0124
+        "most_moved": moved,
+        "places": float(abs(here[moved] - base[moved])),
+    }

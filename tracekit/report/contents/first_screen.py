@@ -38,6 +38,8 @@ class Answer:
         What stands above them.
     beyond : str
         Which other measures differ.
+    hangs : str
+        What the answer hangs on, where changed assumptions were tried: a sentence.
     rests : sequence of (str, str)
         How something is known, and what.
     told : sequence of str
@@ -63,5 +65,6 @@ class Answer:
     interval: str = "95\u00a0%"
     told: Sequence[str] = ()
     sure: str = ""
+    hangs: str = ""
     rests: Sequence[tuple[str, str]] = ()
     next: Sequence[tuple[str, str]] = ()

@@ -1,14 +1,32 @@
-"""What the page on changed assumptions says beside its figure."""
+"""What the page on changed assumptions says beside its figure, and the first page of it."""
 
 from __future__ import annotations
 
 import polars as pl
 
+from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies import vary_told
 from tracekit.replay.studies.vary import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
+from tracekit.report.words import listed, spaced
+
+#: What the columns of the table are called; the answer comes before ranks by one measure.
+_CHANGES = {
+    "change": "change",
+    "stands": "outcome",
+    "answer": "answer",
+    "why": "why",
+    "decided_by": "decided_by",
+    "agreement": "agreement",
+    "first": "first_by_rank",
+    "most_moved": "most_moved",
+    "places": "places",
+}
 
 
 def answer(data: Data) -> Answer:
@@ -16,16 +34,50 @@ def answer(data: Data) -> Answer:
     study = data.studies[NAME]
     return Answer(
         asked=vary_told.question(study),
-        sentence=vary_told.answer(study),
+        sentence=spaced(vary_told.answer(study)),
         told=[f"Not replayed: {said}." for said in vary_told.problems(study)],
         sure=vary_told.sure(study),
         next=vary_told.following(study),
     )
 
 
+def hangs(data: Data, told: Decision) -> str:
+    """What the answer of a run hangs on, where that was tried: a sentence, or empty.
+
+    Where the study, of fewer policies, answers otherwise than the run, it says of what it speaks.
+    """
+    if NAME not in data.studies:
+        return ""
+    study = data.studies[NAME]
+    said = spaced(vary_told.answer(study, most=1))
+    ours = told.chosen or ((OBSERVED,) if told.nearest else ())
+    if not study.about["answer"] or set(study.about["answer"][:1]) & set(ours):
+        return said
+    return f"Of {listed(study.about['policies'])} alone, tried under other assumptions: {said}"
+
+
 def changes(data: Data) -> Table:
     """Every change, those that turn the answer over first."""
     frame = data.result(f"{NAME}/changes")
-    frame = frame.filter(pl.col("problem").is_null()).drop("problem")
-    shown = frame.rename({"stands": "answer", "first": "best"})
-    return table(shown, "Assumptions that were changed, one at a time")
+    shown = frame.filter(pl.col("problem").is_null()).select(list(_CHANGES)).rename(_CHANGES)
+    decided = pl.col("decided_by").map_elements(_title, return_dtype=pl.String)
+    return table(
+        shown.with_columns(decided),
+        "Assumptions that were changed, one at a time",
+        later=("most_moved", "places"),
+    )
+
+
+def policies(data: Data) -> Table:
+    """What bars a policy under each change, and its rank by the measure that was asked for."""
+    frame = data.result(f"{NAME}/ranks")
+    measure = data.studies[NAME].about["measure"]
+    shown = frame.select("change", "policy", "barred", OVERLOAD, "pending", "rank", value="value")
+    if measure not in shown.columns:
+        shown = shown.rename({"value": measure})
+    return table(shown, "Each policy under each change, by its mean over the orders of arrival")
+
+
+def _title(measure: str) -> str:
+    known = find_measure(measure)
+    return measure if known is None else known.title

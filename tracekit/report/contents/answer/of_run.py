@@ -9,7 +9,7 @@ from tracekit.replay.measures import RESOURCES, words_of
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.report.contents import nodes_needed, quantities
+from tracekit.report.contents import nodes_needed, quantities, vary
 from tracekit.report.contents.answer.changes import beyond, changes
 from tracekit.report.contents.answer.following import following
 from tracekit.report.contents.answer.sentence import alike, meaning, runner_up, sentence
@@ -44,6 +44,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         after=shown,
         change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
         sure=" ".join(filter(None, [alike(data, told), sure(data, told)])),
+        hangs=vary.hangs(data, told),
         rests=_rests(data),
         next=following(data, told),
     )
