@@ -108,10 +108,8 @@ RUNS: dict[str, tuple[Callable[[Path], Path], bool, str]] = {
     "heads of the real trace": (
         _heads,
         True,
-        (
-            r"^Keep the placement of production, unless this trade is worth it: under"
-            r" most_allocated nodes used are \d+ .* against production; it is worse by"
-        ),
+        # nodes without containers are not free there: fewer of them decide nothing
+        r"^Keep the placement of production: no policy is better beyond chance\. By highest CPU",
     ),
     "nothing can be told": (
         _nothing_told,
@@ -131,10 +129,7 @@ def test_no_answer_passes_for_another() -> None:
         ),
         f"{keep} least_allocated holds the load as it does, 2 other",
         f"{keep} least_allocated, random hold the load as it does",
-        (
-            f"{keep.partition(':')[0]}, unless this trade is worth it: under most_allocated"
-            " nodes used are 9 vs. 12 against production; it is worse by"
-        ),
+        f"{keep.partition(':')[0]}: no policy is better beyond chance. By highest CPU use 88 %",
         f"{_UNTOLD}; and so on.",
     ]
     passed = [[bool(re.search(pattern, one)) for *_, pattern in RUNS.values()] for one in said]
