@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 import urllib.parse
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -16,6 +17,7 @@ import numpy as np
 import polars as pl
 import pytest
 from kubernetes_support import answer, series
+from polars.testing import assert_frame_equal
 from prometheus_support import START_S, STEP_S, cluster, described, instant, prometheus, recorded
 from reading_support import read
 
@@ -90,6 +92,44 @@ def test_slices_join_to_what_one_answer_says(
     many = {one.name: one for one in _fetch(server, tmp_path / "many").queries}
     assert len(many["container_memory_in_use"].files) == SAMPLES // 5
     assert _amounts(tmp_path / "many").equals(_amounts(tmp_path / "one"))
+
+
+def _twice(lines: Iterable[str]) -> Iterator[str]:
+    """The same as two replicas of a Prometheus saw it."""
+    for line in lines:
+        labelled = (line.replace("{", f'{{prometheus_replica="p{at}",', 1) for at in range(2))
+        yield from [line] if line.startswith("#") else labelled
+
+
+def test_what_two_replicas_saw_counts_once(tmp_path: Path) -> None:
+    found = []
+    for name, lines in (("one", recorded(5, 12)), ("two", _twice(recorded(5, 12)))):
+        with prometheus(tmp_path / name / "data", lines) as url:
+            _fetch(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
+        found.append(_amounts(tmp_path / name / "out"))
+    assert found[0].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(found[0], found[1])
+
+
+def test_what_is_shown_can_be_asked_by_hand(
+    server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A week at 30 s: each command asks for no more points than Prometheus answers."""
+    week = ["--from", "2026-01-01", "--to", "2026-01-08", "--step", "30s", "--show"]
+    assert run(["fetch", "prometheus", server, str(tmp_path / "out"), *week]) == 0
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("promtool")]
+    files = [line.rpartition("> ")[2] for line in lines]
+    assert len(set(files)) == len(files) > len(QUERIES)
+    for query in QUERIES:
+        mine = [
+            [int(found[1]) for found in re.finditer(r"--(?:start|end|step)=(\d+)", line)]
+            for line, file in zip(lines, files, strict=True)
+            if re.fullmatch(rf"{query.name}(-\d+T\d+Z)?\.json", file)
+        ]
+        assert all((end - start) // step + 1 <= 11_000 for start, end, step in mine)
+        ends = [end + step for _, end, step in mine]
+        assert [start for start, _, _ in mine[1:]] == ends[:-1]
+        assert (mine[0][0], mine[-1][1]) == (START_S, START_S + 7 * 86_400)
 
 
 def test_running_again_asks_for_what_is_missing_only(

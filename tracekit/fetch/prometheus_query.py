@@ -36,7 +36,7 @@ class FetchedQuery:
     Parameters
     ----------
     promql : str
-        As it was asked; ``by_hand`` is the same as a command of promtool.
+        As it was asked; ``by_hand`` is the same as commands of promtool, a line each.
     outcome : {'fetched', 'resumed', 'known', 'shown'}
         Fetched now, in part before this call, there already, or not asked.
     """
@@ -78,12 +78,24 @@ class QueryPlan:
             rate=spelled_span(asked.rate_s),
             span=spelled_span(self.step_s),
         )
-        command = [
-            *("promtool", "query", "range", "--format=json"),
-            *(f"--start={self.start_s}", f"--end={self.end_s}", f"--step={self.step_s}s"),
-            *(asked.url, self.promql),
-        ]
-        self.by_hand = f"{shlex.join(command)} > {self.name}.json"
+        self._url = asked.url
+        self.by_hand = self._commands()
+
+    def _commands(self) -> tuple[str, ...]:
+        """The same as commands of promtool, each of as many points as Prometheus answers."""
+        span = (_MOST_POINTS - 1) * self.step_s
+        starts = range(self.start_s, self.end_s + 1, _MOST_POINTS * self.step_s)
+        commands = []
+        for start in starts:
+            end = min(start + span, self.end_s)
+            words = [
+                *("promtool", "query", "range", "--format=json"),
+                *(f"--start={start}", f"--end={end}", f"--step={self.step_s}s"),
+                *(self._url, self.promql),
+            ]
+            part = f"-{stamp(start)}" if len(starts) > 1 else ""
+            commands.append(f"{shlex.join(words)} > {self.name}{part}.json")
+        return tuple(commands)
 
     @property
     def points(self) -> int:
@@ -96,13 +108,18 @@ class QueryPlan:
             name=self.name,
             promql=self.promql,
             step_s=self.step_s,
-            by_hand=self.by_hand,
+            by_hand="\n".join(self.by_hand),
             series=max((one.series for one in slices), default=0),
             samples=sum(one.samples for one in slices),
             size_bytes=sum(one.size_bytes for one in slices),
             files=tuple(one.file for one in slices if one.file),
             outcome=outcome,
         )
+
+
+def stamp(time_s: int) -> str:
+    """A time as names of files have it."""
+    return spelled_time(time_s).replace("-", "").replace(":", "")
 
 
 def fetch_query(
@@ -133,7 +150,7 @@ def _points(plan: QueryPlan, server: Server) -> int:
     query = f"count({plan.promql})"
     try:
         counts = server.tried(
-            lambda: server.values(query, plan.start_s, plan.end_s, step), plan.name, plan.by_hand
+            lambda: server.values(query, plan.start_s, plan.end_s, step), plan.name, plan.by_hand[0]
         )
     except TooMuchError:
         return _FEW_POINTS
@@ -155,8 +172,7 @@ def _slice(
 
 def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) -> Slice:
     """One slice, in a file that gets its name once it is whole."""
-    stamp = spelled_time(start).replace("-", "").replace(":", "")
-    target = folder / f"{plan.name}-{stamp}.json.gz"
+    target = folder / f"{plan.name}-{stamp(start)}.json.gz"
     part = target.with_name(f".{target.name}.part")
 
     def ask() -> tuple[int, int]:
@@ -164,7 +180,7 @@ def _whole(plan: QueryPlan, start: int, end: int, folder: Path, server: Server) 
         return _counted(part, server)
 
     try:
-        series, samples = server.tried(ask, plan.name, plan.by_hand, alone=end == start)
+        series, samples = server.tried(ask, plan.name, plan.by_hand[0], alone=end == start)
     except OSError as error:
         raise disk_error(error, target) from error
     except BaseException:

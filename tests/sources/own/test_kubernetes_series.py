@@ -367,6 +367,26 @@ def test_an_answer_that_was_summed_up_by_pod_counts(tmp_path: Path) -> None:
     assert [row[3] for row in _amounts(found)] == [0.5, 0.25]
 
 
+@pytest.mark.parametrize("by", ["kubectl", "Prometheus"])
+def test_the_network_of_a_host_is_not_its_pods(tmp_path: Path, by: str) -> None:
+    """A pod on the network of its host is seen with all that passes there."""
+    metric, labels = "container_network_receive_bytes_total", {"interface": "eth0"}
+    made: list[Made] = [
+        (metric, _pod(name, None, **labels), _times(0, 3000, 6000)) for name in ("proxy", "web-1")
+    ]
+    info = (
+        "kube_pod_info",
+        _pod("proxy", None, uid="u", node="n1", host_network="true"),
+        _times(1),
+    )
+    seen = [info] if by == "Prometheus" else []
+    path = written(tmp_path / "dump.txt", _as_dump([*made, *seen]))
+    pods = [pod("proxy", hostNetwork=by == "kubectl"), pod("web-1")]
+    printed = written(tmp_path / "pods.json", listed(node("n1"), *pods))
+    found = read(NAME, path, _beside(printed, path))
+    assert {row[1] for row in _amounts(found)} == {"default/web-1"}
+
+
 def _printed_node(name: str, address: str) -> dict[str, Any]:
     printed = node(name)
     printed["status"]["addresses"] = [{"type": "InternalIP", "address": address}]

@@ -194,12 +194,17 @@ def note_things(known: Roster, some: Iterable[Thing | Cut], listing: Listing | N
         elif thing.kind == BUDGET:
             known.budgets[thing.name] = thing.value.get("spec") or {}
         else:
-            known.pods.add(thing.uid or thing.name)
-            known.names.add(thing.name)
-            try:
-                known.note(thing.name, thing.uid, arrival_ms(thing.value))
-            except (ValueError, TypeError, AttributeError):
-                continue
+            _note_pod(known, thing)
+
+
+def _note_pod(known: Roster, pod: Thing) -> None:
+    known.pods.add(pod.uid or pod.name)
+    known.names.add(pod.name)
+    with contextlib.suppress(ValueError, TypeError, AttributeError):
+        if (pod.value.get("spec") or {}).get("hostNetwork") is True:
+            known.state.on_host.add(pod.name)
+    with contextlib.suppress(ValueError, TypeError, AttributeError):
+        known.note(pod.name, pod.uid, arrival_ms(pod.value))
 
 
 def _addresses(node: Thing) -> list[str]:

@@ -118,9 +118,20 @@ _REAL = f'container!="",container!="POD",{_IN_POD}'
 _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
 
 
-def _of_pods(name: str, metric: str, filters: str, *, rate: bool) -> Query:
+def _of_pods(
+    name: str, metric: str, filters: str, *, rate: bool, part: str = "container", but: str = ""
+) -> Query:
+    """Each container, or interface, once: by however many scrapers or replicas it is seen."""
     series = f"rate({metric}{{{filters}}}[$rate])" if rate else f"{metric}{{{filters}}}"
-    return Query(name=name, template=f"sum by (namespace, pod) ({series})")
+    once = f"max by (namespace, pod, {part}) ({series})"
+    return Query(name=name, template=f"sum by (namespace, pod) ({once}){but}")
+
+
+def _net(name: str, metric: str) -> Query:
+    """Not of pods on their host's network: theirs is the host's."""
+    hosts = 'max by (namespace, pod) (kube_pod_info{host_network="true",$match})'
+    but = f" unless on (namespace, pod) {hosts}"
+    return _of_pods(name, metric, _IN_POD, rate=True, part="interface", but=but)
 
 
 def _state(metric: str, *labels: str) -> Query:
@@ -138,7 +149,7 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_node_spec_taint", "node", "key", "value", "effect"),
     _state("kube_node_spec_unschedulable", "node"),
     _state("kube_replicaset_owner", "namespace", "replicaset", "owner_kind", "owner_name"),
-    _state("kube_pod_info", *_POD, "node", "created_by_kind", "created_by_name"),
+    _state("kube_pod_info", *_POD, "node", "host_network", "created_by_kind", "created_by_name"),
     _state("kube_pod_created", *_POD),
     _state("kube_pod_completion_time", *_POD),
     Query(
@@ -157,21 +168,17 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_pod_resource_limit", "namespace", "pod", "node", "resource", "unit"),
     _of_pods("container_cpu_in_use", "container_cpu_usage_seconds_total", _REAL, rate=True),
     _of_pods("container_memory_in_use", "container_memory_working_set_bytes", _REAL, rate=False),
-    _of_pods(
-        "container_net_in_in_use", "container_network_receive_bytes_total", _IN_POD, rate=True
-    ),
-    _of_pods(
-        "container_net_out_in_use", "container_network_transmit_bytes_total", _IN_POD, rate=True
-    ),
+    _net("container_net_in_in_use", "container_network_receive_bytes_total"),
+    _net("container_net_out_in_use", "container_network_transmit_bytes_total"),
     Query(
         name="node_cpu_in_use",
-        template="sum by (nodename) (sum by (instance)"
-        ' (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal",$match}[$rate]))'
+        template="max by (nodename) (sum by (instance) (max by (instance, cpu, mode)"
+        ' (rate(node_cpu_seconds_total{mode!~"idle|iowait|steal",$match}[$rate])))'
         f" * {_NAMED})",
     ),
     Query(
         name="node_memory_in_use",
-        template="sum by (nodename) ((max by (instance) (node_memory_MemTotal_bytes{$match})"
+        template="max by (nodename) ((max by (instance) (node_memory_MemTotal_bytes{$match})"
         " - max by (instance) (node_memory_MemAvailable_bytes{$match}))"
         f" * {_NAMED})",
     ),

@@ -14,6 +14,7 @@ from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
 from tracekit.sources.own._prometheus_around import Outer
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
+from tracekit.sources.own._prometheus_nobody import nobody, unknown_node
 from tracekit.sources.own._prometheus_series import Series, read_series
 from tracekit.sources.own._prometheus_state import NodeSeen, PodSeen
 from tracekit.sources.own._prometheus_sums import Sums
@@ -104,10 +105,10 @@ def _use(series: Series, use: Use, to: _To) -> Broken | None:
     if use.fills == "node":
         node = _node_of(labels, to.known)
         if not node:
-            return _nobody(series, "node, nodename or instance")
+            return nobody(series, "node, nodename or instance")
         called = to.known.node_called(node, to.stored)
         if not called:
-            return _unknown_node(series, node)
+            return unknown_node(series, node)
         to.sums.add(series, use, lambda _: called, lives=[])
         return None
     return _use_of_pod(series, use, to)
@@ -120,7 +121,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
     answered = not series.raw or series.name.endswith("_in_use")
     if not labels.get("pod"):
         # cgroups of the machine itself, and of what no cluster runs
-        return _nobody(series, "pod") if answered else None
+        return nobody(series, "pod") if answered else None
     # cgroups around a pod's containers count the same again
     inner = labels.get("container") not in (None, "", "POD")
     # an answer that was summed up by pod has neither of these labels any more
@@ -128,6 +129,8 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
     if apart and not use.sandbox and not inner:
         return None
     pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
+    if use.sandbox and pod in known.state.on_host:
+        return None
     starts, names = known.lives(pod)
     if starts and series.times_ms[-1] < starts[0] - _EARLY_MS:
         return Broken(
@@ -147,25 +150,6 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
     else:
         sums.add(series, use, lambda at: names[max(at, 0)], lives=list(starts))
     return None
-
-
-def _nobody(series: Series, label: str) -> Broken:
-    return Broken(
-        table=f"{USES[series.name].fills}_amount",
-        line=series.line,
-        reason=f"has no label {label}: it cannot be told whose use it is",
-        text=f"{series.name}{dict(series.labels)}"[:200],
-    )
-
-
-def _unknown_node(series: Series, node: str) -> Broken:
-    return Broken(
-        table="node_amount",
-        line=series.line,
-        column="node",
-        reason=f"is '{node}', which no file describes, neither by its name nor by an address",
-        text=f"{series.name}{dict(series.labels)}"[:200],
-    )
 
 
 def _node_of(labels: Any, known: Roster) -> str:

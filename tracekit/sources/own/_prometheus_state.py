@@ -72,12 +72,16 @@ class NodeSeen(Seen):
 
 @dataclass(kw_only=True)
 class State:
-    """All of it; pods by ``namespace/name`` and uid, which is empty where it is not recorded."""
+    """All of it; pods by ``namespace/name`` and uid, which is empty where it is not recorded.
+
+    ``on_host`` are those on the network of their host.
+    """
 
     pods: dict[tuple[str, str], PodSeen] = field(default_factory=dict)
     nodes: dict[str, NodeSeen] = field(default_factory=dict)
     owners: dict[tuple[str, str], tuple[str, str]] = field(default_factory=dict)
     instances: dict[str, str] = field(default_factory=dict)
+    on_host: set[str] = field(default_factory=set)
     end_ms: int = -1
     step_ms: int = 0
 
@@ -163,6 +167,8 @@ class _Reader:
     def _pod(self, name: str, pod: PodSeen) -> None:
         labels = self._labels
         if name == "kube_pod_info":
+            if labels.get("host_network") == "true":
+                self._state.on_host.add(f"{labels.get('namespace') or 'default'}/{labels['pod']}")
             if labels.get("node"):
                 pod.node = max(pod.node, (self._last[0], labels["node"]))
             if labels.get("created_by_name", "<none>") != "<none>":
