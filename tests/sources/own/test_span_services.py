@@ -19,7 +19,7 @@ SPACE = {"k8s.namespace.name": "shop"}
 SERVICES: list[tuple[dict[str, object], str | None, str | None]] = [
     ({}, "web", "web"),
     ({}, None, None),
-    (SPACE, "web", "shop/web"),
+    ({**SPACE}, "web", "shop/web"),
     ({**SPACE, "k8s.deployment.name": "front"}, "web", "shop/front"),
     ({**SPACE, "k8s.deployment.name": "front", "k8s.replicaset.name": "front-5d4f8c7b9"}, "web",
      "shop/front"),
@@ -28,7 +28,7 @@ SERVICES: list[tuple[dict[str, object], str | None, str | None]] = [
     ({**SPACE, "k8s.job.name": "night-28391040"}, None, "shop/night"),
     ({**SPACE, "k8s.cronjob.name": "night", "k8s.job.name": "night-28391040"}, None, "shop/night"),
     ({"k8s.deployment.name": "front"}, "web", "web"),
-    (SPACE, None, None),
+    ({**SPACE}, None, None),
 ]  # fmt: skip
 
 
