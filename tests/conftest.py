@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from pathlib import Path
 
@@ -51,3 +52,18 @@ def _no_debug(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TRACEKIT_QUIET", "1")
     monkeypatch.setenv("COLUMNS", "80")
     os.environ.pop("FORCE_COLOR", None)
+
+
+@pytest.fixture(autouse=True)
+def _faults_of_pages_are_raised(
+    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
+    """A page with a fault fails the test that makes it, but for tests of just that."""
+    if request.node.get_closest_marker("page_faults_are_told") is None:
+        # by its module's name: the verb of the package's name hides it
+        render = importlib.import_module("tracekit.report.render")
+        monkeypatch.setattr(render, "page_fault", _raised)
+
+
+def _raised(page: object, error: Exception) -> str:  # noqa: ARG001 - as page_fault is called
+    raise error

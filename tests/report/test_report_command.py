@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import json
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.cli import run
+from tracekit.errors import TracekitError
 
 
 def test_json_names_the_file_and_the_findings(
@@ -42,3 +44,31 @@ def test_a_wrong_source_leaves_with_2(tmp_path: Path, capsys: pytest.CaptureFixt
     shown = capsys.readouterr().err
     assert shown.startswith("error: ")
     assert "neither a store nor a run folder" in shown
+
+
+@pytest.mark.page_faults_are_told
+def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
+    run_folder: Path,
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def fault() -> object:
+        raise TypeError("unsupported format string")
+
+    monkeypatch.setattr(
+        importlib.import_module("tracekit.report.contents.words"), "measures", fault
+    )
+    out = tmp_path / "r.html"
+    assert run(["report", str(run_folder), "--out", str(out)]) == 0
+    told = " ".join(capsys.readouterr().out.split())
+    assert (
+        "The page 'Words and measures' could not be made: TypeError: unsupported format string."
+        in told
+    )
+    page = out.read_text()
+    assert "The page &#39;Words and measures&#39; could not be made" in page
+    assert "Policies compared" in page
+    monkeypatch.setenv("TRACEKIT_DEBUG", "1")
+    with pytest.raises(TracekitError, match="tracekit failed: TypeError"):
+        run(["report", str(run_folder), "--out", str(out)])

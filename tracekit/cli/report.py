@@ -28,9 +28,10 @@ def command(asked: Asked, json: JsonOption = False) -> None:
                 "out": str(summary.path),
                 "size_bytes": summary.size_bytes,
                 "findings": list(summary.findings),
+                "left_out": list(summary.left_out),
             }
         )
         return
-    for finding in summary.findings:
-        print_sentence(finding)
+    for line in (*summary.left_out, *summary.findings):
+        print_sentence(line)
     print(f"\nreport: {summary.path} ({size(summary.size_bytes)})")

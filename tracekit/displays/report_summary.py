@@ -11,6 +11,6 @@ def page(summary: ReportSummary) -> Page:
     """The page of a report."""
     return Page(
         title=f"Report {summary.path} ({size(summary.size_bytes)})",
-        lines=summary.findings,
+        lines=(*summary.left_out, *summary.findings),
         link=str(summary.path),
     )

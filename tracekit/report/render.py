@@ -6,6 +6,7 @@ import base64
 import contextlib
 import gzip
 import hashlib
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -28,7 +29,7 @@ from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source, read_run
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
-from tracekit.report.pages import GROUPS, all_pages
+from tracekit.report.pages import GROUPS, Page, all_pages
 from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
@@ -41,6 +42,16 @@ from tracekit.study import STUDY_FOLDER
 _EXPORTS = re.compile(r"export\{([^}]*)\};")
 #: Pictures in a style sheet; the page's own signs stand for them.
 _PICTURE = re.compile(r"url\([^)]*\)")
+#: What a fault in a page's own code raises; damage and refusals of the system have other types.
+_FAULTS = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    TypeError,
+    ValueError,
+    jinja2.TemplateError,
+)
 #: A text longer than this may end a line between the parts of a name.
 _LONG_NAME = 20
 
@@ -53,11 +64,14 @@ class ReportSummary(Shown):
     ----------
     findings : tuple of str
         The answer, and what else the data say.
+    left_out : tuple of str
+        A sentence for each page that could not be made.
     """
 
     path: Path
     size_bytes: int
     findings: tuple[str, ...]
+    left_out: tuple[str, ...] = ()
 
 
 def render(
@@ -93,13 +107,25 @@ def render(
         sizing = find_sizing(Path(source), folder)
         named = paths(Path(source), folder or _store_beside(Path(source)), run, loader=_loader(run))
         data = load(database, store, run, studies=found, sizing=sizing, paths=named)
-        html = render_data(data, progress=progress)
-        said = key_findings(data)
-        answer = contents.answer.answer(data)
+        left_out: list[str] = []
+        html = render_data(data, progress=progress, left_out=left_out)
+        findings = _findings(data)
     text = html.encode()
     _write(Path(out), text)
-    findings = (plain(answer.sentence), *(sentence(item) for item in said.values()))
-    return ReportSummary(path=Path(out), size_bytes=len(text), findings=findings)
+    return ReportSummary(
+        path=Path(out), size_bytes=len(text), findings=findings, left_out=tuple(left_out)
+    )
+
+
+def _findings(data: Data) -> tuple[str, ...]:
+    """The answer, and what else the data say; without the answer where its page has a fault."""
+    said = tuple(sentence(item) for item in key_findings(data).values())
+    try:
+        return (plain(contents.answer.answer(data).sentence), *said)
+    except _FAULTS:
+        if os.environ.get("TRACEKIT_DEBUG"):
+            raise
+        return said
 
 
 def _loader(run: Path | None) -> str:
@@ -128,8 +154,18 @@ def plain(text: str) -> str:
     return text.replace("\u00a0", " ")
 
 
-def render_data(data: Data, *, progress: Progress = SILENT) -> str:
-    """The report of some data, as HTML."""
+def render_data(
+    data: Data, *, progress: Progress = SILENT, left_out: list[str] | None = None
+) -> str:
+    """The report of some data, as HTML.
+
+    A page with a fault of tracekit's says so in its place, and the others are whole.
+
+    Parameters
+    ----------
+    left_out : list of str, optional
+        Gets a sentence for each page that could not be made.
+    """
     fitting = [page for page in all_pages().values() if page.fits(data)]
     pages = [page for group in GROUPS for page in fitting if page.group == group]
     environment = _environment(data)
@@ -137,7 +173,15 @@ def render_data(data: Data, *, progress: Progress = SILENT) -> str:
     with progress.task("report", len(pages), "pages") as task:
         for page in pages:
             used = {one.name for one in pages}
-            body = environment.get_template(page.template).render(page=page, used=used)
+            template = environment.get_template(page.template)
+            try:
+                body = template.render(page=page, used=used)
+            except _FAULTS as error:
+                told = page_fault(page, error)
+                progress.told(told)
+                if left_out is not None:
+                    left_out.append(told)
+                body = environment.get_template("_fault.html").render(page=page, told=told)
             sections.append((page, Markup(body)))  # noqa: S704 - a template's own escaped output
             task.advance(1, page.title)
     libraries = {"plotly": _plotly(), "tables": _tables()}
@@ -153,6 +197,18 @@ def render_data(data: Data, *, progress: Progress = SILENT) -> str:
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704 - our own files
         packed={name: _packed(text) for name, text in libraries.items()},
         script_hashes=[_hash(script) for script in (*scripts.values(), *libraries.values())],
+    )
+
+
+def page_fault(page: Page, error: Exception) -> str:
+    """What is said of a page that has a fault of tracekit's; raises it with TRACEKIT_DEBUG."""
+    if os.environ.get("TRACEKIT_DEBUG"):
+        raise error
+    reason = next(iter(str(error).splitlines()), "")
+    return (
+        f"The page '{page.title}' could not be made: {type(error).__name__}: {reason}. The other"
+        " pages are whole. This is a bug; run 'tracekit --debug report ...' and report what it"
+        " prints."
     )
 
 

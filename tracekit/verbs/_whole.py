@@ -104,7 +104,7 @@ def run_all(
             .collect()
             .item(),
             findings=(*report.findings[:1], *filter(None, [nodes]), *report.findings[1:]),
-            skipped=(*skipped, *filter(None, [unasked])),
+            skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 
 

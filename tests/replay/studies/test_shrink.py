@@ -36,6 +36,7 @@ from tracekit.replay.studies.fewest import (
 )
 from tracekit.replay.studies.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink import shrink_cluster
+from tracekit.replay.studies.shrink_beside import others
 from tracekit.replay.studies.trials import asked_over_time
 from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.source import source_of
@@ -362,6 +363,10 @@ def test_one_policy_that_cannot_leaves_the_others() -> None:
     found = shrunk(EVEN, "cpu_max_fraction <= 0.5", policies=["best_fit", "worst_fit"])
     assert row(found, "worst_fit")["nodes"] == 8
     assert row(found)["problem"] == "already with all 8 nodes cpu_max_fraction is 1, above 0.5"
+    assert others(found, "worst_fit") == (
+        " Under best_fit not even all 8 are: already with all 8 nodes cpu_max_fraction is 1, above"
+        " 0.5."
+    )
 
 
 def test_orders_of_arrival_have_a_range() -> None:

@@ -52,7 +52,8 @@ def peaks(load: Workload, steps: IntArray) -> FloatArray:
     """
     capacity = np.maximum(load.capacity[:, :2].T.astype(np.float64), 1.0)
     placed = load.recorded_node >= 0
-    always = np.zeros(load.containers, bool) if load.exchangeable is None else load.exchangeable
+    assumed = np.zeros(load.containers, bool) if load.exchangeable is None else load.exchangeable
+    always = assumed & (load.arrival_ms <= load.settled_ms)
     highest = np.zeros(2)
     for step in steps:
         known = always & (load.times_ms[step] < load.departure_ms)

@@ -83,7 +83,7 @@ def frames_of(
         for repeat, nodes in enumerate(one.by_order)
     ]
     return {
-        "policies": _policies(found, problems, limits),
+        "policies": _policies(found, problems, limits, len(cluster.node_ids)),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         "sizes": _sizes(found),
         "nodes": _nodes(found, cluster),
@@ -91,11 +91,16 @@ def frames_of(
 
 
 def _policies(
-    found: Mapping[str, Fewest], problems: Mapping[str, TracekitError], limits: Limits
+    found: Mapping[str, Fewest],
+    problems: Mapping[str, TracekitError],
+    limits: Limits,
+    nodes: int,
 ) -> pl.DataFrame:
     told = list(dict.fromkeys([*TOLD, *limits.measures]))
     rows = [_policy(name, one, told) for name, one in found.items()]
-    rows += [{"policy": name, "problem": error.what} for name, error in problems.items()]
+    rows += [
+        {"policy": name, "of": nodes, "problem": error.what} for name, error in problems.items()
+    ]
     frame = pl.DataFrame(rows, schema={**_POLICIES, **dict.fromkeys(told, pl.Float64)})
     return frame.sort("nodes", nulls_last=True, maintain_order=True)
 

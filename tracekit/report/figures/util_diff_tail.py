@@ -37,6 +37,8 @@ def _prepare(data: Data) -> pl.DataFrame:
     if profile.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
     known = profile.select("zone", "util_diff").filter(pl.col("util_diff") > 0)
+    if known.is_empty():
+        return pl.DataFrame(schema=_SCHEMA)
     tails = data.result("analysis/util_diff_tail")
     parts = [
         _curve(ALL, known),
@@ -137,7 +139,7 @@ FIGURE = Figure(
     draw=_draw,
     takeaway=_takeaway,
     table=_table,
-    absent="No node has samples of CPU and memory, so there is no difference to follow.",
+    absent="On no node do CPU and memory use differ, or none has samples of both.",
     csv=("zone", "util_diff", "share_above"),
     note=_note,
 )

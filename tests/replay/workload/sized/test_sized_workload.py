@@ -12,6 +12,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.unjudged import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT
 
 
@@ -111,14 +112,29 @@ def test_what_nodes_use_besides_stays_on_them(tmp_path: Path) -> None:
 def test_use_of_nodes_that_no_container_explains(tmp_path: Path, fraction: float) -> None:
     usage = ["time_ms,node,cpu_fraction,memory_fraction"]
     usage += [f"{at},n1,{fraction},{fraction}" for at in range(0, 240_000, 30_000)]
-    made = workload(stored(tmp_path, {"node_usage.csv": usage}))
+    made = workload(stored(tmp_path, {"node_usage.csv": usage}), "arrival_span_ms=120000")
     b = made.container_ids.index("b")
     c = made.container_ids.index("c")
     for step, now in enumerate(made.times_ms.tolist()):
         use = made.use_at(step)[0]
-        there = use[b] * (made.arrival_ms[b] <= now) + use[c] * (60_000 <= now < 150_000)
+        # b was there from the beginning, whenever the replay lets it arrive
+        there = use[b] + use[c] * (60_000 <= now < 150_000)
         wanted = max(fraction * 4000 - there, 0.0)
         assert made.background[0, step, 0] == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_production_uses_what_was_recorded_of_its_nodes_at_every_step(
+    tmp_path: Path, seed: int
+) -> None:
+    usage = ["time_ms,node,cpu_fraction,memory_fraction"]
+    usage += [f"{at},n1,{0.5 + at / 1e6},0.5" for at in range(0, 240_000, 30_000)]
+    store = stored(tmp_path, {"node_usage.csv": usage})
+    made = workload(store, "arrival_span_ms=120000", seed=seed)
+    for step in range(len(made.times_ms)):
+        cpu, memory = peaks(made, np.array([step]))
+        assert cpu == pytest.approx(0.5 + 30e3 * step / 1e6, rel=1e-6)
+        assert memory == pytest.approx(0.5, rel=1e-6)
 
 
 def test_groups_keep_apart_by_rack(tmp_path: Path) -> None:

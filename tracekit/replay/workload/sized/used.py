@@ -156,7 +156,9 @@ class _Recorded:
     ) -> Float32Array:
         """Use of nodes beyond that of the containers recorded there, shape (2, steps, nodes).
 
-        Nothing where no container's use is recorded: their requests say nothing of the rest.
+        Nothing where no container's use is recorded: their requests say nothing of the rest. Who
+        was there at the beginning was on its node all along, although the replay lets it arrive
+        later: what it used then is no use of the rest.
         """
         life = self.life
         stated = self._of(BACKGROUND, pl.Series(nodes), capacity)
@@ -171,8 +173,8 @@ class _Recorded:
         rest[:, :, own.measured] = own.values
         placed = np.flatnonzero(recorded >= 0)
         for step, now in enumerate(life.times_ms.tolist()):
-            there = (life.arrival_ms[placed] <= now) & (now < life.departure_ms[placed])
-            here = placed[there]
+            came = life.there[placed] | (life.arrival_ms[placed] <= now)
+            here = placed[came & (now < life.departure_ms[placed])]
             for resource in range(len(BASE)):
                 used = usage[resource, step, column[here]]
                 rest[resource, step] -= np.bincount(recorded[here], used, len(nodes))
