@@ -70,6 +70,22 @@ def equal(rng: np.random.Generator, name: str, draws: int, looks: Looks = (ORDER
     return float(np.mean(found))
 
 
+def own_draw(rng: np.random.Generator, name: str, draws: int, better: float = 0.0) -> float:
+    """Share of runs in which a policy is told from production that is one more order of it.
+
+    Better by so many deviations of one order in the first measure, if asked for.
+    """
+    once = np.ones(ANSWERS + DETAILS, dtype=np.bool_)
+    first = np.arange(ANSWERS + DETAILS) < ANSWERS
+    found = []
+    for _ in range(draws):
+        run = runs(rng, name, ORDERS + 1)[:, 0]
+        run[:ORDERS, 0] -= better * np.hypot(TOGETHER, 1 - TOGETHER)
+        told = compare(run[:ORDERS] - run[ORDERS], first=first, once=once).separated
+        found.append(bool(told[0] if better else told.any()))
+    return float(np.mean(found))
+
+
 def power(rng: np.random.Generator, better: float, draws: int, looks: Looks = (ORDERS,)) -> float:
     """Share of runs in which policy 0, better by so many deviations, is told from all others."""
     found = []
@@ -138,6 +154,12 @@ def main() -> None:
     print("\nequal policies: share of runs with any pair told apart (at most 0.05 is stated)")
     for name in DRAWS:
         print(f"  {name:12} {equal(rng, name, asked.draws):.4f}")
+    print("\nproduction is one more order of the policy: share of runs that tell them apart")
+    for name in DRAWS:
+        print(f"  {name:12} {own_draw(rng, name, asked.draws):.4f}")
+    print("the same, the policy better by so many standard deviations of one order")
+    for better in (6, 8, 10, 14):
+        print(f"  {better:4} {own_draw(rng, 'normal', asked.draws, better):.3f}")
     print("\npower: one policy better by so many standard deviations, told from all others")
     for better in (2, 4, 6, 8, 10, 14):
         print(f"  {better:4} {power(rng, better, max(asked.draws // 10, 1)):.3f}")

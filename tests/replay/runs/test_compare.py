@@ -60,7 +60,8 @@ def test_every_pair_by_every_measure_once() -> None:
     assert found["repeats"].unique().to_list() == [REPEATS]
     nodes = row(found, "a", "c", "nodes_used_mean")
     assert (nodes["difference_mean"], nodes["separated"], nodes["all_placed"]) == (-2.0, True, True)
-    assert -3 < nodes["low"] < -2 < nodes["high"] < -1  # type: ignore[operator]
+    # 2 nodes fewer in every order, so there is no interval
+    assert nodes["low"] == nodes["high"] == -2.0
     same = row(found, "a", "b", "nodes_used_mean")
     assert (same["difference_mean"], same["low"], same["p"]) == (0.0, 0.0, None)
     assert not row(found, "a", "b", "pending")["separated"]

@@ -17,7 +17,7 @@ from tracekit.replay.runs.overload import (
 )
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.student import compare
+from tracekit.replay.runs.student import apart, compare
 
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
@@ -147,8 +147,9 @@ def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
     ]
     if not pairs:
         return frozenset()
-    apart = [found.of(policy, name) - found.of(OBSERVED, name) for policy, name in pairs]
-    told = compare(np.stack(apart, axis=1), looks=found.looks).separated
+    values = [apart(found.of(policy, name), found.of(OBSERVED, name)) for policy, name in pairs]
+    once = np.ones(len(pairs), dtype=np.bool_)
+    told = compare(np.stack(values, axis=1), once=once, looks=found.looks).separated
     return frozenset(pair for pair, one in zip(pairs, told, strict=True) if one)
 
 

@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 
-from tracekit.arrays import FloatArray
+from tracekit.arrays import BoolArray, FloatArray
 from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import asked
 from tracekit.replay.runs.results import Results, results, too_few
-from tracekit.replay.runs.run import Run
+from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.shown import shown
-from tracekit.replay.runs.student import FEWEST, Compared, Means, compare, means
+from tracekit.replay.runs.student import FEWEST, Compared, Means, apart, compare, means
 from tracekit.replay.runs.varying import SEED
 
 #: How measures end that are a share of a whole.
@@ -198,24 +198,49 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     most = max((found.orders(names[0]) for names in found.groups), default=0)
     names = [group[0] for group in found.groups if found.orders(group[0]) == most]
     pairs = list(itertools.combinations(names, 2))
-    apart: list[FloatArray] = [found.values[a] - found.values[b] for a, b in pairs]
-    apart = [_testable(found, *pair, values) for pair, values in zip(pairs, apart, strict=True)]
-    table = np.concatenate(apart, axis=1) if apart else np.zeros((most, 0))
-    tested = compare(table, first=asked(found, pairs), looks=found.looks)
+    apart_by = [_testable(found, *pair) for pair in pairs]
+    table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
+    usual = {name for names in found.groups if OBSERVED in names for name in names}
+    once = np.repeat([bool(usual & set(pair)) for pair in pairs], len(found.measures))
+    tested = compare(table, first=asked(found, pairs), once=once, looks=found.looks)
     return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
 
 
 def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
-    """Differences that end where they must: of two values, none below 0, at each of the two."""
+    """Differences that end where they must: each of two values is above 0, or a proven bound.
+
+    What is the same in every order, under both, has no interval.
+    """
     if not pairs:
         return tested
     most = {name: _most(found, name) for pair in pairs for name in pair}
     highest, lowest = (np.concatenate([most[pair[at]] for pair in pairs]) for at in (0, 1))
+    least = np.tile(_least(found), len(pairs))
+    low = np.maximum(tested.low, np.minimum(tested.mean, least - lowest))
+    high = np.minimum(tested.high, np.maximum(tested.mean, highest - least))
+    still = np.concatenate([_still(found, *pair) for pair in pairs]) & tested.separated
     return dataclasses.replace(
         tested,
-        low=np.maximum(tested.low, np.minimum(tested.mean, -lowest)),
-        high=np.minimum(tested.high, np.maximum(tested.mean, highest)),
+        low=np.where(still, tested.mean, low),
+        high=np.where(still, tested.mean, high),
     )
+
+
+def _still(found: Results, one: str, other: str) -> BoolArray:
+    """Which measures are the same in every order that two policies met."""
+    parts = [np.ptp(found.values[name], axis=0) == 0 for name in (one, other)]
+    return np.asarray(parts[0] & parts[1])
+
+
+def _least(found: Results) -> FloatArray:
+    """What no value goes below, by measure: the bound, where there is one; else 0."""
+    bound = found.summary.filter(policy=BOUND)
+    known = [
+        bound[name].item() if bound.height and name in bound.columns else None
+        for name in found.measures
+    ]
+    low = [one.better == "low" for one in found.measures.values()]
+    return np.array([v if v is not None and l else 0.0 for v, l in zip(known, low, strict=True)])
 
 
 def _most(found: Results, policy: str) -> FloatArray:
@@ -225,13 +250,14 @@ def _most(found: Results, policy: str) -> FloatArray:
     return np.where(below | np.isnan(high), np.inf, high)
 
 
-def _testable(found: Results, one: str, other: str, apart: FloatArray) -> FloatArray:
+def _testable(found: Results, one: str, other: str) -> FloatArray:
     """Differences, NaN where repeats that could not differ would make them look sure."""
+    values = apart(found.values[one], found.values[other])
     if found.covers != (SEED,):
-        return apart
+        return values
     # nothing but the seed differed, and neither of the two draws
     same = np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
-    return np.where(same & (apart != 0).any(axis=0), np.nan, apart)
+    return np.where(same & (values != 0).any(axis=0), np.nan, values)
 
 
 def interval_of(found: Results, policy: str) -> Means:

@@ -19,6 +19,9 @@ FEWEST = 6
 #: Of the chance to be wrong anywhere, what is left to measures that answer the question.
 _TO_ANSWERS = 0.8
 
+#: Numbers nearer to one another than this part of the larger are the same: use is kept in 32 bits.
+DUST = 1e-6
+
 #: Means are rounded to these, so that equal numbers do not differ by the order of their sum.
 DECIMALS = 12
 
@@ -116,12 +119,28 @@ class Sample:
     steady: BoolArray
 
 
-def paired(differences: FloatArray) -> Sample:
-    """Differences repeat by repeat, shape (repeats, columns); at least one repeat."""
+def apart(one: FloatArray, other: FloatArray) -> FloatArray:
+    """One's values less the other's, 0 where they differ by no more than how they are kept."""
+    found = one - other
+    size = np.maximum(np.abs(one), np.abs(other))
+    return np.where(np.abs(found) <= DUST * size, 0.0, found)
+
+
+def paired(differences: FloatArray, once: BoolArray | None = None) -> Sample:
+    """Differences repeat by repeat, shape (repeats, columns); at least one repeat.
+
+    Parameters
+    ----------
+    once : bool, shape (columns,), optional
+        Where the other side is one draw that every repeat is held against, as production is. It
+        varies as the repeats do, so that a policy that is production's own is told from it no more
+        often than stated: the error is s * sqrt(1 + 1 / n), as of a prediction, not s / sqrt(n).
+    """
     count, columns = differences.shape
+    error = _error(differences, counted=True)
     return Sample(
         mean=differences.mean(axis=0),
-        error=_error(differences, counted=True),
+        error=error if once is None else np.where(once, error * np.sqrt(count + 1.0), error),
         freedom=np.full(columns, count - 1.0),
         differs=np.asarray((np.abs(differences) > 0).any(axis=0)),
         steady=np.asarray((count >= FEWEST) & _of_one_sign(differences)),
@@ -147,11 +166,20 @@ def unpaired(base: FloatArray, new: FloatArray) -> Sample:
     )
 
 
-def compare(differences: FloatArray, *, first: BoolArray | None = None, looks: int = 1) -> Compared:
-    """Whether paired differences, shape (repeats, columns), are beyond chance: see ``judge``."""
+def compare(
+    differences: FloatArray,
+    *,
+    first: BoolArray | None = None,
+    once: BoolArray | None = None,
+    looks: int = 1,
+) -> Compared:
+    """Whether paired differences, shape (repeats, columns), are beyond chance.
+
+    See ``judge`` for ``first`` and ``looks``, ``paired`` for ``once``.
+    """
     if not len(differences):
         differences = np.zeros((1, differences.shape[1]))
-    return judge(paired(differences), first=first, looks=looks)
+    return judge(paired(differences, once), first=first, looks=looks)
 
 
 def judge(
@@ -216,7 +244,8 @@ def _error(samples: FloatArray, *, counted: bool) -> FloatArray:
     count = len(samples)
     if count < 2:
         return np.full(samples.shape[1], np.nan)
-    variance = samples.var(axis=0, ddof=1)
+    same = np.ptp(samples, axis=0) <= DUST * np.abs(samples).max(axis=0)
+    variance = np.where(same, 0.0, samples.var(axis=0, ddof=1))
     if counted:
         variance = np.where(_whole(samples), np.maximum(variance, 1 / 6), variance)
     return np.asarray(np.sqrt(variance / count))
