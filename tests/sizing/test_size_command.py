@@ -20,6 +20,7 @@ from tracekit.report import render
 from tracekit.sizing.inputs import left_out
 from tracekit.sizing.measures import MEASURES
 from tracekit.sizing.read import CALLS, MEMBERS, STATES
+from tracekit.sizing.study import Study
 
 BASELINES = ["minimum_selection", "random_selection", "percentile_request", "oracle"]
 TORCH = importlib.util.find_spec("torch") is not None
@@ -154,6 +155,7 @@ def test_without_torch_the_others_work_and_the_message_says_what_to_install(
 ) -> None:
     without_torch(monkeypatch)
     study = tracekit.size(folder, ["all"], out=tmp_path / "run")
+    assert isinstance(study, Study)
     assert "ddqn" not in {policy.name() for policy in study.policies}
     assert len(study.policies) >= 6
     with pytest.raises(TracekitError, match="needs torch, which is not installed") as caught:

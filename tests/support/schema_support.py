@@ -16,6 +16,7 @@ from typing import Any
 from docs_support import DOCS
 from genson import SchemaBuilder
 from kubernetes_support import listed, node, pod, written
+from plain_requests import made_cluster
 
 from tracekit.cli import run
 
@@ -65,6 +66,10 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("ingest", "cluster.json", "budgeted"),
     ("shrink", "budgeted", "--policy", "best_fit", "--repeat", "1"),
     ("size", "store", "--policy", "percentile_request", "--out", "sized"),
+    # judged long enough for an interval, and not
+    ("ingest", "used", "usedstore"),
+    ("size", "usedstore", "--out", "requested"),
+    ("size", "usedstore", "--learn", "0.95", "--out", "requested"),
     ("score", "store", "--policy", "best_fit", "--container", "?"),
     ("report", "run", "--out", "report.html"),
     ("placement-bench", "--policy", "cwt", "--policy", "bra", *_BENCH),
@@ -78,6 +83,7 @@ def documents(folder: Path) -> dict[str, list[Any]]:
     found: dict[str, list[Any]] = {}
     with contextlib.chdir(folder):
         written(Path("cluster.json"), listed(*_budgeted()))
+        made_cluster(Path("used"))
         for call in CALLS:
             for document in _printed(call):
                 found.setdefault(document["schema"], []).append(document)

@@ -1,31 +1,47 @@
-"""tracekit size: set containers' limits by policies, the learning agent among them."""
+"""tracekit size: which requests to change, or limits set cycle by cycle on call chains."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from shlex import quote
+from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
-from tracekit.cli._output import print_json, print_sentence, print_table
+from tracekit.cli._output import (
+    print_command,
+    print_json,
+    print_paragraph,
+    print_sentence,
+    print_table,
+)
 from tracekit.cli._panels import Panel
 from tracekit.units import percent
+
+if TYPE_CHECKING:
+    from tracekit.study import Study as Requests
 
 PANEL = Panel.sizes
 
 
 def command(asked: Asked, out: Path, as_json: JsonOption = False) -> None:
-    """Size containers cycle by cycle: the double-DQN agent beside what practice uses.
+    """Recommend requests from recorded use, or compare limits cycle by cycle on call chains.
 
-    Policies are compared on call chains the agent has not seen. Training needs the extra rl;
-    interrupted, the same command goes on from the last 50 epochs that were whole.
+    Of a store without calls each service gets one request by each policy, learned from the first
+    half of the recorded time and judged on the rest. Of one with calls the double-DQN agent and
+    what practice uses set limits anew in each cycle; training needs the extra rl, and interrupted
+    the same command goes on from the last 50 epochs that were whole.
 
-    Example: tracekit size mystore --policy all --out sized --seeds 3
+    Example: tracekit size mystore --out sized
     """
     from tracekit.sizing.inputs import left_out
     from tracekit.sizing.run_folder import manifest_of
     from tracekit.sizing.verdict import sentences
+    from tracekit.study import Study as Requests
 
     study = asked()
+    if isinstance(study, Requests):
+        _requests(study, out, as_json=as_json)
+        return
     if as_json:
         print_json({**manifest_of(study), "summary": study.summary.to_dicts()})
         return
@@ -65,3 +81,96 @@ def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
     policies = list(dict.fromkeys(row["policy"] for row in summary))
     measures = list(COLUMNS.values())[1:]
     return [[name, *(percent(means[name, one]) for one in measures)] for name in policies]
+
+
+def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
+    """What a study of requests says."""
+    from tracekit.sizing import requests_told as words
+
+    if as_json:
+        frames = {name: frame.to_dicts() for name, frame in study.frames.items()}
+        print_json({"schema": "tracekit/size-by-use/1", **study.about, **frames})
+        return
+    print_paragraph(words.answer(study))
+    for sentence in (words.risk(study), words.within(study), *words.warnings(study)):
+        print_sentence(sentence)
+    print_table(
+        "All services together",
+        ["policy", "cores", "freed", "above", "at risk", "GiB", "freed", "above", "at risk"],
+        [
+            _policy(study, name)
+            for name in study.frames["policies"]["policy"].unique(maintain_order=True)
+        ],
+        note="above: container-steps with more in use than requested; at risk: services with more"
+        f" than {percent(study.about['risk_share'], 0)} of them",
+    )
+    _services(study)
+    for sentence in (words.beyond_limit(study), words.sure(study), *words.notes(study)):
+        if sentence:
+            print_sentence(sentence)
+    print_paragraph(f"Every service under every policy: {out / 'services.parquet'}. The page:")
+    print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
+    for why, command in words.following(study, str(out)):
+        if why:
+            print_paragraph(why)
+        print_command(command)
+
+
+def _policy(study: Requests, name: str) -> list[object]:
+    from tracekit.sizing.requests_told import amount, row
+
+    shown: list[object] = [name]
+    for resource, found in row(study, name).of.items():
+        above = found["above_share"]
+        shown += [
+            amount(found["requested"], resource),
+            amount(found["freed"], resource),
+            None if above is None else percent(above),
+            found["services_at_risk"],
+        ]
+    return shown
+
+
+def _services(study: Requests) -> None:
+    """The services that free most, and those at risk."""
+    from tracekit.sizing import requests_told as words
+
+    most = words.freeing_most(study)
+    print_table(
+        f"The {min(words.TOLD, most.height)} of {most.height:,} services that free most",
+        ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
+        [
+            [
+                one["service"],
+                f"{one['containers']:,.0f}",
+                *(
+                    words.amount(one[f"{name}_{what}"], name)
+                    for name in words.UNITS
+                    for what in ("now", "recommended", "freed")
+                ),
+            ]
+            for one in most.head(words.TOLD).to_dicts()
+        ],
+        note="count: containers at the mean; now, then: request of one; freed: of all of them",
+    )
+    risky = words.at_risk(study)
+    if not risky.height:
+        return
+    print_table(
+        f"At risk: {risky['service'].n_unique():,} services, the worst first",
+        ["service", "of", "now", "then", "p95", "max", "above", "by"],
+        [
+            [
+                one["service"],
+                words.UNITS[one["resource"]][1],
+                *(
+                    words.amount(one[name], one["resource"])
+                    for name in ("request_now", "recommended", "use_p95", "use_max")
+                ),
+                percent(one["above_share"]),
+                words.amount(one["excess_mean"], one["resource"]),
+            ]
+            for one in risky.head(words.TOLD).to_dicts()
+        ],
+        note="p95, max: use of one over all the time; by: how much above when above, on average",
+    )

@@ -8,7 +8,7 @@ the containers that are due.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal, NamedTuple, Protocol
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from tracekit.arrays import FloatArray
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.view import View
 
 Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
@@ -46,6 +47,18 @@ class Given:
     profile: FloatArray | None = None
     training: SimulationSet | None = None
     model: Model | None = None
+
+
+class Advice(NamedTuple):
+    """Requests of services, arrays of shape (services, 2): cores and bytes; NaN where unknown.
+
+    ``lower`` and ``upper`` are the bounds within which a request would be left as it is, of a
+    policy that has some.
+    """
+
+    request: FloatArray
+    lower: FloatArray | None = None
+    upper: FloatArray | None = None
 
 
 class Sizer(Protocol):
@@ -81,6 +94,13 @@ class SizingPolicy:
     def start(self, given: Given) -> Sizer:
         """A sizer for one simulation."""
         raise NotImplementedError
+
+    def recommend(self, use: RecordedUse) -> Advice | None:  # noqa: ARG002 - most have none
+        """One request for each service from its recorded use; None where that is not enough.
+
+        A policy that reads 'ahead' is given the use by which it is judged.
+        """
+        return None
 
     def profile_periods(self) -> int:
         """How many first periods' needs it wants to know beforehand; 0 unless it reads them."""

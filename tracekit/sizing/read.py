@@ -49,8 +49,8 @@ def load_set(
     if not any(entry.rows for entry in store.manifest.parts("call")):
         raise TracekitError(
             f"{folder} has no calls, by which sizing knows what a container is asked to do",
-            hint="take in spans of its services beside it (OTLP or Jaeger); what services request"
-            f" beside what they use needs none: tracekit report {folder} --out report.html",
+            hint="take in spans of its services beside it (OTLP or Jaeger); requests are"
+            f" recommended from use without any: tracekit size {folder} --by use --out sized",
         )
     frames = simulation_frames(store, chains=chains, progress=progress)
     return set_from_frames(folder.name, frames)

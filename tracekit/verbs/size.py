@@ -1,4 +1,4 @@
-"""Size containers by policies: set, trainings, comparison, run folder."""
+"""Size containers by policies: on call chains cycle by cycle, or one request from recorded use."""
 
 from __future__ import annotations
 
@@ -10,10 +10,19 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.callgraph.declared import CHAINS, Chains
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
+from tracekit.sizing.declared import (
+    BY,
+    LEARN_SHARE,
+    RISK_SHARE,
+    By,
+    LearnShare,
+    RiskShare,
+)
 from tracekit.verbs._options import Argument, Option, RunFolder, Seed
 
 if TYPE_CHECKING:
-    from tracekit.sizing.study import Study
+    from tracekit import study as by_use
+    from tracekit.sizing import study as by_calls
 
 
 def size(
@@ -53,9 +62,15 @@ def size(
             metavar="EPOCHS",
         ),
     ] = None,
+    by: By = BY,
+    learn_share: Annotated[LearnShare, Option(names="--learn", metavar="SHARE")] = LEARN_SHARE,
+    risk_share: Annotated[RiskShare, Option(names="--risk", metavar="SHARE")] = RISK_SHARE,
     progress: Progress = SILENT,
-) -> Study:
-    """Compare sizing policies on a store's call chains and write the run folder ``out``.
+) -> by_calls.Study | by_use.Study:
+    """Compare sizing policies on a store's call chains, or on its recorded use; write ``out``.
+
+    By calls limits are set cycle by cycle: ``tracekit.sizing.study``. By use each service gets one
+    request: ``tracekit.sizing.requests``.
 
     Parameters
     ----------
@@ -79,13 +94,96 @@ def size(
 
     Raises TracekitError for a name, value, model or folder that will not do.
     """
+    from tracekit.sizing.read_use import goes_by_use
+
+    if goes_by_use(store, by):
+        given = {
+            "--model": model,
+            "--epochs": epochs,
+            "--assume": assume,
+            "--seeds": seeds > 1,
+            "--sensitivity": sensitivity_epochs,
+        }
+        return _by_use(
+            store,
+            policies,
+            out,
+            learn_share=learn_share,
+            risk_share=risk_share,
+            seed=seed,
+            of_calls=[name for name, value in given.items() if value],
+            progress=progress,
+        )
+    return _by_calls(
+        store,
+        policies,
+        Path(out),
+        model=model,
+        epochs=epochs,
+        seeds=range(seed, seed + seeds),
+        chains=chains,
+        assume=assume,
+        sensitivity_epochs=sensitivity_epochs,
+        progress=progress,
+    )
+
+
+def _by_use(
+    store: Path | str,
+    policies: Sequence[str],
+    out: Path | str,
+    *,
+    learn_share: float,
+    risk_share: float,
+    seed: int,
+    of_calls: Sequence[str],
+    progress: Progress,
+) -> by_use.Study:
+    """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
+    from tracekit.errors import TracekitError
+    from tracekit.sizing.requests import recommend_requests
+    from tracekit.store import open_store
+    from tracekit.verbs._study import made
+
+    if of_calls:
+        raise TracekitError(
+            f"{of_calls[0]} is of the simulation of call chains, and use is gone by here",
+            hint="leave it out; --by calls simulates the call chains of a store that has calls",
+        )
+    return made(
+        lambda _: recommend_requests(
+            open_store(place(store)),
+            policies,
+            learn_share=learn_share,
+            risk_share=risk_share,
+            seed=seed,
+            called=str(store),
+            progress=progress,
+        ),
+        out,
+    )
+
+
+def _by_calls(
+    store: Path | str,
+    policies: Sequence[str],
+    out: Path,
+    *,
+    model: Path | str | None,
+    epochs: int | None,
+    seeds: Sequence[int],
+    chains: int,
+    assume: Sequence[str],
+    sensitivity_epochs: int | None,
+    progress: Progress,
+) -> by_calls.Study:
+    """Limits cycle by cycle on call chains."""
     from tracekit.sizing.inputs import choose, read_model, read_settings
     from tracekit.sizing.read import load_set
     from tracekit.sizing.run_folder import SIZING_FOLDER, write_study
     from tracekit.sizing.sensitivity import sensitivity
     from tracekit.sizing.study import run_study, with_epochs
 
-    out = Path(out)
     SIZING_FOLDER.check_free(out)
     settings = read_settings(assume)
     used = read_model(model, settings)
@@ -96,7 +194,7 @@ def size(
         whole,
         chosen,
         settings=settings,
-        seeds=range(seed, seed + seeds),
+        seeds=seeds,
         model=used,
         checkpoints=kept,
         progress=progress,
@@ -106,7 +204,7 @@ def size(
             whole,
             chosen,
             settings=settings,
-            seed=seed,
+            seed=seeds[0],
             epochs=sensitivity_epochs,
             progress=progress,
         )

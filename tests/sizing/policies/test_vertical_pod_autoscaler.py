@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import math
+import dataclasses
 from typing import Any
 
 import numpy as np
@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import settings as runs
 from hypothesis import strategies as some
+from plain_requests import PlainHistogram
 from sizing_support import PERIOD_MS, set_of
 
 from tracekit.sizing.policies._histogram import Buckets
@@ -23,43 +24,8 @@ from tracekit.sizing.policy import Given
 from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.use import RecordedUse
 from tracekit.units import BYTES_PER_GIB
-
-
-class PlainHistogram:
-    """Weights in buckets, one sample at a time."""
-
-    def __init__(self, first: float, largest: float) -> None:
-        self.first, self.weights = first, {}  # type: ignore[var-annotated]
-        self.count = math.ceil(math.log(largest * 0.05 / first + 1) / math.log(1.05)) + 1
-
-    def bucket(self, value: float) -> int:
-        if value < self.first:
-            return 0
-        return min(int(math.log(value * 0.05 / self.first + 1) / math.log(1.05)), self.count - 1)
-
-    def start(self, bucket: int) -> float:
-        return self.first * (1.05**bucket - 1) / 0.05
-
-    def add(self, value: float, weight: float) -> None:
-        at = self.bucket(value)
-        self.weights[at] = self.weights.get(at, 0.0) + weight
-
-    def subtract(self, value: float, weight: float) -> None:
-        at = self.bucket(value)
-        left = self.weights[at] - weight
-        self.weights[at] = 0.0 if left < 1e-4 else left
-
-    def percentile(self, share: float) -> float:
-        filled = sorted(at for at, weight in self.weights.items() if weight >= 1e-4)
-        if not filled:
-            return 0.0
-        total, running = sum(self.weights.values()), 0.0
-        for at in filled:
-            running += self.weights[at]
-            if running >= share * total:
-                break
-        return self.start(min(at + 1, self.count - 1))
 
 
 def plain_target(
@@ -185,3 +151,65 @@ def test_bounds_change_less_often_than_the_target() -> None:
         simulate(simulation, policy, rng=np.random.default_rng(0))
         changed.append(int(simulation.changed_cycles.sum()))
     assert changed[1] <= changed[0]
+
+
+def one_service(cpu: dict[float, float], memory_bytes: float) -> RecordedUse:
+    """One container without a request, with its CPU by hour and one memory."""
+    times = np.array([round(hour * 3_600_000) for hour in cpu], dtype=np.int64)
+    values = np.array([[[one] for one in cpu.values()], [[memory_bytes]] * len(cpu)])
+    return RecordedUse(
+        services=("web",),
+        service=np.zeros(1, dtype=np.int64),
+        request=np.full((1, 2), np.nan),
+        limit=np.full((1, 2), np.nan),
+        arrival_ms=times[:1],
+        departure_ms=times[-1:] + 60_000,
+        times_ms=times,
+        step_ms=60_000,
+        values=values.astype(np.float32),
+        measured=np.zeros(1, dtype=np.int64),
+    )
+
+
+@pytest.mark.parametrize(
+    ("cpu", "memory_mib", "cores", "memory_bytes"),
+    [
+        # 0.1 cores are in bucket 8, which ends at 0.2 (1.05**9 - 1); 500 MiB in bucket 26
+        ({0: 0.1, 1: 0.1}, 500, 0.110265643 * 1.15, 546_691_265 * 1.15),
+        # less than 25m and 250 MiB are never recommended
+        ({0: 0.001}, 9, 0.025, 250 * 2**20),
+        # after three half-lives the old sample has a ninth of the weight, after four a 17th
+        ({0: 1.0, 72: 0.1}, 500, 1.01628138 * 1.15, 546_691_265 * 1.15),
+        ({0: 1.0, 96: 0.1}, 500, 0.110265643 * 1.15, 546_691_265 * 1.15),
+    ],
+)
+def test_a_request_by_hand(
+    cpu: dict[float, float], memory_mib: float, cores: float, memory_bytes: float
+) -> None:
+    found = VerticalPodAutoscaler().recommend(one_service(cpu, memory_mib * 2**20))
+    assert found.request[0] == pytest.approx([cores, memory_bytes], rel=1e-6)
+
+
+def test_bounds_of_a_request_by_hand() -> None:
+    use = one_service({hour / 60: 0.1 for hour in range(25)}, 500 * 2**20)
+    found = VerticalPodAutoscaler().recommend(use)
+    assert found.lower is not None
+    assert found.upper is not None
+    # 25 samples a minute apart: 24 minutes of history
+    days = 24 / 60 / 24
+    target = 0.110265643 * 1.15
+    assert found.lower[0, 0] == pytest.approx(target * (1 + 0.001 / days) ** -2)
+    assert found.upper[0, 0] == pytest.approx(target * (1 + 1 / days))
+    asks = dataclasses.replace(use, request=np.array([[0.15, 9e9]]))
+    kept = VerticalPodAutoscaler(apply="bounds").recommend(asks).request[0]
+    # within its bounds a request stays: the upper one is far above all after so short a time
+    assert kept.tolist() == [0.15, 9e9]
+    asks = dataclasses.replace(use, request=np.array([[0.05, 9e9]]))
+    moved = VerticalPodAutoscaler(apply="bounds").recommend(asks).request
+    assert moved[0, 0] == pytest.approx(target)
+
+
+def test_very_old_samples_are_still_numbers() -> None:
+    use = one_service({0: 1.0, 24 * 2_000: 0.1}, 500 * 2**20)
+    found = VerticalPodAutoscaler().recommend(use).request[0, 0]
+    assert found == pytest.approx(0.110265643 * 1.15)

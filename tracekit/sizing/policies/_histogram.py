@@ -33,6 +33,7 @@ class Histograms:
     """One decaying histogram per container: a sample loses half its weight in a half-life."""
 
     def __init__(self, containers: int, buckets: Buckets, half_life_ms: float) -> None:
+        self.containers = containers
         self._buckets = buckets
         self._half_life_ms = half_life_ms
         self._weights = np.zeros((containers, buckets.count))
@@ -40,9 +41,12 @@ class Histograms:
     def add(
         self, containers: IntArray, values: FloatArray, time_ms: FloatArray, weights: FloatArray
     ) -> None:
-        """Add one sample to each of the containers, of its own time and weight."""
+        """Add one sample to each of the containers, of its own time and weight.
+
+        A container that is there several times gets a sample each time.
+        """
         decayed = weights * np.exp2(time_ms / self._half_life_ms)
-        self._weights[containers, self._buckets.find(values)] += decayed
+        np.add.at(self._weights, (containers, self._buckets.find(values)), decayed)
 
     def subtract(self, containers: IntArray, values: FloatArray, time_ms: FloatArray) -> None:
         """Take back a sample of weight 1 that was added before."""

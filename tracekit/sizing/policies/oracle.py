@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from tracekit.arrays import FloatArray
-from tracekit.sizing.policy import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
+from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.view import View
 
 
@@ -15,7 +16,7 @@ class Oracle(SizingPolicy):
     """The smallest size that the next cycle does not overflow: the bound of every real policy.
 
     Per cycle no size without overflow is used better; where a node has no room, or a need is
-    beyond the largest size, it overflows too.
+    beyond the largest size, it overflows too. As a request it is the largest use that is to come.
     """
 
     source: ClassVar[str] = "ours: perfect foresight of one cycle"
@@ -24,6 +25,10 @@ class Oracle(SizingPolicy):
     def start(self, given: Given) -> Foreseeing:  # noqa: ARG002 - it needs to know nothing more
         """A sizer that looks ahead."""
         return Foreseeing()
+
+    def recommend(self, use: RecordedUse) -> Advice:
+        """The largest use of each service's containers, by which it is judged."""
+        return Advice(use.quantiles(1.0)[:, :, 0])
 
 
 class Foreseeing:

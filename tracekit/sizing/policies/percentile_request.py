@@ -9,7 +9,8 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.sizing.policy import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
+from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.view import View
 
 
@@ -18,7 +19,8 @@ class PercentileRequest(SizingPolicy):
     """A static request as a team sets it: a percentile of a recorded profile, with a margin.
 
     The profile are the container's own needs in the first periods, known before they come: this
-    policy has an hour's head start on all others but the oracle.
+    policy has an hour's head start on all others but the oracle. Of recorded use the profile is all
+    of it that recommends.
     """
 
     source: ClassVar[str] = "common practice; percentile, margin and length of the profile are ours"
@@ -29,6 +31,10 @@ class PercentileRequest(SizingPolicy):
     ] = 0.95
     margin: Annotated[float, About("Share added to it.", minimum=0)] = 0.15
     periods: Annotated[int, About("Length of the profile in periods.", minimum=1)] = 120
+
+    def recommend(self, use: RecordedUse) -> Advice:
+        """The percentile of all samples of each service's containers."""
+        return Advice(use.quantiles(self.percentile)[:, :, 0] * (1 + self.margin))
 
     def profile_periods(self) -> int:
         """The first hour at 30 s a period."""

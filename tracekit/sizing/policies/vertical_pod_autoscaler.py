@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
@@ -10,9 +11,10 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.sizing.policies._histogram import Buckets, Histograms
-from tracekit.sizing.policy import Given, Reads, SizingPolicy
+from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
+from tracekit.sizing.use import RecordedUse
 from tracekit.sizing.view import View
-from tracekit.units import BYTES_PER_GIB, MS_PER_HOUR
+from tracekit.units import BYTES_PER_GIB, BYTES_PER_MIB, MS_PER_HOUR, MS_PER_MINUTE
 
 MS_PER_DAY = 24.0 * MS_PER_HOUR
 CPU_BUCKETS = Buckets(0.01, 1000.0)
@@ -21,6 +23,8 @@ MEMORY_BUCKETS = Buckets(1e7, 1e12)
 LEAST_WEIGHT = 0.1
 #: After a container ran out of memory it is taken to need this much more, whichever is larger.
 BUMP_RATIO, BUMP_BYTES = 1.2, 100.0 * 2**20
+#: After so many half-lives times are counted from a later moment, so that weights stay numbers.
+LONGEST_HALF_LIVES = 100.0
 #: Confidence multipliers of the bounds: (multiplier, exponent).
 LOWER, UPPER = (0.001, -2.0), (1.0, 1.0)
 
@@ -31,6 +35,8 @@ class VerticalPodAutoscaler(SizingPolicy):
 
     CPU: every sample; memory: the peak of each day, an out-of-memory kill counting as a peak of a
     fifth (or 100 MiB) more. GB are taken as GiB. A container's limit is its request.
+
+    Of recorded use, which tells of no kill, all containers of a service make one histogram.
     """
 
     source: ClassVar[str] = (
@@ -59,6 +65,81 @@ class VerticalPodAutoscaler(SizingPolicy):
     def start(self, given: Given) -> Recommender:
         """A recommender without history."""
         return Recommender(self, given)
+
+    def recommend(self, use: RecordedUse) -> Advice:
+        """Target and bounds of each service after all its samples."""
+        histograms = _of_services(use, self.half_life_hours * MS_PER_HOUR)
+        target = self._amounts(histograms, self.target, 1.0)
+        days = np.maximum(_confidence_days(use), 1e-12)
+        lower, upper = (
+            self._amounts(histograms, share, (1 + by / days) ** exponent)
+            for share, (by, exponent) in ((self.lower, LOWER), (self.upper, UPPER))
+        )
+        if self.apply == "bounds":
+            now = use.requested()
+            target = np.where((now >= lower) & (now <= upper), now, target)
+        return Advice(target, lower, upper)
+
+    def least(self) -> FloatArray:
+        """The smallest recommendation: cores and bytes."""
+        return np.array([self.least_cores, self.least_mib * BYTES_PER_MIB])
+
+    def _amounts(
+        self, histograms: Sequence[Histograms], share: float, scale: FloatArray | float
+    ) -> FloatArray:
+        """A percentile of every service with margin, scaled, not below the smallest; else NaN."""
+        everyone = np.arange(histograms[0].containers)
+        found = np.stack([one.percentile(everyone, share) for one in histograms], axis=1)
+        scaled = np.maximum(found * (1 + self.margin) * np.reshape(scale, (-1, 1)), self.least())
+        return np.where(found > 0, scaled, np.nan)
+
+
+def _of_services(use: RecordedUse, half_life_ms: float) -> tuple[Histograms, Histograms]:
+    """The histograms of all services, of CPU and of memory, after all samples."""
+    cpu, memory = (
+        Histograms(len(use.services), buckets, half_life_ms)
+        for buckets in (CPU_BUCKETS, MEMORY_BUCKETS)
+    )
+    span = float(use.times_ms[-1] - use.times_ms[0]) + MS_PER_DAY
+    begin = use.times_ms[0] + max(span - LONGEST_HALF_LIVES * half_life_ms, 0.0)
+    of = use.service[use.measured]
+    weights = np.fmax(use.request[use.measured, 0], LEAST_WEIGHT)
+    for time_ms, values in zip(use.times_ms.tolist(), use.values[0], strict=True):
+        some = np.flatnonzero(~np.isnan(values))
+        cpu.add(of[some], values[some], np.full(len(some), time_ms - begin), weights[some])
+    for column, peak, ends_ms in _peaks(use):
+        memory.add(of[column], peak, ends_ms - begin, np.ones(len(column)))
+    return cpu, memory
+
+
+def _peaks(use: RecordedUse) -> Iterator[tuple[IntArray, FloatArray, FloatArray]]:
+    """Columns of use, their highest memory of a day, and when the day ends that each began."""
+    peak = np.full(len(use.measured), -np.inf)
+    ends = np.full(len(use.measured), -np.inf)
+    for time_ms, values in zip(use.times_ms.tolist(), use.values[1], strict=True):
+        some = np.flatnonzero(~np.isnan(values))
+        new = some[time_ms >= ends[some]]
+        over = new[np.isfinite(peak[new])]
+        yield over, peak[over], ends[over]
+        ends[new] = np.where(np.isfinite(ends[new]), ends[new], time_ms)
+        ends[new] += np.floor((time_ms - ends[new]) / MS_PER_DAY) * MS_PER_DAY + MS_PER_DAY
+        peak[new] = -np.inf
+        peak[some] = np.maximum(peak[some], values[some])
+    left = np.flatnonzero(np.isfinite(peak))
+    yield left, peak[left], ends[left]
+
+
+def _confidence_days(use: RecordedUse) -> FloatArray:
+    """Days of history of each service, fewer where it has less than a CPU sample a minute."""
+    count, of = len(use.services), use.service[use.measured]
+    there = ~np.isnan(use.values[0])
+    samples = np.bincount(of, there.sum(axis=0), count)
+    known = np.flatnonzero(there.any(axis=0))
+    first, last = np.full(count, np.inf), np.full(count, -np.inf)
+    np.minimum.at(first, of[known], use.times_ms[there.argmax(axis=0)[known]])
+    np.maximum.at(last, of[known], use.times_ms[::-1][there[::-1].argmax(axis=0)[known]])
+    lived = np.where(samples > 0, last - first, 0.0)
+    return np.minimum(lived, samples * MS_PER_MINUTE) / MS_PER_DAY
 
 
 class Recommender:
@@ -111,7 +192,7 @@ class Recommender:
             ],
             axis=1,
         )
-        least = [self._policy.least_cores, self._policy.least_mib * 2**20 / BYTES_PER_GIB]
+        least = self._policy.least() / (1, BYTES_PER_GIB)
         return np.maximum(found * (1 + self._policy.margin) * scale, least)
 
     def _add(self, use: FloatArray, request_cores: FloatArray) -> None:

@@ -110,23 +110,15 @@ def use_of(
     lives_ms : pair of int64, shape (ids,), optional
         Arrival and departure of each entity.
     """
-    column = _columns(store, recorded, ids)
-    spoken = np.zeros(len(ids), dtype=np.bool_)
-    key = f"{recorded.entity}_key"
-    for piece in _pieces(store, recorded, (key,)):
-        at = column[piece[key].to_numpy()]
-        spoken[at[at >= 0]] = True
-    where = np.cumsum(spoken) - 1
-    values = np.full((len(BASE), len(times_ms), int(spoken.sum())), np.nan, dtype=np.float32)
-    for resource, piece in _amounts(store, recorded, assumptions):
-        at = column[piece[key].to_numpy()]
-        step = (piece["time_ms"].to_numpy() - times_ms[0]) // step_ms
-        kept = (at >= 0) & (step >= 0) & (step < len(times_ms))
-        at, step = at[kept], step[kept]
-        amount = piece["amount"].to_numpy()[kept]
-        if "fraction" in piece.columns:
-            amount = amount * size[at, resource]
-        values[resource, step, where[at]] = amount
+    values, spoken = sampled(
+        store,
+        recorded,
+        ids,
+        size,
+        times_ms=times_ms,
+        step_ms=step_ms,
+        assumptions=assumptions,
+    )
     rows = np.flatnonzero(spoken)
     held, blank = (
         _steps_held(values, times_ms, *(one[rows] for one in lives_ms)) if lives_ms else (0, 0)
@@ -148,6 +140,40 @@ def use_of(
         held=held,
         blank=blank,
     )
+
+
+def sampled(
+    store: Store,
+    recorded: Recorded,
+    ids: pl.Series,
+    size: IntArray,
+    *,
+    times_ms: IntArray,
+    step_ms: int,
+    assumptions: SizedAssumptions,
+) -> tuple[Float32Array, BoolArray]:
+    """Use of millicores and bytes at every step that has a sample, the last one; NaN elsewhere.
+
+    Shape (2, steps, those spoken of), and of which ids a row speaks at all; see ``use_of``.
+    """
+    column = _columns(store, recorded, ids)
+    spoken = np.zeros(len(ids), dtype=np.bool_)
+    key = f"{recorded.entity}_key"
+    for piece in _pieces(store, recorded, (key,)):
+        at = column[piece[key].to_numpy()]
+        spoken[at[at >= 0]] = True
+    where = np.cumsum(spoken) - 1
+    values = np.full((len(BASE), len(times_ms), int(spoken.sum())), np.nan, dtype=np.float32)
+    for resource, piece in _amounts(store, recorded, assumptions):
+        at = column[piece[key].to_numpy()]
+        step = (piece["time_ms"].to_numpy() - times_ms[0]) // step_ms
+        kept = (at >= 0) & (step >= 0) & (step < len(times_ms))
+        at, step = at[kept], step[kept]
+        amount = piece["amount"].to_numpy()[kept]
+        if "fraction" in piece.columns:
+            amount = amount * size[at, resource]
+        values[resource, step, where[at]] = amount
+    return values, spoken
 
 
 def _steps_held(

@@ -1,0 +1,40 @@
+"""What a sizing by recorded use takes: each parameter with its meaning, range and default.
+
+Nothing heavy is imported here, since verbs read it for the command line's help.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Literal
+
+from tracekit.parameters import About
+
+By = Annotated[
+    Literal["auto", "calls", "use"],
+    About(
+        "calls: limits cycle by cycle on call chains; use: one request for each service from its"
+        " recorded use; auto: calls where the store has any."
+    ),
+]
+BY: By = "auto"
+
+LearnShare = Annotated[
+    float,
+    About(
+        "By use: the first share of the recorded time recommends, the rest judges.",
+        minimum=0.01,
+        maximum=0.99,
+    ),
+]
+LEARN_SHARE = 0.5
+
+RiskShare = Annotated[
+    float,
+    About(
+        "By use: a service is at risk that uses more than its request in more than this share of"
+        " its container-steps.",
+        minimum=0,
+        maximum=1,
+    ),
+]
+RISK_SHARE = 0.05

@@ -1,0 +1,128 @@
+"""How requests would have done: recorded use against them, window by window.
+
+A container-step is a step at which a container has a sample; each counts the same, so that what
+lives long weighs much. What is freed is weighed by how long containers lived.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.sizing.use import RESOURCES, RecordedUse
+
+#: The judged time is cut into so many windows, of which intervals are; a mean needs five at least.
+WINDOWS = 6
+_REPLICATES = 2_000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What requests came to; sums, by window, service and resource unless told.
+
+    Parameters
+    ----------
+    steps, above : float64, shape (windows, services, 2)
+        Container-steps, and those with more in use than is requested.
+    excess : float64, likewise
+        By how much, summed.
+    most : float64, shape (services, 2)
+        By how much at most.
+    limited, beyond : float64, shape (windows, services, 2)
+        Container-steps of those that have a limit, and those that would use more than it, were it
+        moved as the request is.
+    asked, asked_now : float64, likewise
+        What is requested, and what is requested now, each times the ms that containers live.
+    lived_ms : float64, shape (windows, services)
+    window_ms : float64, shape (windows,)
+    """
+
+    steps: FloatArray
+    above: FloatArray
+    excess: FloatArray
+    most: FloatArray
+    limited: FloatArray
+    beyond: FloatArray
+    asked: FloatArray
+    asked_now: FloatArray
+    lived_ms: FloatArray
+    window_ms: FloatArray
+
+
+def windows_of(use: RecordedUse) -> list[slice]:
+    """Windows of steps, as long as each other but for one step; fewer where there are few."""
+    bounds = np.linspace(0, len(use.times_ms), min(WINDOWS, len(use.times_ms)) + 1).astype(int)
+    return [slice(int(a), int(b)) for a, b in itertools.pairwise(bounds)]
+
+
+def judged(use: RecordedUse, recommended: FloatArray) -> Judged:
+    """What requests of services come to on recorded use.
+
+    Parameters
+    ----------
+    recommended : float64, shape (services, 2)
+        NaN leaves containers what they request now; none at all counts as a request of nothing.
+    """
+    windows = windows_of(use)
+    now = np.nan_to_num(use.request)
+    own = recommended[use.service]
+    request = np.where(np.isnan(own), now, own)
+    moved = np.divide(request, now, out=np.ones_like(now), where=now > 0)
+    shape = (len(windows), len(use.services), len(RESOURCES))
+    sums = {
+        name: np.zeros(shape)
+        for name in ("steps", "above", "excess", "limited", "beyond", "asked", "asked_now")
+    }
+    most, lived = np.zeros(shape[1:]), np.zeros(shape[:2])
+    length = np.zeros(len(windows))
+    for at, window in enumerate(windows):
+        steps = use.times_ms[window]
+        begin, end = int(steps[0]), int(steps[-1]) + use.step_ms
+        alive = use.alive_ms(begin, end)
+        length[at], lived[at] = end - begin, _by_service(use.service, alive, shape[1])
+        for resource in range(len(RESOURCES)):
+            column = (at, slice(None), resource)
+            for name, asked in (("asked", request), ("asked_now", now)):
+                sums[name][column] = _by_service(use.service, alive * asked[:, resource], shape[1])
+            found = _of_window(use, window, resource, request[:, resource], use.limit * moved)
+            for name, values in found.items():
+                if name == "most":
+                    np.maximum.at(most[:, resource], use.service[use.measured], values)
+                else:
+                    sums[name][column] = _by_service(use.service[use.measured], values, shape[1])
+    return Judged(**sums, most=most, lived_ms=lived, window_ms=length)
+
+
+def _of_window(
+    use: RecordedUse, window: slice, resource: int, request: FloatArray, limit: FloatArray
+) -> dict[str, FloatArray]:
+    """Sums of one resource over the steps of a window, for each column of use."""
+    values = use.values[resource, window]
+    asked, most = request[use.measured], limit[use.measured, resource]
+    there = ~np.isnan(values)
+    over = np.maximum(np.where(there, values - asked, 0.0), 0.0)
+    capped = there & ~np.isnan(most)
+    return {
+        "steps": there.sum(axis=0),
+        "above": (over > 0).sum(axis=0),
+        "excess": over.sum(axis=0),
+        "most": over.max(axis=0, initial=0.0),
+        "limited": capped.sum(axis=0),
+        "beyond": (capped & (values > most)).sum(axis=0),
+    }
+
+
+def _by_service(service: IntArray, values: FloatArray | IntArray, count: int) -> FloatArray:
+    return np.bincount(service, values, count).astype(np.float64)
+
+
+def interval(total: FloatArray, weight: FloatArray, seed: int) -> tuple[float | None, float | None]:
+    """Between which a ratio of sums over windows lies, windows being drawn; None with too few."""
+    rng = np.random.default_rng([seed, len(total)])
+    drawn = resampling_matrix(rng, len(total), _REPLICATES)
+    low, high, _ = bootstrap_interval(total[:, None], weight[:, None], drawn)[:, 0].tolist()
+    return (None, None) if np.isnan(low) else (low, high)

@@ -1,0 +1,229 @@
+"""A study of requests in sentences: what to change, what it frees, what it risks, how sure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from shlex import quote
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.workload.requests.chosen import NOW, SERVICES, SUBJECT
+from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent
+
+QUESTION = "Which requests should I change, and what does that free?"
+#: So many services are told of each kind.
+TOLD = 10
+#: Resources by their name on screens, their unit there, and how many of ours are one of it.
+UNITS: Mapping[str, tuple[str, str, float]] = {
+    "cpu": ("CPU", "cores", 1.0),
+    "memory": ("memory", "GiB", float(BYTES_PER_GIB)),
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """One policy over all services: its two rows, by resource."""
+
+    of: Mapping[str, Mapping[str, Any]]
+
+
+def row(study: Study, policy: str) -> Row:
+    """The totals of a policy."""
+    rows = study.frames["policies"].filter(policy=policy).to_dicts()
+    return Row({one["resource"]: one for one in rows})
+
+
+def amount(value: float | None, resource: str) -> str:
+    """An amount in the unit of screens, without it: three digits, whole ones from 100 on."""
+    if value is None:
+        return "-"
+    shown = value / UNITS[resource][2]
+    size = abs(shown)
+    digits = 0 if size >= 100 or not size else 1 if size >= 10 else 2 if size >= 1 else 3
+    text = f"{shown:,.{digits}f}"
+    return text.removeprefix("-") if not float(text.replace(",", "")) else text
+
+
+def answer(study: Study) -> str:
+    """What the policy to follow would change, in one sentence."""
+    subject = str(study.about[SUBJECT])
+    told = " and ".join(_change(study, subject, resource) for resource in UNITS)
+    return f"Set to what {subject} recommends, requests change {told}."
+
+
+def _change(study: Study, policy: str, resource: str) -> str:
+    found = row(study, policy).of[resource]
+    name, unit, _ = UNITS[resource]
+    before, after = (amount(found[one], resource) for one in ("requested_now", "requested"))
+    freed = found["freed"]
+    share = (
+        f" ({percent(abs(freed) / found['requested_now'], 0)})" if found["requested_now"] else ""
+    )
+    what = "frees" if freed >= 0 else "adds"
+    return (
+        f"from {before} to {after} {unit} of {name}, which {what} {amount(abs(freed), resource)}"
+        f"{share}"
+    )
+
+
+def risk(study: Study) -> str:
+    """How often use was above it, and above what is requested now."""
+    found, now = row(study, str(study.about[SUBJECT])), row(study, NOW)
+    parts = [
+        f"{UNITS[resource][0]} in {_share(found.of[resource]['above_share'])} of container-steps"
+        f" (with the requests of now {_share(now.of[resource]['above_share'])})"
+        for resource in UNITS
+    ]
+    return (
+        f"In the time held back to judge by, more was in use than requested: {' and '.join(parts)}."
+    )
+
+
+def _share(value: float | None) -> str:
+    return "none" if value is None else percent(value)
+
+
+def within(study: Study) -> str:
+    """Why this policy is the one to follow."""
+    subject, accepted = str(study.about[SUBJECT]), percent(study.about["risk_share"], 0)
+    worst = max(one["above_share"] or 0.0 for one in row(study, subject).of.values())
+    if worst <= study.about["risk_share"]:
+        return f"Of the policies that keep within {accepted} of container-steps it frees most."
+    return (
+        f"No policy keeps within {accepted} of container-steps (--risk); {subject} comes nearest:"
+        " look at the services at risk before you change anything."
+    )
+
+
+def beyond_limit(study: Study) -> str:
+    """What moving limits with requests, as the autoscaler does, would cut off."""
+    rows = row(study, str(study.about[SUBJECT])).of
+    found = [
+        f"{UNITS[name][0]} {percent(one['beyond_limit_share'])}"
+        for name, one in rows.items()
+        if one["beyond_limit_share"]
+    ]
+    if not found:
+        return ""
+    return (
+        "If limits move in proportion to requests, as the Vertical Pod Autoscaler moves them, use"
+        " would have been above the limit in so many container-steps with a limit:"
+        f" {' and '.join(found)}. There CPU is throttled and memory is killed."
+    )
+
+
+def sure(study: Study) -> str:
+    """How long was judged, and over what the intervals are."""
+    facts = study.about["facts"]
+    found = row(study, str(study.about[SUBJECT])).of
+    ranges = [
+        f"{amount(one['freed_low'], name)} to {amount(one['freed_high'], name)} {UNITS[name][1]}"
+        for name, one in found.items()
+        if one["freed_low"] is not None
+    ]
+    judged = (
+        f"Recommended from the first {duration(facts['learned_ms'])} of recorded use, judged on the"
+        f" {duration(facts['judged_ms'])} after it."
+    )
+    if not ranges:
+        return f"{judged} That is too short for an interval."
+    window = duration(facts["judged_ms"] / facts["windows"])
+    if all(one["freed_low"] == one["freed_high"] for one in found.values()):
+        return f"{judged} What is freed is the same in {facts['windows']} windows of {window}."
+    return (
+        f"{judged} 95 % interval of what is freed, over {facts['windows']} windows of {window}:"
+        f" {' and '.join(ranges)}."
+    )
+
+
+def warnings(study: Study) -> list[str]:
+    """What the recorded time cannot tell."""
+    about, facts = study.about, study.about["facts"]
+    said = []
+    if about["workload"]["made_up"]:
+        said.append(
+            "This trace is made up (tracekit synth): it says nothing about any real cluster."
+        )
+    if min(facts["learned_ms"], facts["judged_ms"]) < MS_PER_DAY:
+        said.append(
+            "Less than a day was learned from or judged: what happens at other times of the day is"
+            " not in it. Record two days or more before you act."
+        )
+    return said
+
+
+def notes(study: Study) -> list[str]:
+    """What else has to be known."""
+    about, facts = study.about, study.about["facts"]
+    said = []
+    if without := facts["services_without_request"]:
+        what = "service has" if without == 1 else "services have"
+        said.append(
+            f"{without:,} {what} no request now for CPU or memory: all its use counts as above the"
+            " request, and what is recommended counts as added."
+        )
+    if unknown := facts["services_without_past"]:
+        what = "service has" if unknown == 1 else "services have"
+        said.append(f"{unknown:,} {what} no use to learn from and keep the requests of now.")
+    why: dict[str, list[str]] = {}
+    for one in about["left_out"]:
+        why.setdefault(one["why"], []).append(one["policy"])
+    said += [f"Left out, since {reason}: {', '.join(names)}." for reason, names in why.items()]
+    return said
+
+
+def services(study: Study, policy: str = "") -> pl.DataFrame:
+    """The rows of a policy, the one to follow without a choice."""
+    return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
+
+
+def freeing_most(study: Study) -> pl.DataFrame:
+    """A row for each service: both resources beside each other, what frees the largest part first.
+
+    Cores and bytes count as shares of all that is requested, now or as recommended.
+    """
+    found = row(study, str(study.about[SUBJECT])).of
+    rows = services(study)
+    frames: list[pl.DataFrame] = []
+    for name, total in found.items():
+        whole = max(total["requested_now"], total["requested"]) or 1.0
+        mine = rows.filter(resource=name).select(
+            "service",
+            "containers",
+            pl.col("request_now").alias(f"{name}_now"),
+            pl.col("recommended").alias(f"{name}_recommended"),
+            pl.col("use_p95").alias(f"{name}_p95"),
+            pl.col("freed").alias(f"{name}_freed"),
+            pl.col("above_share").alias(f"{name}_above_share"),
+            (pl.col("freed") / whole).alias(f"{name}_part"),
+        )
+        frames.append(mine if not frames else mine.drop("containers"))
+    both = frames[0].join(frames[1], on="service", how="left", maintain_order="left")
+    part = pl.col("cpu_part") + pl.col("memory_part")
+    return both.sort(part, descending=True, maintain_order=True).drop("cpu_part", "memory_part")
+
+
+def at_risk(study: Study) -> pl.DataFrame:
+    """Services that use more than recommended too often, the worst first."""
+    return (
+        services(study)
+        .filter("at_risk")
+        .sort("above_share", "service", descending=[True, False], maintain_order=True)
+    )
+
+
+def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:
+    """What to do next: sentences and commands."""
+    named = quote(store or study.about["workload"]["store"])
+    sized = quote(f"requests=sized:{out}")
+    again = f"--policy most_allocated --assume {sized}"
+    return [
+        (
+            "What it does to the nodes, and how many are enough then:",
+            f"tracekit replay {named} {again} --out {quote(f'{out}-replay')}",
+        ),
+        ("", f"tracekit shrink {named} {again}"),
+    ]
