@@ -127,12 +127,19 @@ def _signed(value: float, places: int | None) -> str:
     return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
 
 
-def way(measure: Measure, found: Difference | None) -> str:
-    """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other."""
-    if found is None or not found.apart or measure.better is None or not found.mean:
+def way(measure: Measure, found: Difference | None, *, average: bool = False) -> str:
+    """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other.
+
+    With ``average`` it is ``worse``, too, where that holds of the mean alone: see ``Difference``.
+    Whoever changes something wants to know it before it is proven.
+    """
+    if found is None or measure.better is None or not found.mean:
         return ""
     if abs(found.mean) < least_apart(measure):
         return ""
     if difference_text(measure, found).startswith("under"):
         return ""
-    return "better" if (found.mean < 0) == (measure.better == "low") else "worse"
+    better = (found.mean < 0) == (measure.better == "low")
+    if not found.apart and (better or not average or not found.on_average):
+        return ""
+    return "better" if better else "worse"

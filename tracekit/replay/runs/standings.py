@@ -105,6 +105,9 @@ class Difference:
         Whether it is beyond chance.
     orders : int
         How many orders both met.
+    on_average : bool
+        Whether the interval of the policy's mean leaves out the other's mean. Against production,
+        which is one draw, that is less than ``apart``.
     """
 
     policy: str
@@ -115,6 +118,7 @@ class Difference:
     high: float | None
     apart: bool
     orders: int
+    on_average: bool = False
 
 
 def standings(
@@ -171,8 +175,10 @@ def difference(
     pairs, tested = differences_of(found)
     turned = (one[0], two[0]) not in pairs
     pair = (two[0], one[0]) if turned else (one[0], two[0])
-    at = pairs[pair] * len(found.measures) + list(found.measures).index(measure)
+    number = list(found.measures).index(measure)
+    at = pairs[pair] * len(found.measures) + number
     told = tested.part(slice(at, at + 1), turned=turned)
+    mean, level = interval_of(found, policy), found.of(other, measure).mean()
     return Difference(
         **about,
         mean=float(told.mean[0]),
@@ -180,6 +186,7 @@ def difference(
         high=float(told.high[0]),
         apart=bool(told.separated[0]),
         orders=orders,
+        on_average=not mean.low[number] <= level <= mean.high[number],
     )
 
 
@@ -240,7 +247,8 @@ def _least(found: Results) -> FloatArray:
         for name in found.measures
     ]
     low = [one.better == "low" for one in found.measures.values()]
-    return np.array([v if v is not None and l else 0.0 for v, l in zip(known, low, strict=True)])
+    pairs = zip(known, low, strict=True)
+    return np.array([value if value is not None and is_low else 0.0 for value, is_low in pairs])
 
 
 def _most(found: Results, policy: str) -> FloatArray:

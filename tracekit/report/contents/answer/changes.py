@@ -39,10 +39,11 @@ def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Meas
 
 
 def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
-    """Whether a measure is worse beyond chance: that is never left out."""
+    """Whether a measure is worse, at least on average: that is never left out."""
     if data.results is None:
         return False
-    return way(measure, difference(data.results, policy, before, measure.name)) == "worse"
+    apart = difference(data.results, policy, before, measure.name)
+    return way(measure, apart, average=True) == "worse"
 
 
 def _answering(data: Data) -> dict[str, Measure]:
@@ -89,5 +90,5 @@ def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | 
         before=standing_text(measure, other),
         after=standing_text(measure, one),
         difference=difference_text(measure, apart),
-        way=way(measure, apart),
+        way=way(measure, apart, average=True),
     )

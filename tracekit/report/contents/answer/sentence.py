@@ -10,7 +10,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Difference, difference
 from tracekit.report.amounts import difference_text, standing_text, way
 from tracekit.report.data import Data
-from tracekit.report.words import few, listed, spaced
+from tracekit.report.words import count, few, listed, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
@@ -124,10 +124,12 @@ def alike(data: Data, told: Decision) -> str:
 
 def _price(data: Data, told: Decision) -> str:
     """By what the first of the chosen is worse than production, and how much; or nothing."""
-    found = _beside_production(data, told, "worse")
+    found = sorted(_beside_production(data, told, "worse"), key=lambda one: not one[1].apart)
     worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
-    worse += [f"{len(found) - _PRICES} more measures"] if len(found) > _PRICES else []
-    return f"; it is worse by {listed(worse)}" if worse else ""
+    left = len(found) - _PRICES
+    worse += [f"{count(left, 'more measure')}"] if left > 0 else []
+    sure = "" if all(by.apart for _, by in found) else " on average"
+    return f"; it is worse{sure} by {listed(worse)}" if worse else ""
 
 
 def _gains(data: Data, told: Decision) -> list[str]:
@@ -139,7 +141,7 @@ def _gains(data: Data, told: Decision) -> list[str]:
 
 
 def _beside_production(data: Data, told: Decision, which: str) -> list[tuple[Measure, Difference]]:
-    """Other measures by which the first of the chosen is better, or worse, beyond chance.
+    """Other measures by which the first of the chosen is better beyond chance, or worse.
 
     Those that may answer, and what no policy may do; how requests lie is neither.
     """
@@ -149,7 +151,9 @@ def _beside_production(data: Data, told: Decision, which: str) -> list[tuple[Mea
         if one.measure not in asked:
             continue
         measure, against = find_measure(one.measure), one.against_production
-        if measure and against and one.measure != told.criterion and way(measure, against) == which:
+        if measure is None or against is None or one.measure == told.criterion:
+            continue
+        if way(measure, against, average=True) == which:
             found.append((measure, against))
     return found
 
