@@ -215,6 +215,35 @@ def test_containers_that_are_scraped_at_other_times_add_up_on_a_grid(tmp_path: P
     ]
 
 
+def test_each_series_holds_until_its_next_sample_or_its_end(tmp_path: Path) -> None:
+    """Scrapes that are not in lockstep, as cAdvisor's own times are not: 110 all the time."""
+    made: list[Made] = [
+        (MEMORY, _pod(), [(START + 10 * at, 100) for at in range(13)]),
+        (MEMORY, _pod(container="side"), [(START + 35 * at, 10) for at in range(3)]),
+        (MEMORY, _pod(container="gone"), [(START, 5), (START + 10, 5), (START + 20, "NaN")]),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump(made)))
+    assert [(row[0] // MS - START, row[3]) for row in _amounts(found)] == [
+        (0, 115.0),
+        (10, 115.0),
+        *((10 * at, 110.0) for at in range(2, 13)),
+    ]
+
+
+def test_what_is_scraped_at_other_intervals_has_a_grid_of_its_own(tmp_path: Path) -> None:
+    at = {"instance": "10.0.0.1:9100"}
+    made: list[Made] = [
+        ("node_uname_info", {**at, "nodename": "n1"}, _times(1, 1)),
+        ("node_memory_MemTotal_bytes", at, [(START + 15 * n, 100) for n in range(9)]),
+        ("node_memory_MemAvailable_bytes", at, [(START + 15 * n, 40) for n in range(9)]),
+        (MEMORY, _pod(), [(START + 60 * n + 3, 100) for n in range(3)]),
+        (MEMORY, _pod(container="side"), [(START + 60 * n + 47, 10) for n in range(3)]),
+    ]
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump(made)))
+    assert [row[3] for row in _amounts(found)] == [110.0] * 3
+    assert [row[3] for row in _amounts(found, "node")] == [60.0] * 9
+
+
 @pytest.mark.parametrize(("word", "name", "form"), FORMS, ids=[case[1] for case in FORMS])
 def test_what_is_no_number_is_told_and_the_rest_is_kept(
     tmp_path: Path, word: str, name: str, form: Callable[[Sequence[Made]], str]
@@ -305,7 +334,7 @@ def test_a_node_uses_what_it_is_not_idle_with_and_memory_that_is_not_available(
         ("node_cpu_seconds_total", {**at, "cpu": "0", "mode": "user"}, _times(0, 15)),
         ("node_cpu_seconds_total", {**at, "cpu": "1", "mode": "system"}, _times(0, 3)),
         ("node_cpu_seconds_total", {**at, "cpu": "1", "mode": "idle"}, _times(0, 27)),
-        ("node_memory_MemTotal_bytes", at, _times(100, 100, 100)),
+        ("node_memory_MemTotal_bytes", at, [*_times(100, 100), (START + 400, 100)]),
         ("node_memory_MemAvailable_bytes", at, _times(40, 30)),
         ("node_uname_info", {**at, "nodename": "n1"}, _times(1, 1)),
     ]

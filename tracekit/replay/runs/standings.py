@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -165,7 +166,7 @@ def difference(
     if not (found.known(policy, measure) and found.known(other, measure)):
         return None
     one, two = (next(g for g in found.groups if name in g) for name in (policy, other))
-    about = {"policy": policy, "other": other, "measure": measure}
+    about: dict[str, Any] = {"policy": policy, "other": other, "measure": measure}
     orders = min(found.orders(policy), found.orders(other))
     if one == two:
         return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)

@@ -6,7 +6,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePath
 from typing import Any
 
@@ -48,6 +48,8 @@ class Series:
         Whether the series is as it was scraped, and no result of a query.
     times_ms, values : arrays
         int64, and float64 of finite values.
+    ends_ms : array
+        int64: when its samples say that it is no more there (a stale marker, which is NaN).
     """
 
     name: str
@@ -56,6 +58,7 @@ class Series:
     raw: bool
     times_ms: np.ndarray
     values: np.ndarray
+    ends_ms: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
 
 
 def holds_ranges(head: Head) -> bool:
@@ -201,6 +204,7 @@ def _series(
         yield _broken(lines[place], reason, f"{shown} {text} at {time}")
     if good.any():
         check_times(file, at[good], in_seconds=scale > 1.0)
+        ended = np.isfinite(at) & np.isnan(values)
         yield Series(
             name=name,
             labels=labels,
@@ -208,6 +212,7 @@ def _series(
             raw=raw,
             times_ms=np.rint(at[good] * scale).astype(np.int64),
             values=values[good],
+            ends_ms=np.rint(at[ended] * scale).astype(np.int64),
         )
 
 

@@ -18,8 +18,11 @@ _HELD = 3_000_000
 _PARTS = 32
 #: So many samples are added up at once.
 _AT_ONCE = 250_000
-#: After so long a silence a counter is looked at anew, as Prometheus does.
+#: A sample holds so long, unless another follows or its series ends, and a counter is looked at
+#: anew after it: Prometheus' look-back.
 _SILENCE_MS = 300_000
+#: So few samples state no usual step.
+_TOO_FEW = 2
 #: Two Prometheus that watch the same tell themselves apart by one of these.
 _REPLICAS = frozenset({"prometheus_replica", "__replica__", "replica"})
 #: An entity, its resource and where that stands: a number for each.
@@ -29,13 +32,14 @@ _Key = tuple[str, str, str, str]
 class Sums:
     """Collects samples; ``scraped`` ones, whose times differ by containers, are put on a grid.
 
-    The grid's step is the usual one of the first series that has one. A sample counts for the end
-    of its step, as a query of Prometheus at that time would find it.
+    A resource's grid has the usual step of its first series that has one. At the end of a step
+    stands what a query of Prometheus at that time would find: the last sample of each part, which
+    holds until the next one, or until its series ends, or for five minutes.
     """
 
     def __init__(self, *, scraped: bool) -> None:
         self._scraped = scraped
-        self._step_ms: int | None = None
+        self._steps_ms: dict[tuple[str, str], int] = {}
         self._keys: dict[_Key, int] = {}
         self._paired: set[int] = set()
         self._parts: dict[tuple[object, ...], int] = {}
@@ -53,10 +57,13 @@ class Sums:
         """Add a series of the entity that ``name(life)`` is, whose lives begin at ``lives``."""
         part = self.part(series, use)
         times, values = series.times_ms, series.values
+        if self._scraped:
+            self._note_step(use, times)
         if use.counter and series.raw:
             times, values = self._rates(self._part(series, use), times, values)
-        if self._scraped:
-            times = self._on_grid(times)
+        if self._scraped and len(series.ends_ms):
+            times = np.concatenate([times, series.ends_ms])
+            values = np.concatenate([values, np.full(len(series.ends_ms), np.nan)])
         life = np.searchsorted(np.asarray(lives, dtype=np.int64), times, side="right") - 1
         for one in np.unique(life).tolist() if len(lives) else [0] * bool(len(times)):
             chosen = life == one if len(lives) else slice(None)
@@ -89,7 +96,7 @@ class Sums:
         for every in self._some():
             samples = every.filter(~pl.col("part").is_in(self._left_out.implode()))
             yield from self._repeated(samples, names)
-            frame = _sum(samples)
+            frame = _sum(self._on_grid(samples) if self._scraped else samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
             yield from _halved(halves.join(names, on="entity", how="left"))
             whole = frame.join(
@@ -169,12 +176,43 @@ class Sums:
         good = (passed > 0) & (passed <= _SILENCE_MS)
         return times[1:][good], more[good] / (passed[good] / 1000.0)
 
-    def _on_grid(self, times: np.ndarray) -> np.ndarray:
-        if self._step_ms is None and len(times) > 2:
+    def _note_step(self, use: Use, times: np.ndarray) -> None:
+        if (use.fills, use.resource) not in self._steps_ms and len(times) > _TOO_FEW:
             steps, counts = np.unique(np.rint(np.diff(times) / 1000.0), return_counts=True)
-            self._step_ms = max(1, int(steps[counts.argmax()])) * 1000
-        step = self._step_ms or 1
-        return -(-times // step) * step
+            step_ms = max(1, int(steps[counts.argmax()])) * 1000
+            self._steps_ms[use.fills, use.resource] = step_ms
+
+    def _on_grid(self, samples: pl.DataFrame) -> pl.DataFrame:
+        """What a query finds of each part, NaN left out, where its entity has any new sample."""
+        steps = pl.DataFrame(
+            [
+                (key, self._steps_ms.get((fills, resource), 1))
+                for (fills, _, resource, _), key in self._keys.items()
+            ],
+            schema={"entity": pl.Int32, "step_ms": pl.Int64},
+            orient="row",
+        )
+        step, at, part = pl.col("step_ms"), pl.col("at"), ("entity", "part", "sign")
+        last = (
+            samples.join(steps, on="entity", how="left", maintain_order="left")
+            .with_columns(at=-(-pl.col("time_ms") // step) * step)
+            .sort(*part, "time_ms", maintain_order=True)
+            .group_by(*part, "at", maintain_order=True)
+            .agg(pl.col("value", "time_ms", "step_ms").last(), pl.col("line").min())
+        )
+        following = at.shift(-1).over(*part) - step
+        silent = (pl.col("time_ms") + _SILENCE_MS) // step * step
+        # a step that nobody states holds nothing beyond its own time
+        held = pl.when(step > 1).then(pl.min_horizontal(following, silent)).otherwise(at)
+        found = (
+            last.with_columns(until=pl.max_horizontal(at, held))
+            .filter(pl.col("value").is_not_nan())
+            .with_columns(time_ms=pl.int_ranges(at, pl.col("until") + step, step))
+            .select(*part, "line", "at", "time_ms", "value")
+            .explode("time_ms")
+        )
+        new = found.filter(at == pl.col("time_ms")).select("entity", "time_ms").unique()
+        return found.join(new, on=["entity", "time_ms"], how="semi", maintain_order="left")
 
     def _take(
         self, of: tuple[int, int, int], times: np.ndarray, values: np.ndarray, line: int
@@ -236,7 +274,8 @@ def _halved(named: pl.DataFrame) -> Iterator[Broken]:
             table=f"{fills}_amount",
             line=line,
             reason=f"has {count} times with one of two metrics, of which the difference is"
-            " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes",
+            " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes; write both"
+            " answers into one file (cat A B > C), or ask for the difference",
             text=name,
         )
 
