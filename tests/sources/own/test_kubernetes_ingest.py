@@ -63,7 +63,7 @@ def test_what_is_wrong_is_rejected_with_file_and_place_and_nothing_is_lost(tmp_p
     assert rejects.rows() == [
         ("cluster.json", 3, "is 'uid-web-1'"),
         ("cluster.json", 4, "is 'n9'"),
-        ("cluster.json", 5, "of cpu is -1"),
+        ("cluster.json", 5, "of cpu of container main is -1"),
         ("dump.txt", 4, "is NaN"),
         ("dump.txt", 7, "is NaN"),
         ("dump.txt", 8, "is cut off: the file ends before the line does"),

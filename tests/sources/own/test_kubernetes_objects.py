@@ -115,6 +115,15 @@ SIZES: list[tuple[str, Mapping[str, Any], dict[str, tuple[float | None, float | 
         {"containers": [container("1")], "resources": {"requests": {"cpu": "5"}}},
         {"cpu": (5.0, None)},
     ),
+    (
+        "overhead comes on top of what the pod states, too",
+        {
+            "containers": [container("1")],
+            "resources": {"requests": {"cpu": "2"}, "limits": {"cpu": "4"}},
+            "overhead": {"cpu": "250m"},
+        },
+        {"cpu": (2.25, 4.25)},
+    ),
     ("nothing is stated", {"containers": [container()]}, {}),
 ]
 
@@ -397,7 +406,22 @@ BROKEN: list[tuple[str, Object, tuple[str | None, str]]] = [
     (
         "a negative request",
         pod("owing", containers=[container("-500m")]),
-        ("request", "of cpu is -0.5, expected 0 or more"),
+        ("request", "of cpu of container main is -0.5, expected 0 or more"),
+    ),
+    (
+        "a negative request beside a larger one",
+        pod("owing", containers=[container("1"), container("-500m")]),
+        ("request", "of cpu of container main is -0.5, expected 0 or more"),
+    ),
+    (
+        "a negative request of an init container",
+        pod("owing", containers=[container("1")], initContainers=[container("-5")]),
+        ("request", "of cpu of container main is -5, expected 0 or more"),
+    ),
+    (
+        "a negative overhead",
+        pod("owing", containers=[container("1")], overhead={"cpu": "-500m"}),
+        ("request", "of cpu of overhead is -0.5, expected 0 or more"),
     ),
     ("no object", {"kind": "Pod"}, (None, "is no object of Kubernetes")),
 ]

@@ -416,6 +416,28 @@ def test_the_network_of_a_host_is_not_its_pods(tmp_path: Path, by: str) -> None:
     assert {row[1] for row in _amounts(found)} == {"default/web-1"}
 
 
+def test_labels_that_prometheus_renamed_are_those_of_the_pod(tmp_path: Path) -> None:
+    """Without honor_labels ``pod`` is that of kube-state-metrics itself."""
+    own = {"namespace": "monitoring", "pod": "ksm-0", "container": "ksm", "node": "n9"}
+    made: list[Made] = []
+    for name in ("web-1", "web-2"):
+        about = {"exported_namespace": "shop", "exported_pod": name, "uid": name}
+        on = {**own, **about, "exported_node": "n1"}
+        size = {"exported_container": "main", "resource": "cpu", "unit": "core"}
+        made += [
+            ("kube_pod_info", on, _times(1, 1)),
+            ("kube_pod_container_resource_requests", {**on, **size}, _times(0.5, 0.5)),
+        ]
+    size = {"resource": "cpu", "unit": "core", "exported_node": "n1"}
+    made.append(("kube_node_status_allocatable", {**own, **size}, _times(8, 8)))
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump(made)))
+    assert sorted(found.rows("container", "container", "node")) == [
+        ("shop/web-1", "n1"),
+        ("shop/web-2", "n1"),
+    ]
+    assert found.rows("node", "node") == [("n1",)]
+
+
 def _printed_node(name: str, address: str) -> dict[str, Any]:
     printed = node(name)
     printed["status"]["addresses"] = [{"type": "InternalIP", "address": address}]

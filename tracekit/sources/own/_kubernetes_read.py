@@ -18,7 +18,7 @@ from tracekit.sources.own._kubernetes_objects import (
     time_ms,
 )
 from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, resource, unit
-from tracekit.sources.own._kubernetes_requests import effective
+from tracekit.sources.own._kubernetes_requests import below_zero, effective
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, owner_of, pod_service
 from tracekit.sources.own._kubernetes_shape import misshapen
@@ -199,12 +199,10 @@ def _bad_sizes(thing: Thing) -> Iterable[Broken]:
 
 def _asked(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | None]]:
     """What a pod asks for; raises _PodError where that cannot be asked for."""
-    asked = effective(spec)
-    for name, both in asked.items():
-        for column, value in zip(("request", "limit"), both, strict=True):
-            if value is not None and value < 0:
-                raise _PodError("container", column, f"of {name} is {value:g}, expected 0 or more")
-    return asked
+    wrong = below_zero(spec)
+    if wrong is not None:
+        raise _PodError("container", *wrong)
+    return effective(spec)
 
 
 def _pod(thing: Thing, known: Roster) -> Rows:

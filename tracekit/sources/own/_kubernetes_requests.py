@@ -15,9 +15,9 @@ def effective(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | 
 
     The scheduler's rule: sidecars (init containers that restart always) are added to the
     containers; any other init container counts with the sidecars started before it; the larger of
-    both holds, and the overhead comes on top. A limit without a request is the request, too. A pod
-    has a limit where all of its containers have one. What the pod itself states, in
-    ``spec.resources``, holds instead.
+    both holds. A limit without a request is the request, too. A pod has a limit where all of its
+    containers have one. What the pod itself states, in ``spec.resources``, holds instead. The
+    overhead comes on top of either.
 
     Raises QuantityError for a quantity that is none.
     """
@@ -27,14 +27,32 @@ def effective(spec: Mapping[str, Any]) -> dict[str, tuple[float | None, float | 
         for name, value in _whole(spec, _limits).items()
         if all(name in _limits(one) for one in spec.get("containers") or ())
     }
+    own = spec.get("resources") or {}
+    requests |= _amounts(own.get("limits")) | _amounts(own.get("requests"))
+    limits |= _amounts(own.get("limits"))
     for name, extra in _amounts(spec.get("overhead")).items():
         requests[name] = requests.get(name, 0.0) + extra
         if name in limits:
             limits[name] += extra
-    own = spec.get("resources") or {}
-    requests |= _amounts(own.get("limits")) | _amounts(own.get("requests"))
-    limits |= _amounts(own.get("limits"))
     return {name: (requests.get(name), limits.get(name)) for name in {**requests, **limits}}
+
+
+def below_zero(spec: Mapping[str, Any]) -> tuple[str, str] | None:
+    """The first amount that a pod states below 0: ``request`` or ``limit``, and which; or None.
+
+    Raises QuantityError for a quantity that is none.
+    """
+    stated = [("overhead", "request", spec.get("overhead"))]
+    every = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ()), spec]
+    for one in every:
+        resources = one.get("resources") or {}
+        who = "the pod" if one is spec else f"container {one.get('name')}"
+        stated += [(who, part, resources.get(f"{part}s")) for part in ("request", "limit")]
+    for who, part, given in stated:
+        for name, value in _amounts(given).items():
+            if value < 0:
+                return part, f"of {name} of {who} is {value:g}, expected 0 or more"
+    return None
 
 
 def _whole(spec: Mapping[str, Any], stated: Any) -> Amounts:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from string import Template
 from typing import Literal
@@ -113,6 +114,8 @@ class Query:
         return text.replace(",}", "}").replace("{}", "")
 
 
+#: Labels that Prometheus gives to whom it scrapes in a cluster.
+_TARGET = ("namespace", "pod", "container", "node")
 _IN_POD = 'pod!="",$match'
 _REAL = f'container!="",container!="POD",{_IN_POD}'
 _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
@@ -134,9 +137,14 @@ def _net(name: str, metric: str) -> Query:
     return _of_pods(name, metric, _IN_POD, rate=True, part="interface", but=but)
 
 
+def _either(labels: Sequence[str]) -> list[str]:
+    """Labels, and as they are called where Prometheus has put its own in their place."""
+    return [*labels, *(f"exported_{one}" for one in labels if one in _TARGET)]
+
+
 def _state(metric: str, *labels: str) -> Query:
     last = f"last_over_time({metric}{{$match}}[$span])"
-    kept = f"max by ({', '.join(labels)}) ({last})" if labels else last
+    kept = f"max by ({', '.join(_either(labels))}) ({last})" if labels else last
     return Query(name=metric, template=kept, state=True)
 
 
@@ -155,7 +163,7 @@ QUERIES: tuple[Query, ...] = (
     Query(
         name="kube_pod_status_phase",
         # an evicted pod has no time of completion, and its object goes on being reported
-        template=f"max by ({', '.join(_POD)}, phase) (last_over_time("
+        template=f"max by ({', '.join(_either(_POD))}, phase) (last_over_time("
         'kube_pod_status_phase{phase=~"Failed|Succeeded",$match}[$span])) > 0',
         state=True,
     ),
