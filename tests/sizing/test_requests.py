@@ -190,6 +190,17 @@ def test_the_command_answers_first_and_names_who_is_left_out(
     assert max(map(len, lines.splitlines())) <= 80 + len(str(tmp_path))
 
 
+def test_a_report_and_a_notebook_show_it(sized: Path, tmp_path: Path) -> None:
+    assert run(["report", str(sized), "--out", str(tmp_path / "sized.html")]) == 0
+    text = (tmp_path / "sized.html").read_text()
+    assert "Which requests should I change" in text
+    assert "default/web" in text
+    study = read_study(sized)
+    shown = study._repr_html_()
+    assert "Which requests to change" in shown
+    assert "requests change from" in shown
+
+
 def test_json_has_every_row(
     store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -7,6 +7,7 @@ import functools
 from collections.abc import Mapping
 
 import polars as pl
+from plain_requests import random_use
 
 from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.function_study import study_functions
@@ -14,6 +15,7 @@ from tracekit.replay.runs.run_compare import CHANGES_SCHEMA
 from tracekit.replay.studies.declared import PlacementStudy, SolverStudy
 from tracekit.replay.studies.placement_study import study_placement
 from tracekit.replay.studies.solver_study import study_solvers
+from tracekit.sizing.requests import requests_of
 from tracekit.study import Study
 
 
@@ -34,7 +36,7 @@ def studies() -> Mapping[str, Study]:
             frames={**placed.frames, **solved.frames},
         ),
     )
-    return {study.name: study for study in (*found, comparison(), varied(), fewest())}
+    return {study.name: study for study in (*found, comparison(), varied(), fewest(), requested())}
 
 
 #: Why a policy is barred under a changed assumption.
@@ -171,6 +173,12 @@ def fewest() -> Study:
     }
     frames = {"policies": policies, "nodes": nodes, "orders": orders}
     return Study(name="fewest_nodes", about=about, frames=frames)
+
+
+def requested() -> Study:
+    """Requests recommended from the use of three services, as ``tracekit size`` leaves them."""
+    workload = {"name": "store", "store": "a store", "made_up": False}
+    return requests_of(random_use(2), workload=workload)
 
 
 def comparison() -> Study:

@@ -96,13 +96,13 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
         print_sentence(sentence)
     print_table(
         "All services together",
-        ["policy", "cores", "freed", "above", "at risk", "GiB", "freed", "above", "at risk"],
+        ["policy", "cores", "freed", "above", "GiB", "freed", "above", "at risk"],
         [
             _policy(study, name)
             for name in study.frames["policies"]["policy"].unique(maintain_order=True)
         ],
         note="above: container-steps with more in use than requested; at risk: services with more"
-        f" than {percent(study.about['risk_share'], 0)} of them",
+        f" than {percent(study.about['risk_share'], 0)} of them; oracle: the largest use to come",
     )
     _services(study)
     for sentence in (words.beyond_limit(study), words.sure(study), *words.notes(study)):
@@ -110,14 +110,13 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
             print_sentence(sentence)
     print_paragraph(f"Every service under every policy: {out / 'services.parquet'}. The page:")
     print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    for why, command in words.following(study, str(out)):
-        if why:
-            print_paragraph(why)
+    for why, command in words.following(study, quote(str(out))):
+        print_paragraph(why)
         print_command(command)
 
 
 def _policy(study: Requests, name: str) -> list[object]:
-    from tracekit.sizing.requests_told import amount, row
+    from tracekit.sizing.requests_told import amount, at_risk, row
 
     shown: list[object] = [name]
     for resource, found in row(study, name).of.items():
@@ -126,9 +125,8 @@ def _policy(study: Requests, name: str) -> list[object]:
             amount(found["requested"], resource),
             amount(found["freed"], resource),
             None if above is None else percent(above),
-            found["services_at_risk"],
         ]
-    return shown
+    return [*shown, at_risk(study, name)["service"].n_unique()]
 
 
 def _services(study: Requests) -> None:

@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from tracekit.replay.workload.requests.chosen import REQUESTS_STUDY
 from tracekit.shown import Bar, Page, frames_in, table
+from tracekit.sizing import requests_told
 from tracekit.study import Study
 
 #: What a study is called, its frame to show, and the column to draw with its unit.
 _KINDS: Mapping[str, tuple[str, str, str, str]] = {
     "comparison": ("Comparison of two runs", "changes", "", ""),
     "fewest_nodes": ("Fewest nodes that are enough", "policies", "nodes", "nodes"),
+    REQUESTS_STUDY: ("Which requests to change", "policies", "", ""),
     "assumptions": ("Policies under changed assumptions", "changes", "", ""),
 }
 
@@ -26,13 +29,19 @@ def page(study: Study) -> Page:
     columns, rows = table(frame)
     return Page(
         title=title,
-        lines=[f"{key}: {_spelled(value)}" for key, value in study.about.items() if value],
+        lines=_lines(study),
         columns=columns,
         rows=rows,
         bars=_bars(frame, drawn) if drawn else (),
         axis=unit,
         rest=frames_in(".frames", study.frames),
     )
+
+
+def _lines(study: Study) -> list[str]:
+    if study.name == REQUESTS_STUDY:
+        return requests_told.lines(study)
+    return [f"{key}: {_spelled(value)}" for key, value in study.about.items() if value]
 
 
 def _bars(frame: Any, column: str) -> list[Bar]:

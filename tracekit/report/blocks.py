@@ -31,6 +31,7 @@ COMMANDS = {
     "assumptions": "tracekit vary --out",
     "comparison": "tracekit compare --out",
     "fewest_nodes": "tracekit shrink --out",
+    "requests_to_change": "tracekit size --out",
     "search_functions": "tracekit optimize-bench --out",
     "search_placement": "tracekit placement-bench --out",
     FIT: "tracekit fit --out",

@@ -6,7 +6,7 @@ the assumption ``requests=sized:DIR`` of a replay, too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -70,9 +70,36 @@ def recommend_requests(
         For an unknown policy, where none of those given goes by use alone, and for a store without
         recorded use.
     """
-    chosen, left_out = _chosen(policies)
+    _chosen(policies)  # before anything takes long
     progress.stage("recorded use")
-    use = read_use(store)
+    workload = {
+        "name": name_of(store),
+        "store": called or str(store.path),
+        "made_up": store.manifest.made_up,
+    }
+    return requests_of(
+        read_use(store),
+        policies,
+        workload=workload,
+        learn_share=learn_share,
+        risk_share=risk_share,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def requests_of(
+    use: RecordedUse,
+    policies: Sequence[str] = ("all",),
+    *,
+    workload: Mapping[str, Any],
+    learn_share: float = LEARN_SHARE,
+    risk_share: float = RISK_SHARE,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Study:
+    """The same from use that is there already; ``workload`` says of what."""
+    chosen, left_out = _chosen(policies)
     past, rest = _parted(use, learn_share)
     seen = past.quantiles(0.5)[:, :, 0]
     nothing = np.full(seen.shape, np.nan)
@@ -101,11 +128,7 @@ def recommend_requests(
             "learn_share": learn_share,
             "risk_share": risk_share,
             "seed": seed,
-            "workload": {
-                "name": name_of(store),
-                "store": called or str(store.path),
-                "made_up": store.manifest.made_up,
-            },
+            "workload": dict(workload),
             "facts": _facts(use, past, rest, seen),
         },
         frames={SERVICES: services, "policies": totals},

@@ -59,14 +59,9 @@ def _change(study: Study, policy: str, resource: str) -> str:
     name, unit, _ = UNITS[resource]
     before, after = (amount(found[one], resource) for one in ("requested_now", "requested"))
     freed = found["freed"]
-    share = (
-        f" ({percent(abs(freed) / found['requested_now'], 0)})" if found["requested_now"] else ""
-    )
-    what = "frees" if freed >= 0 else "adds"
-    return (
-        f"from {before} to {after} {unit} of {name}, which {what} {amount(abs(freed), resource)}"
-        f"{share}"
-    )
+    share = f", {percent(abs(freed) / found['requested_now'], 0)}" if found["requested_now"] else ""
+    what = f"{amount(abs(freed), resource)} {'freed' if freed >= 0 else 'added'}{share}"
+    return f"from {before} to {after} {unit} of {name} ({what})"
 
 
 def risk(study: Study) -> str:
@@ -83,7 +78,9 @@ def risk(study: Study) -> str:
 
 
 def _share(value: float | None) -> str:
-    return "none" if value is None else percent(value)
+    if value is None:
+        return "none"
+    return "under 0.1 %" if 0 < value < 0.0005 else percent(value)
 
 
 def within(study: Study) -> str:
@@ -175,6 +172,12 @@ def notes(study: Study) -> list[str]:
     return said
 
 
+def lines(study: Study) -> list[str]:
+    """All of it, the answer first."""
+    said = [answer(study), risk(study), within(study), *warnings(study), beyond_limit(study)]
+    return [one for one in [*said, sure(study), *notes(study)] if one]
+
+
 def services(study: Study, policy: str = "") -> pl.DataFrame:
     """The rows of a policy, the one to follow without a choice."""
     return study.frames[SERVICES].filter(policy=policy or str(study.about[SUBJECT]))
@@ -206,24 +209,23 @@ def freeing_most(study: Study) -> pl.DataFrame:
     return both.sort(part, descending=True, maintain_order=True).drop("cpu_part", "memory_part")
 
 
-def at_risk(study: Study) -> pl.DataFrame:
+def at_risk(study: Study, policy: str = "") -> pl.DataFrame:
     """Services that use more than recommended too often, the worst first."""
     return (
-        services(study)
+        services(study, policy)
         .filter("at_risk")
         .sort("above_share", "service", descending=[True, False], maintain_order=True)
     )
 
 
 def following(study: Study, out: str, store: str = "") -> list[tuple[str, str]]:
-    """What to do next: sentences and commands."""
-    named = quote(store or study.about["workload"]["store"])
-    sized = quote(f"requests=sized:{out}")
-    again = f"--policy most_allocated --assume {sized}"
+    """What to do next: what for, and the command.
+
+    ``out``, where the study lies, and ``store`` are quoted for a shell.
+    """
+    named = store or quote(study.about["workload"]["store"])
+    again = f"--policy most_allocated --assume requests=sized:{out}"
     return [
-        (
-            "What it does to the nodes, and how many are enough then:",
-            f"tracekit replay {named} {again} --out {quote(f'{out}-replay')}",
-        ),
-        ("", f"tracekit shrink {named} {again}"),
+        ("What it does to the nodes:", f"tracekit replay {named} {again} --out {out}-replay"),
+        ("How many nodes are enough then:", f"tracekit shrink {named} {again}"),
     ]

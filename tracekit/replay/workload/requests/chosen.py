@@ -33,7 +33,7 @@ from tracekit.units import MILLI_PER_CORE
 
 #: The study of ``size`` by recorded use, its frame, the policy that changes nothing there, and what
 #: names the policy to follow.
-REQUESTS_STUDY, SERVICES, NOW, SUBJECT = "right_requests", "services", "now", "subject"
+REQUESTS_STUDY, SERVICES, NOW, SUBJECT = "requests_to_change", "services", "now", "subject"
 _SCHEMA = "tracekit/size/"
 _LIMITS = "limits.parquet"
 

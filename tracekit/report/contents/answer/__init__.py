@@ -6,20 +6,31 @@ from collections.abc import Mapping
 
 from tracekit.replay.studies import shrink
 from tracekit.replay.studies import vary as vary_study
-from tracekit.report.contents import comparison, fewest, quantities, search, sizing, vary
+from tracekit.report.contents import (
+    comparison,
+    fewest,
+    quantities,
+    requests_to_change,
+    search,
+    sizing,
+    vary,
+)
 from tracekit.report.contents.answer.following import ORDERS
 from tracekit.report.contents.answer.of_run import of_run
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed
+from tracekit.sizing import requests
 
 
 def answer(data: Data) -> Answer:
     """What the data answer: a run before a study, a study before a store."""
     if data.decision is not None:
         return of_run(data, data.decision)
-    if shrink.NAME in data.studies:
-        return fewest.answer(data)
+    answers = {shrink.NAME: fewest.answer, requests.NAME: requests_to_change.answer}
+    for name, of_study in answers.items():
+        if name in data.studies:
+            return of_study(data)
     if data.sizing is not None:
         return sizing.answer(data)
     if vary_study.NAME in data.studies:

@@ -1,0 +1,164 @@
+"""What the page on requests to change says beside its figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.workload.requests.chosen import NOW, SUBJECT
+from tracekit.report.cells import Table, table
+from tracekit.report.contents.first_screen import Answer, Change
+from tracekit.report.data import Data
+from tracekit.report.heads import capital
+from tracekit.report.words import MINUS, count, percent, spaced
+from tracekit.sizing import requests_told as words
+from tracekit.sizing.requests import NAME
+from tracekit.study import Study
+
+#: So many services are listed; the study's services.parquet has all.
+_MOST = 40
+
+
+#: Columns of the services at risk and what they are called.
+_RISKY = {
+    "request_now": "now",
+    "recommended": "then",
+    "use_p95": "used, 95 % at most",
+    "use_max": "used, highest",
+    "excess_mean": "above by, on average",
+}
+
+
+def answer(data: Data) -> Answer:
+    """What to change, what that frees and risks, how sure, and what to do next."""
+    study = data.studies[NAME]
+    subject = str(study.about[SUBJECT])
+    alone = not data.has_store and not data.has_run
+    notes = [words.within(study), words.beyond_limit(study), *words.notes(study)]
+    return Answer(
+        asked=words.QUESTION,
+        sentence=spaced(words.answer(study)),
+        also=spaced(words.risk(study)),
+        warnings=words.warnings(study),
+        told=[spaced(one) for one in notes if one],
+        changes=_changes(study, subject),
+        before="requests of now",
+        after=subject,
+        change="What it would change",
+        interval="",
+        sure=spaced(words.sure(study)),
+        rests=[("Recorded", "use, requests and lives of containers")],
+        next=words.following(
+            study,
+            data.paths.source if alone else "SIZED",
+            data.paths.store if data.has_store else "",
+        ),
+    )
+
+
+def _changes(study: Study, subject: str) -> list[Change]:
+    """Cores, bytes and container-steps above, now and then."""
+    before, after = words.row(study, NOW).of, words.row(study, subject).of
+    amounts = [_amount(name, after[name]) for name in words.UNITS]
+    shares = [
+        Change(
+            title=f"{capital(words.UNITS[name][0])} above the request",
+            meaning="container-steps of the judged time with more in use than requested",
+            before=_share(before[name]["above_share"]),
+            after=_share(after[name]["above_share"]),
+            difference=_points(before[name]["above_share"], after[name]["above_share"]),
+            way="",
+        )
+        for name in words.UNITS
+    ]
+    return [*amounts, *shares]
+
+
+def _amount(name: str, found: Mapping[str, Any]) -> Change:
+    what, unit, _ = words.UNITS[name]
+    freed = found["freed"]
+    sign = MINUS if freed > 0 else "+"
+    return Change(
+        title=f"{capital(what)} requested [{unit}]",
+        meaning="of all containers together, mean over the judged time",
+        before=words.amount(found["requested_now"], name),
+        after=words.amount(found["requested"], name),
+        difference=f"{sign}{words.amount(abs(freed), name)}" if freed else "none",
+        way="better" if freed > 0 else "",
+    )
+
+
+def _share(value: float | None) -> str:
+    return "\u2013" if value is None else percent(value, 1)
+
+
+def _points(before: float | None, after: float | None) -> str:
+    if before is None or after is None:
+        return "\u2013"
+    shown = f"{100 * (after - before):+.1f}".replace("-", MINUS)
+    return f"{shown} pp" if float(shown.replace(MINUS, "-")) else "none"
+
+
+def policies(data: Data) -> Table:
+    """Each policy over all services, by resource, with the interval of what it frees."""
+    study = data.studies[NAME]
+    names = study.frames["policies"]["policy"].unique(maintain_order=True).to_list()
+    shown = pl.DataFrame([_row(study, name) for name in names])
+    return table(shown, "All services together, by policy")
+
+
+def _row(study: Study, policy: str) -> dict[str, Any]:
+    row: dict[str, Any] = {"policy": policy}
+    for name, found in words.row(study, policy).of.items():
+        what, unit, scale = words.UNITS[name]
+        row[f"{what} requested [{unit}]"] = found["requested"] / scale
+        row[f"{what} freed [{unit}]"] = found["freed"] / scale
+        row[f"{what} freed, 95 % interval"] = _interval(found, name)
+        row[f"{what}_above_request_share"] = found["above_share"]
+    row["services_at_risk"] = words.at_risk(study, policy)["service"].n_unique()
+    return row
+
+
+def _interval(found: Mapping[str, Any], name: str) -> str:
+    if found["freed_low"] is None:
+        return "\u2013"
+    low, high = (words.amount(found[one], name) for one in ("freed_low", "freed_high"))
+    return f"{low} to {high}".replace("-", MINUS)
+
+
+def most(data: Data) -> Table:
+    """The services that free most under the policy to follow."""
+    study = data.studies[NAME]
+    rows = words.freeing_most(study)
+    columns = [pl.col("service"), pl.col("containers").round(1)]
+    for name, (what, unit, scale) in words.UNITS.items():
+        columns += [
+            (pl.col(f"{name}_{column}") / scale).alias(f"{what} {told} [{unit}]")
+            for column, told in (
+                ("now", "now"), ("recommended", "then"), ("p95", "used, 95 % at most"),
+                ("freed", "freed by all"),
+            )
+        ]  # fmt: skip
+        columns.append(pl.col(f"{name}_above_share").alias(f"{what}_above_request_share"))
+    shown = rows.head(_MOST).select(columns)
+    caption = f"{shown.height:,} of {count(rows.height, 'service')}, what frees most first"
+    return table(shown, caption)
+
+
+def risky(data: Data) -> Table:
+    """The services that use more than recommended too often."""
+    study = data.studies[NAME]
+    rows = words.at_risk(study)
+    shown = [
+        {
+            "service": one["service"],
+            "resource": f"{words.UNITS[one['resource']][0]} [{words.UNITS[one['resource']][1]}]",
+            "above_share": one["above_share"],
+            **{told: words.amount(one[name], one["resource"]) for name, told in _RISKY.items()},
+        }
+        for one in rows.head(_MOST).to_dicts()
+    ]
+    services = count(rows["service"].n_unique(), "service")
+    return table(pl.DataFrame(shown), f"{services} at risk, the worst first")

@@ -1,0 +1,104 @@
+"""CPU requests of the services that free most: now, as recommended, and what one uses."""
+
+from __future__ import annotations
+
+import plotly.graph_objects as go
+import polars as pl
+
+from tracekit.replay.workload.requests.chosen import SUBJECT
+from tracekit.report.data import Data
+from tracekit.report.figures import Figure
+from tracekit.report.palette import color
+from tracekit.report.plot import axis, blank
+from tracekit.report.rows import above, rows_axis
+from tracekit.report.words import number, short_id
+from tracekit.sizing.requests import NAME
+
+_ROWS, _ROW_PX, _EDGES_PX = 12, 44, 100
+_SCHEMA = {
+    "service": pl.String,
+    "request_now": pl.Float64,
+    "recommended": pl.Float64,
+    "use_p95": pl.Float64,
+    "use_max": pl.Float64,
+    "freed": pl.Float64,
+}
+#: A mark of each: its words, colour and form.
+_MARKS = {
+    "request_now": ("requested now", "observed", "circle-open"),
+    "recommended": ("recommended", "policy-1", "circle"),
+    "use_p95": ("used, 95 % at most", "cpu", "line-ns-open"),
+    "use_max": ("used, highest", "bound", "x-thin-open"),
+}
+#: What columns are called in the table beneath.
+_HEADS = {
+    "request_now": "requested_now_cores",
+    "recommended": "recommended_cores",
+    "use_p95": "used_95_percent_at_most_cores",
+    "use_max": "used_at_most_cores",
+    "freed": "freed_by_all_cores",
+}
+
+
+def _prepare(data: Data) -> pl.DataFrame:
+    if NAME not in data.studies:
+        return pl.DataFrame(schema=_SCHEMA)
+    frame = data.result(f"{NAME}/services")
+    mine = frame.filter(policy=data.studies[NAME].about[SUBJECT], resource="cpu")
+    known = mine.filter(pl.col("recommended").is_not_null()).select(list(_SCHEMA))
+    return known.sort("freed", "service", descending=[True, False]).head(_ROWS)
+
+
+def _draw(frame: pl.DataFrame) -> go.Figure:
+    figure = blank(max(frame.height, 1) * _ROW_PX + _EDGES_PX)
+    places = list(range(frame.height))
+    for column, (words, paint, form) in _MARKS.items():
+        figure.add_scatter(
+            x=frame[column].to_list(),
+            y=places,
+            mode="markers",
+            name=words,
+            marker={
+                "color": color(paint),
+                "symbol": form,
+                "size": 11,
+                "line": {"width": 2, "color": color(paint)},
+            },
+            hovertemplate=f"{words}: %{{x:.3f}} cores<extra></extra>",
+        )
+    names = [
+        above(at, f"{short_id(row['service'])}: {number(row['freed'])} cores freed by all")
+        for at, row in enumerate(frame.iter_rows(named=True))
+    ]
+    figure.update_layout(
+        margin={"l": 8, "r": 16, "t": 40, "b": 56},
+        xaxis=axis("CPU of one container [cores]", rangemode="tozero"),
+        yaxis=rows_axis(frame.height, 0.75),
+        annotations=names,
+    )
+    return figure
+
+
+def _takeaway(frame: pl.DataFrame) -> str:
+    first = frame.row(0, named=True)
+    if first["freed"] <= 0:
+        return f"No service frees any CPU; of {frame.height} drawn all would request more."
+    return (
+        f"{first['service']} frees most CPU: {number(first['freed'])} cores, with"
+        f" {number(first['recommended'])} for each of its containers in place of"
+        f" {number(first['request_now'])}."
+    )
+
+
+FIGURE = Figure(
+    title="CPU requests now and as recommended",
+    question="Which services free most CPU, and how near to their use?",
+    how_to_read="A row is a service, with what one of its containers requests now, what is"
+    " recommended, and what it uses. A recommendation left of the 95 % mark is exceeded often.",
+    reads=(f"{NAME}/services",),
+    prepare=_prepare,
+    draw=_draw,
+    takeaway=_takeaway,
+    table=lambda frame: frame.rename(_HEADS),
+    absent="No service has use that a policy could learn from.",
+)
