@@ -18,7 +18,7 @@ def test_the_page_begins_with_the_answer() -> None:
     told = answer(Data(studies={study.name: study}, paths=Paths(source="sized")))
     assert told.asked == words.QUESTION
     assert told.sentence.replace("\u00a0", " ") == words.answer(study)
-    assert told.after == study.about["subject"]
+    assert told.change.endswith(study.about["subject"])
     assert [one.title for one in told.changes] == [
         "CPU requested [cores]",
         "Memory requested [GiB]",
