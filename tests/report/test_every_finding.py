@@ -60,3 +60,12 @@ def test_quality_says_how_much_was_kept(rows: float, value: str) -> None:
     assert said is not None
     assert said.value.replace("\u00a0", " ") == value
     assert "missing name, 7" in said.sentence
+
+
+def test_nodes_that_never_changed_are_not_said_to_have_too_few_samples() -> None:
+    zones = pl.DataFrame({"zone": ["C", "U", "too_short"], "nodes": [10, 4, 2]})
+    said = all_findings()["zones"].find(Data(fetch=lambda _name, _params: zones))
+    assert said is not None
+    told = said.sentence.replace("\u00a0", " ")
+    assert "on 4 further nodes CPU or memory never changed (zone U)" in told
+    assert "on 2 further nodes there are too few samples" in told

@@ -100,3 +100,20 @@ def test_a_mark_under_another_is_seen_and_what_is_far_above_has_no_say_in_the_sc
     assert "With fewer nodes every other way overloads more than is allowed" in figure.takeaway(
         frame
     )
+
+
+def test_the_highest_line_is_the_highest_once_the_cluster_is_filled() -> None:
+    data = made_up()
+    steps = data.replay("steps").filter(policy="first_fit")
+    high = {"early": (3.0, 0.5), "late": (0.6, 2.0)}
+    others = [
+        steps.with_columns(
+            pl.lit(name).alias("policy"),
+            pl.when("settled").then(after).otherwise(before).alias("cpu_max_fraction"),
+        )
+        for name, (before, after) in high.items()
+    ]
+    observed = data.replay("steps").filter(policy="observed")
+    data._run_frames["steps"] = pl.concat([observed, *others])
+    frame = get_figure("replay_peak").prepare(data)
+    assert frame["policy"].unique(maintain_order=True).to_list()[1] == "late"

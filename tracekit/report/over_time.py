@@ -59,7 +59,10 @@ def _shown(data: Data, steps: pl.DataFrame, column: str) -> list[str]:
     More lines than that are a thicket in which nothing is found.
     """
     there = steps["policy"].unique(maintain_order=True).to_list()
-    ours = steps.filter(~pl.col("policy").is_in(APART))
+    # by what the titles say: while the cluster fills, other policies go higher
+    settled = pl.col("settled") | ~pl.col("settled").any().over("policy")
+    counted = steps.filter(settled & pl.col(column).is_not_null())
+    ours = counted.filter(~pl.col("policy").is_in(APART))
     highest = ours.sort(column, descending=True, nulls_last=True)["policy"].head(1).to_list()
     wanted = dict.fromkeys([OBSERVED, *named(data), *highest, *tested(steps)[:2], BOUND])
     drawn = [name for name in wanted if name in there]

@@ -11,6 +11,13 @@ from tracekit.store.quantities import ABSENT, INFERRED, RECORDED, quantities
 ASSUMED = "assumed"
 #: Of a file of the user's own, or by ``tracekit size``.
 CHOSEN = "chosen"
+#: Recorded, and not replayed, for an assumption says so: this and the assumption.
+SET_ASIDE = "recorded, but set aside by"
+
+
+def set_aside(by: str) -> str:
+    """How a quantity is known that stands in the files and that an assumption does not read."""
+    return f"{SET_ASIDE} {by}"
 
 
 def rests_on(store: Store, *needed: str) -> dict[str, str]:

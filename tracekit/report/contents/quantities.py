@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from tracekit.replay.measures import words_of
+from tracekit.replay.workload.rests_on import SET_ASIDE
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 
@@ -28,12 +29,18 @@ def _word(kind: str, *, made_up: bool) -> str:
 def rests(known: Mapping[str, str], *, made_up: bool) -> list[tuple[str, str]]:
     """How quantities are known, and which, for the list beside an answer."""
     said = told(known)
-    found = [(kind, [name for name, how in said.items() if how == kind]) for kind in _TOLD]
+    kinds = [*_TOLD, *_aside(said)]
+    found = [(kind, [name for name, how in said.items() if how == kind]) for kind in kinds]
     return [
         (_word(kind, made_up=made_up).capitalize(), ", ".join(names))
         for kind, names in found
         if names
     ]
+
+
+def _aside(known: Mapping[str, str]) -> list[str]:
+    """What stands in the files and was not replayed: each with the assumption that says so."""
+    return list(dict.fromkeys(kind for kind in known.values() if kind.startswith(SET_ASIDE)))
 
 
 def of_store(data: Data) -> Table | None:
@@ -75,7 +82,7 @@ def _grouped(known: Mapping[str, str], title: str, data: Data) -> Table | None:
             "how known": word(data, kind),
             "quantities": ", ".join(n for n, k in known.items() if k == kind),
         }
-        for kind in _KINDS
+        for kind in (*_KINDS, *_aside(known))
         if kind in known.values()
     ]
     schema = dict.fromkeys(("how known", "quantities"), pl.String)

@@ -14,8 +14,10 @@ from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
+from tracekit.replay.workload.rests_on import SET_ASIDE
 from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, table
+from tracekit.report.contents import quantities
 from tracekit.report.data import Data
 from tracekit.report.headline import headline
 from tracekit.report.measures import present
@@ -123,7 +125,7 @@ def _standing(measure: Measure, found: Standings, policy: str, barred: Container
         return Cell(text="\u2013", sort="")
     best = [one for one in found.best if one.names[0] not in barred]
     best = best if len(best) <= len(found.rows) / 2 else best[:1]
-    mark = "" if row not in best else _BEST if row is best[0] else _WITHIN
+    mark = "" if measure.better is None or row not in best else _BEST if row is best[0] else _WITHIN
     known = [end for end in (row.low, row.high) if end is not None and math.isfinite(end)]
     ends = [f"{end:.9g}" for end in known] if len(known) > 1 else []
     return Cell(text=standing_text(measure, row), sort=f"{row.mean:.9g}", mark=mark, ends=ends)
@@ -145,8 +147,13 @@ def directions(data: Data) -> str:
     measures = present(data.replay("summary"))
     high = [small(one.title) for one in measures if one.better == "high"]
     but = f", but for {listed(high)}" if high else ""
+    neither = sum(one.better is None for one in measures)
+    none = (
+        f" Neither end is better of {count(neither, 'measure')}, as how much is used or allocated"
+        " and how many nodes are in use: nobody is marked best by them."
+    )
     return (
-        f"Lower is better{but}; of what is used or allocated neither end is. The table begins with"
+        f"Lower is better{but}.{none * bool(neither)} The table begins with"
         " the measures that decide; Columns has all. Policies that placed every container alike in"
         " every order are one row."
     )
@@ -194,9 +201,16 @@ def unfit(data: Data) -> Table:
 def rests_sentence(data: Data) -> str:
     """What is assumed, in one sentence."""
     load = (data.run or {}).get("workload", {})
-    assumed = [name for name, how in load.get("quantities", {}).items() if how == "assumed"]
+    known = quantities.told(load.get("quantities", {}))
+    assumed = [name for name, how in known.items() if how == "assumed"]
     if not load.get("assumptions"):
         return "This run rests on what was recorded."
+    aside = [name for name, how in known.items() if how.startswith(SET_ASIDE)]
+    if aside:
+        return (
+            f"The trace says {listed(aside)}, but an assumption of this run sets that aside;"
+            " another value may change the result."
+        )
     if not assumed:
         return "How the run was set up is assumed; another value may change the result."
     return (

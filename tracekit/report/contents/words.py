@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.replay.measures import all_measures
+from tracekit.replay.measures import RESOURCES, all_measures, resources_in
 from tracekit.report.cells import Table, table
+from tracekit.report.data import Data
 
 _BETTER = {"low": "lower", "high": "higher", None: "neither"}
 _GROUPS = {"answer": "yes", "resource": "per resource", "detail": ""}
@@ -88,8 +89,13 @@ def glossary() -> list[tuple[str, str]]:
     return list(_WORDS)
 
 
-def measures() -> Table:
-    """Every measure: what it means, its formula, its unit, which end is better and why."""
+def _resources(data: Data) -> tuple[str, ...]:
+    """CPU and memory, and of what else the run has measures."""
+    return tuple(dict.fromkeys([*RESOURCES, *resources_in(data.replay("summary").columns)]))
+
+
+def measures(data: Data) -> Table:
+    """Every measure of every resource of the run: meaning, formula, unit, better end and why."""
     rows = [
         {
             "measure": one.title,
@@ -101,7 +107,7 @@ def measures() -> Table:
             "may_answer": _GROUPS[one.group],
             "name": name,
         }
-        for name, one in all_measures().items()
+        for name, one in all_measures(_resources(data)).items()
     ]
     later = ("unit", "why", "may_answer", "name")
     return table(pl.DataFrame(rows), "Every measure, its formula and its direction", later=later)

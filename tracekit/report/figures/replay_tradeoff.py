@@ -268,8 +268,9 @@ def _narrow(frame: pl.DataFrame) -> go.Figure:
 FIGURE = Figure(
     title="Nodes in use against overload",
     question="How many nodes does a policy save, and at what risk?",
-    how_to_read="Each mark is one way to place; down and to the left is better: fewer nodes, less"
-    " overload. A policy that another one beats on both is an open mark. Thin lines are 95 %"
+    how_to_read="Each mark is one way to place: the further left, the fewer nodes in use; the"
+    " further down, the less overload. No policy is called better for fewer nodes alone. A policy"
+    " that another one beats on both is an open mark. Thin lines are 95 %"
     " intervals over the orders of arrival. Above the dashed line a policy may not be chosen; a"
     " triangle at the upper edge overloads more than is shown. The upright axis is drawn by the"
     " square root, so that little overload is told from none. Nodes are those in use on average"

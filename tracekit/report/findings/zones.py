@@ -16,6 +16,11 @@ _MEANS = {
     "B": "are hardly related (zone B)",
     "C": "rise and fall together (zone C)",
 }
+#: Nodes without a zone, and why.
+_WITHOUT = {
+    "U": "CPU or memory never changed (zone U)",
+    "too_short": "there are too few samples",
+}
 
 
 def _find(data: Data) -> Said | None:
@@ -35,8 +40,10 @@ def _find(data: Data) -> Said | None:
         )
     row = known.row(0, named=True)
     others = int(known["nodes"].sum())
-    unknown = (
-        f"; {count(total - others, 'node')} more have too few samples" if total > others else ""
+    unknown = "".join(
+        f"; on {count(nodes, 'further node')} {why}"
+        for zone, why in _WITHOUT.items()
+        if (nodes := int(zones.filter(pl.col("zone") == zone)["nodes"].sum()))
     )
     moves = row.get("memory_std")
     little = (

@@ -95,3 +95,13 @@ def test_real_first_fit_agrees_with_another_simulator(real: Workload) -> None:
 def test_real_bound(real: Workload) -> None:
     assert volume_bound(real.request, real.capacity) == 843
     assert linear_bound(real.request, real.capacity) == 843
+
+
+def test_what_is_not_replayed_though_recorded_names_its_assumption(tmp_path: Path) -> None:
+    files = written(tmp_path, OPENB)
+    known = load(files).quantities
+    aside = "recorded, but set aside by"
+    assert {known["arrivals"], known["departures"]} == {f"{aside} departures=none"}
+    assert known["requests: gpu_milli"] == f"{aside} gpu=ignore"
+    whole = load(files, "departures=recorded", "gpu=count").quantities
+    assert not any(kind.startswith(aside) for kind in whole.values())

@@ -38,11 +38,14 @@ class WorkloadLoader:
         Where its files, or the rule that makes it up, are from.
     files : str
         What a path must hold; empty for a workload that is made up.
+    licence : str
+        Under which its files may be used, as upstream states it.
     """
 
     title: ClassVar[str]
     source: ClassVar[str]
     files: ClassVar[str] = ""
+    licence: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
         parameters.check_ranges(self)

@@ -15,9 +15,9 @@ from tracekit.parameters import About
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
-from tracekit.replay.workload.rests_on import ASSUMED
+from tracekit.replay.workload.rests_on import ASSUMED, set_aside
 from tracekit.replay.workload.workload import Workload
-from tracekit.store.quantities import ABSENT, RECORDED
+from tracekit.store.quantities import RECORDED
 from tracekit.units import BYTES_PER_MIB, MS_PER_S
 
 _NODES = {"sn": pl.String, "cpu_milli": pl.Float64, "memory_mib": pl.Float64, "gpu": pl.Float64}
@@ -41,6 +41,7 @@ class Openb(WorkloadLoader):
         "github.com/alibaba/clusterdata cluster-trace-gpu-v2023; Weng et al., USENIX ATC 2023"
     )
     files: ClassVar[str] = "openb_node_list_*.csv and openb_pod_list_*.csv"
+    licence: ClassVar[str] = "none stated upstream"
 
     departures: Annotated[
         Literal["recorded", "none"],
@@ -90,8 +91,10 @@ class Openb(WorkloadLoader):
             exchangeable=np.full(pods.height, self.departures == "none"),
             quantities={
                 **dict.fromkeys(("node sizes", "requests"), RECORDED),
-                "arrivals": ASSUMED if self.departures == "none" else RECORDED,
-                "departures": ABSENT if self.departures == "none" else RECORDED,
+                **dict.fromkeys(("arrivals", "departures"), self._known_times()),
+                **(
+                    {"requests: gpu_milli": set_aside("gpu=ignore")} if self.gpu == "ignore" else {}
+                ),
                 "use of containers": ASSUMED,
             },
             assumptions=values(self),
@@ -102,6 +105,10 @@ class Openb(WorkloadLoader):
     def recognises(cls, path: Path) -> bool:
         """Whether a CSV there has the columns of a pod list."""
         return any(_has(file, _PODS) for file in csv_files(path))
+
+    def _known_times(self) -> str:
+        """How times are known: the order alone is replayed of what never leaves, and is drawn."""
+        return set_aside("departures=none") if self.departures == "none" else RECORDED
 
     def _times(self, pods: pl.DataFrame) -> tuple[IntArray, IntArray, IntArray]:
         negative = np.flatnonzero(_duration(pods) < 0)

@@ -38,6 +38,7 @@ class Tianchi18(WorkloadLoader):
     files: ClassVar[str] = (
         "app_resources, instance_deploy, machine_resources and app_interference as CSVs or a zip"
     )
+    licence: ClassVar[str] = "none stated upstream"
 
     containers: Annotated[
         Literal["all", "placed"],
