@@ -131,6 +131,7 @@ def _policy(study: Requests, name: str) -> list[object]:
 
 def _services(study: Requests) -> None:
     """The services that free most, and those at risk."""
+    from tracekit.report.words import short_hash
     from tracekit.sizing import requests_told as words
 
     most = words.freeing_most(study)
@@ -139,7 +140,7 @@ def _services(study: Requests) -> None:
         ["service", "count", "cores now", "then", "freed", "GiB now", "then", "freed"],
         [
             [
-                one["service"],
+                short_hash(one["service"]),
                 f"{one['containers']:,.0f}",
                 *(
                     words.amount(one[f"{name}_{what}"], name)
@@ -159,7 +160,7 @@ def _services(study: Requests) -> None:
         ["service", "of", "now", "then", "p95", "max", "above", "by"],
         [
             [
-                one["service"],
+                short_hash(one["service"]),
                 words.UNITS[one["resource"]][1],
                 *(
                     words.amount(one[name], one["resource"])

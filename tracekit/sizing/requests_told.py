@@ -97,9 +97,10 @@ def within(study: Study) -> str:
 
 def beyond_limit(study: Study) -> str:
     """What moving limits with requests, as the autoscaler does, would cut off."""
-    rows = row(study, str(study.about[SUBJECT])).of
+    rows, now = row(study, str(study.about[SUBJECT])).of, row(study, NOW).of
     found = [
-        f"{UNITS[name][0]} {percent(one['beyond_limit_share'])}"
+        f"{UNITS[name][0]} {_share(one['beyond_limit_share'])} (with the limits of now"
+        f" {_share(now[name]['beyond_limit_share'])})"
         for name, one in rows.items()
         if one["beyond_limit_share"]
     ]
@@ -164,7 +165,7 @@ def notes(study: Study) -> list[str]:
         )
     if unknown := facts["services_without_past"]:
         what = "service has" if unknown == 1 else "services have"
-        said.append(f"{unknown:,} {what} no use to learn from and keep the requests of now.")
+        said.append(f"{unknown:,} {what} no use to learn from: the requests of now stay.")
     why: dict[str, list[str]] = {}
     for one in about["left_out"]:
         why.setdefault(one["why"], []).append(one["policy"])
