@@ -253,3 +253,26 @@ def test_amounts_have_three_digits() -> None:
     shown = [amount(value, "cpu") for value in (0.025, 1.234, 56.78, 1234.5, 0.0, None)]
     assert shown == ["0.025", "1.23", "56.8", "1,234", "0", "-"]
     assert amount(-1.5 * GIB, "memory") == "-1.50"
+
+
+def test_cpu_alone_without_nodes_says_nothing_of_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"c{at},0,{'' if at == 3 else 500},,s{at % 2}" for at in range(4)]
+    used_lines = [
+        f"c{at},{step * 60_000},{100 * at + step}" for at in range(4) for step in range(9)
+    ]
+    head = "container,arrival_ms,cpu_milli,memory_bytes,service"
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "containers.csv").write_text("\n".join([head, *lines, ""]))
+    (tmp_path / "files" / "usage.csv").write_text(
+        "\n".join(["container,time_ms,cpu_milli", *used_lines, ""])
+    )
+    ingest(tmp_path / "files", tmp_path / "store")
+    capsys.readouterr()
+    assert run(["size", str(tmp_path / "store"), "--out", str(tmp_path / "sized")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    answer, _, rest = said.partition("All services together")
+    assert "cores of CPU" in answer
+    assert "memory" not in answer
+    assert "1 service has no request" not in rest

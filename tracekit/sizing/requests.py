@@ -202,7 +202,7 @@ def _facts(
     span = (int(rest.times_ms[0]), int(rest.times_ms[-1]) + use.step_ms)
     alive = rest.alive_ms(*span) > 0
     services = np.unique(use.service[alive])
-    unasked = np.isnan(use.requested()[services]).any(axis=1)
+    unasked = (np.isnan(use.requested()) & ~np.isnan(seen))[services].any(axis=1)
     return {
         "containers": int(alive.sum()),
         "containers_measured": len(use.measured),

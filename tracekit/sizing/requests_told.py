@@ -36,6 +36,11 @@ def row(study: Study, policy: str) -> Row:
     return Row({one["resource"]: one for one in rows})
 
 
+def measured(study: Study) -> list[str]:
+    """The resources whose use there is to judge by."""
+    return [name for name, one in row(study, NOW).of.items() if one["above_share"] is not None]
+
+
 def amount(value: float | None, resource: str) -> str:
     """An amount in the unit of screens, without it: three digits, whole ones from 100 on."""
     if value is None:
@@ -50,7 +55,7 @@ def amount(value: float | None, resource: str) -> str:
 def answer(study: Study) -> str:
     """What the policy to follow would change, in one sentence."""
     subject = str(study.about[SUBJECT])
-    told = " and ".join(_change(study, subject, resource) for resource in UNITS)
+    told = " and ".join(_change(study, subject, resource) for resource in measured(study))
     return f"Set to what {subject} recommends, requests change {told}."
 
 
@@ -70,7 +75,7 @@ def risk(study: Study) -> str:
     parts = [
         f"{UNITS[resource][0]} in {_share(found.of[resource]['above_share'])} of container-steps"
         f" (with the requests of now {_share(now.of[resource]['above_share'])})"
-        for resource in UNITS
+        for resource in measured(study)
     ]
     return (
         f"In the time held back to judge by, more was in use than requested: {' and '.join(parts)}."
@@ -120,7 +125,7 @@ def sure(study: Study) -> str:
     ranges = [
         f"{amount(one['freed_low'], name)} to {amount(one['freed_high'], name)} {UNITS[name][1]}"
         for name, one in found.items()
-        if one["freed_low"] is not None
+        if one["freed_low"] is not None and name in measured(study)
     ]
     judged = (
         f"Recommended from the first {duration(facts['learned_ms'])} of recorded use, judged on the"
@@ -160,8 +165,8 @@ def notes(study: Study) -> list[str]:
     if without := facts["services_without_request"]:
         what = "service has" if without == 1 else "services have"
         said.append(
-            f"{without:,} {what} no request now for CPU or memory: all its use counts as above the"
-            " request, and what is recommended counts as added."
+            f"{without:,} {what} no request now for CPU or memory: all of that use counts as above"
+            " the request, and what is recommended counts as added."
         )
     if unknown := facts["services_without_past"]:
         what = "service has" if unknown == 1 else "services have"

@@ -61,7 +61,8 @@ def answer(data: Data) -> Answer:
 def _changes(study: Study, subject: str) -> list[Change]:
     """Cores, bytes and container-steps above, now and then."""
     before, after = words.row(study, NOW).of, words.row(study, subject).of
-    amounts = [_amount(name, after[name]) for name in words.UNITS]
+    known = words.measured(study)
+    amounts = [_amount(name, after[name]) for name in known]
     shares = [
         Change(
             title=f"{capital(words.UNITS[name][0])} above the request",
@@ -71,7 +72,7 @@ def _changes(study: Study, subject: str) -> list[Change]:
             difference=_points(before[name]["above_share"], after[name]["above_share"]),
             way="",
         )
-        for name in words.UNITS
+        for name in known
     ]
     return [*amounts, *shares]
 

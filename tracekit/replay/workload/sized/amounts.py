@@ -83,7 +83,9 @@ def amounts_of(found: Sizes, nodes: Sequence[str], assumptions: SizedAssumptions
         asked, "container", found.containers["container"], resources, "request"
     )
     limit, _ = _matrix(asked, "container", found.containers["container"], resources, "limit")
-    capacity, known = _matrix(whole, "node", pl.Series("node", nodes), resources, "amount")
+    capacity, known = _matrix(
+        whole, "node", pl.Series("node", nodes, pl.String), resources, "amount"
+    )
     counted = _whole(np.ceil(request - _ROUNDING))
     room = _whole(np.floor(capacity + _ROUNDING))
     if PODS in resources:
