@@ -28,7 +28,7 @@ from tracekit.replay.studies.vary_answers import (
     why,
 )
 from tracekit.replay.studies.vary_ranks import BASE
-from tracekit.replay.studies.vary_told import answer, following, problems
+from tracekit.replay.studies.vary_told import NONE, answer, following, problems, subject
 from tracekit.verbs.replay import replay
 
 
@@ -158,6 +158,7 @@ def test_a_change_that_failed_is_not_proposed_again() -> None:
     ((_, command),) = following(dataclasses.replace(found, about=about))
     assert "node_cpu_cores=52" in command
     assert "limit_factor" not in command
+    assert subject(dataclasses.replace(found, about=about)) == NONE
 
 
 def test_bad_calls(store: Path) -> None:

@@ -25,6 +25,8 @@ from tracekit.study import Study
 _MORE = 20
 #: The answer that no policy is better.
 KEEP = "to keep production"
+#: Where nothing can be told under the defaults.
+NONE = "not told"
 #: So many assumptions are named, more are counted.
 _NAMED = 5
 
@@ -104,7 +106,9 @@ def keeps(study: Study) -> bool:
 
 
 def subject(study: Study) -> str:
-    """The answer under the defaults in words."""
+    """The answer under the defaults in words; that there is none, where nothing can be told."""
+    if not study.about["answer"]:
+        return NONE
     return KEEP if keeps(study) else str(study.about["answer"][0])
 
 
