@@ -40,7 +40,7 @@ from tracekit.replay.studies.shrink_beside import others
 from tracekit.replay.studies.trials import asked_over_time
 from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Losses, Workload
 from tracekit.study import Study
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
@@ -317,6 +317,55 @@ def test_use_bounds_a_policy_that_ignores_requests() -> None:
     assert not policy.filtered
     assert least_nodes(load, policy, parse_limits([], ["observed"])) == 1
     assert least_nodes(load, parse_policy("best_fit"), parse_limits([], ["best_fit"])) == 8
+
+
+HALF_EMPTY = workload([(16_000, 64)] * 60, [(0, 9000, 2_000, 8)] * 120, used_share=0.5)
+
+
+@pytest.mark.parametrize(
+    ("limit", "bound"),
+    [
+        ("cpu_max_fraction <= 0.3", 30),
+        ("cpu_p99_fraction <= 0.3", 30),
+        ("cpu_mean_fraction <= 0.2", 38),
+        ("cpu_p99_fraction <= 0.15", 60),
+        ("cpu_mean_fraction <= 0.9", 15),
+    ],
+)
+def test_every_limit_on_use_bounds(limit: str, bound: int) -> None:
+    """120 containers that use 1 of 16 cores each: 4 are within 30 %. 15 nodes hold all requests."""
+    limits = parse_limits([limit], ["least_allocated"])
+    assert least_nodes(HALF_EMPTY, parse_policy("least_allocated"), limits) == bound
+
+
+def test_of_many_nodes_the_percentile_proves_one_hundred_at_most() -> None:
+    """150 would be needed if none might be full; one in 100 may."""
+    load = workload([(10, 100)] * 200, [(0, 9000, 5, 1)] * 300, used_share=1.0)
+    policy = parse_policy("observed")
+    for limit, bound in (("cpu_max_fraction <= 1.0", 150), ("cpu_p99_fraction <= 1.0", 100)):
+        assert least_nodes(load, policy, parse_limits([limit], ["observed"])) == bound
+
+
+def test_nodes_of_the_control_plane_stay_and_those_that_left_are_not_counted() -> None:
+    """Of eight nodes one is gone by the end, the last is of the control plane: four are enough."""
+    stays = np.arange(8) == 7
+    left = Losses(node=np.array([0]), time_ms=np.array([2000]))
+    load = dataclasses.replace(EVEN, stays=stays, losses=left)
+    found = shrunk(load)
+    assert found.about["nodes"] == found.about["workload"]["nodes"] == 7
+    told = row(found)
+    assert (told["of"], told["fewer"]) == (7, told["nodes"] - 1)
+    assert told["bound"] <= told["nodes"] <= 7
+    nodes = found.frames["nodes"]
+    assert "n0" not in nodes["node"].to_list()
+    assert nodes.filter(node="n7")["kept"].item()
+    assert nodes["kept"].sum() == told["nodes"]
+    assert found.frames["sizes"]["nodes"].max() == 7
+    assert (
+        "1 node left within the recorded time, and no count has it"
+        in found.about["workload"]["told"]
+    )
+    assert "1 node of the control plane stays, whatever is asked" in found.about["workload"]["told"]
 
 
 def test_waiting_may_be_allowed() -> None:

@@ -18,6 +18,7 @@ from tracekit.replay.workload.constraints.spread import Spread
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.on_nodes import beside_daemons, on_nodes
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
 
 
 def pinned_load() -> Workload:
@@ -129,17 +130,35 @@ def test_constraints_say_the_same_of_the_nodes_that_stay(seed: int) -> None:
 def test_the_number_of_containers_is_exact(hundredths: int, containers: int) -> None:
     load = workload([(100, 100)], [(at * 10, 9000, 10, 10) for at in range(containers)])
     scale = scale_of(hundredths / 100)
-    made = multiplied(load, scale)
+    made = multiplied(load, scale, stream(1, "replicas"))
     assert scale == Fraction(hundredths, 100)
     assert made.containers == containers * hundredths // 100
     assert (np.diff(made.arrival_ms) >= 0).all()
-    for service in set(load.services):
-        before, after = load.services.count(service), made.services.count(service)
-        assert abs(after - before * scale) < 1
+
+
+@given(some.lists(some.integers(1, 90), min_size=20, max_size=60), some.integers(0, 9))
+def test_what_is_requested_grows_by_the_scale_however_it_is_listed(
+    sizes: list[int], seed: int
+) -> None:
+    load = workload([(100, 100)], [(at, 9000, size, 1) for at, size in enumerate(sizes)])
+    made = multiplied(load, Fraction(13, 10), stream(seed, "replicas"))
+    grown = made.request[:, 0].sum() - load.request[:, 0].sum()
+    # of sizes in order one in so many is copied: the sum is off by the range of sizes at most
+    assert abs(grown - 0.3 * sum(sizes)) <= 2 * (max(sizes) - min(sizes)) + max(sizes)
+
+
+@pytest.mark.parametrize("large", [0, 9])
+def test_a_large_container_among_ten_is_copied_as_often_wherever_it_stands(large: int) -> None:
+    """Of every ten one is 16 times as large; the load of 250 becomes 325."""
+    rows = [(at, 9000, 16 if at % 10 == large else 1, 1) for at in range(100)]
+    made = multiplied(workload([(100, 100)], rows), Fraction(13, 10), stream(0, "replicas"))
+    assert made.containers == 130
+    assert made.request[:, 0].sum() == pytest.approx(325, abs=16)
+    assert made.told[-1].startswith("100 containers became 130, drawn evenly over their sizes;")
 
 
 def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
-    made = multiplied(pinned_load(), Fraction(2))
+    made = multiplied(pinned_load(), Fraction(2), stream(1, "replicas"))
     assert made.container_ids == ("c0", "c1", "c2", "c3", "c2+1", "c3+1")
     assert made.request[:, 0].tolist() == [10, 11, 12, 13, 12, 13]
     assert made.use_at(1)[0].tolist() == [5, 5.5, 6, 6.5, 6, 6.5]
@@ -150,7 +169,7 @@ def test_replicas_are_their_originals_and_daemons_stay_alone() -> None:
 def test_gangs_stay_in_one_piece() -> None:
     load = workload([(100, 100)], [(0, 9000, 1, 1)] * 3)
     load = dataclasses.replace(load, gang=np.array([0, 0, -1]))
-    made = multiplied(load, Fraction(2))
+    made = multiplied(load, Fraction(2), stream(1, "replicas"))
     assert made.gang is not None
     assert made.gang.tolist() == [0, 0, 0, 0, -1, -1]
 

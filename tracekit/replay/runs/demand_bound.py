@@ -54,6 +54,29 @@ def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> 
     return max(*needed, linear_bound(*_demand(workload, peak, most)) or 0, 0)
 
 
+def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
+    """A lower bound on nodes whose mean use, over nodes and settled steps, is within ``most``.
+
+    Of k nodes the mean is at least U / (k c), where U is the mean over settled steps of all use,
+    also the background of nodes that are not there, and c the largest capacity: so k >= U / (c m).
+    What daemons use goes with their node, and is not counted.
+    """
+    if not np.isfinite(most).any():
+        return 0
+    used = np.zeros(2)
+    steps = _settled(workload)
+    for step in steps:
+        there = workload.present_but_daemons(int(step))
+        used += workload.background[:, step].sum(axis=1, dtype=np.float64)
+        used += workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
+    largest = np.maximum(workload.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
+    mean = used / len(steps) * (1 - _ROUNDING) / largest
+    needed = [
+        value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
+    ]
+    return int(np.ceil(max(needed, default=0.0) - _ROUNDING))
+
+
 def _settled(workload: Workload) -> IntArray:
     """The settled steps, every one where none is."""
     settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)

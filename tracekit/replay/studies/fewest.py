@@ -36,9 +36,10 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.engine.steps import step_schema, summarize
+from tracekit.replay.measures.p99_fraction import PERCENT
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.bounds import bound_frame, bound_steps
-from tracekit.replay.runs.demand_bound import demand_bound, load_bound
+from tracekit.replay.runs.demand_bound import demand_bound, load_bound, mean_bound
 from tracekit.replay.studies.few_nodes import Ask
 from tracekit.replay.studies.limits import Limits
 from tracekit.replay.studies.trials import Trial, Trials
@@ -48,6 +49,8 @@ from tracekit.replay.workload.workload import Workload
 
 #: Of more nodes than these none is tried by itself: each costs a replay.
 ONE_BY_ONE = 50
+#: So many nodes are the fewest of which the 99th percentile leaves one out.
+FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)
 #: So many nodes in a row that cannot go end the search.
 _TRIED = 24
 
@@ -60,6 +63,10 @@ class Fewest:
     ----------
     bound : int, optional
         No placement within the limits gets by with fewer nodes; None where nothing is proven.
+    least : int
+        Fewer are not tried: the bound, and the nodes that never go.
+    left : int
+        So many of all these numbers are nodes that are gone by the end.
     by_order : tuple of int
         The fewest for each order of arrival by itself, on nodes that go in the same order, or
         ``nodes``, where that is less.
@@ -81,6 +88,8 @@ class Fewest:
 
     nodes: int
     bound: int | None
+    least: int
+    left: int
     by_order: tuple[int, ...]
     going: str
     place: IntArray
@@ -124,7 +133,7 @@ def fewest_nodes(
     bound = least_nodes(load, policy, limits)
     found = _searched(tried, orders, bound, beside)
     other = tried.smallest_first()
-    if found.nodes > (bound or 1) and other.hold_all(found.nodes - 1, orders):
+    if found.nodes > found.least and other.hold_all(found.nodes - 1, orders):
         again = _searched(other, orders, bound, beside)
         found = again if again.nodes < found.nodes else found
     return _one_by_one(tried, _sorted_anew(tried, found, orders), orders)
@@ -132,11 +141,11 @@ def fewest_nodes(
 
 def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:
     """The fewest nodes in the order in which they go."""
-    every = len(tried.place)
-    first = fewest(functools.partial(tried.holds, 0), bound or 1, every)
+    every, low = len(tried.place), max(bound or 1, tried.fixed)
+    first = fewest(functools.partial(tried.holds, 0), low, every)
 
     def search(order: int) -> int:
-        found = fewest_around(functools.partial(tried.holds, order), first, bound or 1, every)
+        found = fewest_around(functools.partial(tried.holds, order), first, low, every)
         if found is None:
             tried.check_all_nodes(order)
         return every if found is None else found
@@ -166,11 +175,12 @@ def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
     """Fewer, where single nodes can go that go late in the other orders; else as found."""
     failed, first = 0, list(orders)
     stay = found.place[: found.nodes]
+    never = stay[: tried.fixed]
     for node in itertools.cycle(stay[np.argsort(found.asked[stay], kind="stable")]):
-        few = len(stay) <= (found.bound or 1) or len(stay) > ONE_BY_ONE
-        if few or failed == min(_TRIED, len(stay)):
+        few = len(stay) <= found.least or len(stay) > ONE_BY_ONE
+        if few or failed == min(_TRIED, len(stay) - tried.fixed):
             break
-        if node not in stay:
+        if node not in stay or node in never:
             continue
         left, gone = stay[stay != node], found.place[len(stay) :]
         trial = tried.in_order(np.concatenate([left, [node], gone]), "one_by_one")
@@ -187,7 +197,7 @@ def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
 
 def _fewer(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest | None:
     """The answer where nodes go in another order; None where that is not fewer."""
-    low = found.bound or 1
+    low = found.least
     holds = functools.partial(tried.hold_all, orders=orders)
     if found.nodes == low or not holds(found.nodes - 1):
         return None
@@ -199,6 +209,8 @@ def _found(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[int]
     return Fewest(
         nodes=nodes,
         bound=bound,
+        least=max(bound or 1, tried.fixed),
+        left=tried.left,
         by_order=tuple(by_order),
         going=tried.going,
         place=tried.place,
@@ -269,8 +281,16 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
         bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
         found.append(int(bound or 0))
     most = limits.most_use(str(policy))
+    by_use = _by_use(stays, filtered=policy.filtered and free)
     if np.isfinite(most).any():
-        found.append(demand_bound(_by_use(stays, filtered=policy.filtered and free), most))
+        found.append(demand_bound(by_use, most))
+    nearly = limits.nearly_all_use(str(policy))
+    if np.isfinite(nearly).any():
+        # of fewer than 100 nodes the 99th percentile is the highest; of more one may be as full
+        # as it likes, and could carry all else
+        needed = max(demand_bound(by_use, nearly), load_bound(load, nearly, requests=False))
+        found.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
+    found.append(mean_bound(load, limits.mean_use(str(policy))))
     asks = policy.filtered and free and requests_respected(load)
     found.append(load_bound(load, most, requests=asks))
     return min(max(found), load.nodes)

@@ -130,6 +130,16 @@ class Limits:
         )
         return cpu, memory
 
+    def nearly_all_use(self, policy: str) -> tuple[float, float]:
+        """As ``most_use``, of 99 nodes in 100."""
+        cpu, memory = (self._ceiling(policy, f"{name}_p99_fraction") for name in RESOURCES)
+        return cpu, memory
+
+    def mean_use(self, policy: str) -> tuple[float, float]:
+        """The share of capacity that use may reach as a mean over nodes and settled steps."""
+        cpu, memory = (self._ceiling(policy, f"{name}_mean_fraction") for name in RESOURCES)
+        return cpu, memory
+
     def _ceiling(self, policy: str, measure: str) -> float:
         found = [
             self.observed.get(measure) if _as_production(one) else one.ceiling

@@ -31,12 +31,13 @@ from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
-from tracekit.replay.studies.trials import TooFewError
+from tracekit.replay.studies.trials import TooFewError, fixed_nodes, left_nodes
 from tracekit.replay.workload.drains import barred_by
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
 from tracekit.store import open_store
 from tracekit.study import Study
 
@@ -99,7 +100,12 @@ class _Known:
         observed = replay_one(given, production, self.seed).row if given.recorded else None
         on_progress(1, 0, 0)
         cluster = Cluster(
-            load.node_ids, load.resources, load.capacity, load.price_per_hour, barred_by(given)
+            load.node_ids,
+            load.resources,
+            load.capacity,
+            load.price_per_hour,
+            barred_by(given),
+            len(left_nodes(load)),
         )
         return cluster, _facts(load), observed
 
@@ -107,7 +113,7 @@ class _Known:
 def _facts(load: Workload) -> dict[str, Any]:
     return {
         "name": load.name,
-        "nodes": load.nodes,
+        "nodes": load.nodes - len(left_nodes(load)),
         "containers": load.containers,
         "steps": len(load.times_ms),
         "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
@@ -115,8 +121,27 @@ def _facts(load: Workload) -> dict[str, Any]:
         "assumptions": dict(load.assumptions),
         "quantities": dict(load.quantities),
         "background": shares(load)["background"],
-        **told_of(load),
+        **_told(load),
     }
+
+
+def _told(load: Workload) -> dict[str, Any]:
+    """What a document says of the workload in sentences, and of nodes that do not go."""
+    found, left = told_of(load), len(left_nodes(load))
+    stay = 0 if load.stays is None else int((fixed_nodes(load)).sum()) - left
+    it = "it" if left == 1 else "them"
+    gone = f"{_nodes(left)} left within the recorded time, and no count has {it}"
+    never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
+    said = [*([gone] if left else []), *([never] if stay else [])]
+    return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}
+
+
+def _nodes(count: int) -> str:
+    return f"{count:,} node{'s' * (count != 1)}"
+
+
+def _stay(count: int) -> str:
+    return "stays, whatever is asked" if count == 1 else "stay, whatever is asked"
 
 
 @functools.lru_cache(maxsize=1)
@@ -126,7 +151,7 @@ def _loaded(source: WorkloadSource) -> Workload:
 
 @functools.lru_cache(maxsize=1)
 def _scaled(source: WorkloadSource, scale: float) -> Workload:
-    return multiplied(_loaded(source), scale_of(scale))
+    return multiplied(_loaded(source), scale_of(scale), stream(source.seed, "replicas"))
 
 
 def shrink_cluster(
@@ -219,7 +244,7 @@ def shrink_cluster(
                 problems[name] = error
             task.advance(1, name)
     if not found and not anyway:
-        raise _none(problems, observed or {}, len(cluster.node_ids))
+        raise _none(problems, observed or {}, facts["nodes"])
     return Study(
         name=NAME,
         about={
@@ -233,7 +258,7 @@ def shrink_cluster(
             "repeats_cover": facts.pop("varying"),
             "repeats_none": alone,
             "seed": seed,
-            "nodes": len(cluster.node_ids),
+            "nodes": facts["nodes"],
             "workload": {**facts, **_given(source, called)},
             "observed": _of_production(observed, within),
         },

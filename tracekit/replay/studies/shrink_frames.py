@@ -60,7 +60,8 @@ _NODES = {
 class Cluster:
     """The nodes there are: names, what they have, what they cost, and who bars their drain.
 
-    The last two are None where they are not known; see ``tracekit.replay.workload.drains``.
+    Prices and budgets are None where they are not known; see ``tracekit.replay.workload.drains``.
+    ``left`` of them are gone by the end, and no frame counts or names these.
     """
 
     node_ids: tuple[str, ...]
@@ -68,6 +69,7 @@ class Cluster:
     capacity: IntArray
     price_per_hour: FloatArray | None
     barred_by: tuple[str, ...] | None
+    left: int = 0
 
 
 def frames_of(
@@ -78,12 +80,12 @@ def frames_of(
 ) -> dict[str, pl.DataFrame]:
     """All frames; ``tracekit.replay.studies.shrink.shrink_cluster`` says what is in them."""
     orders = [
-        {"policy": policy, "repeat": repeat, "nodes": nodes}
+        {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
         for policy, one in found.items()
         for repeat, nodes in enumerate(one.by_order)
     ]
     return {
-        "policies": _policies(found, problems, limits, len(cluster.node_ids)),
+        "policies": _policies(found, problems, limits, len(cluster.node_ids) - cluster.left),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
         "sizes": _sizes(found),
         "nodes": _nodes(found, cluster),
@@ -116,15 +118,15 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
     tightest = min(room, key=lambda limit: room[limit], default=None)
     return {
         "policy": name,
-        "nodes": one.nodes,
-        "of": len(one.place),
-        "bound": one.bound,
-        "nodes_low": min(one.by_order),
-        "nodes_high": max(one.by_order),
+        "nodes": one.nodes - one.left,
+        "of": len(one.place) - one.left,
+        "bound": None if one.bound is None else max(one.bound - one.left, 0),
+        "nodes_low": min(one.by_order) - one.left,
+        "nodes_high": max(one.by_order) - one.left,
         "going": one.going,
         "tightest": tightest,
         "tightest_room": None if tightest is None else room[tightest],
-        "fewer": one.nodes - 1,
+        "fewer": one.nodes - 1 - one.left,
         "fails": None if broken is None else broken.limit,
         "fails_measure": None if broken is None else broken.measure,
         "fails_value": None if broken is None else broken.value,
@@ -149,7 +151,7 @@ def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
         {
             "policy": name,
             "repeat": trial.repeat,
-            "nodes": trial.nodes,
+            "nodes": trial.nodes - one.left,
             "holds": trial.broken is None,
             "fails": None if trial.broken is None else trial.broken.limit,
             **{measure: trial.row.get(measure) for measure in measures},
@@ -166,15 +168,15 @@ def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
 
 
 def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
-    """The nodes in the order in which they stay."""
-    at = one.place
+    """The nodes in the order in which they stay; the first in it are gone, and left out."""
+    at = one.place[one.left :]
     cpu, memory = (pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.peak)
     columns = {
         "policy": pl.repeat(policy, len(at), dtype=pl.String, eager=True),
         "node": [cluster.node_ids[place] for place in at.tolist()],
         "place": np.arange(1, len(at) + 1),
         "requested_fraction": one.put[at],
-        "kept": np.arange(len(at)) < one.nodes,
+        "kept": np.arange(len(at)) < one.nodes - one.left,
         "cpu_max_fraction": cpu,
         "memory_max_fraction": memory,
     }

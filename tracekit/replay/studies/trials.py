@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
@@ -50,7 +50,9 @@ class Trials:
     """Replays of one policy on the first nodes of its order.
 
     ``place`` are the positions of nodes, those that stay longest first, ``put`` what was asked of
-    each on all nodes, and ``going`` what the order is called.
+    each on all nodes, and ``going`` what the order is called. ``left`` nodes are gone by the end:
+    they are there as long as production had them, and nobody counts them. They and the nodes of
+    the control plane, ``fixed`` in all, never go.
     """
 
     def __init__(
@@ -63,6 +65,10 @@ class Trials:
     ) -> None:
         self._load, self._policy, self._limits = load, policy, limits
         self._ask = ask or Here(load, policy, seed)
+        fixed = fixed_nodes(load)
+        self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
+        self._rank = np.where(fixed, 1, 2)
+        self._rank[left_nodes(load)] = 0
         self._done: dict[tuple[int, int], Trial] = {}
         whole = self._ask(0, None)
         assert whole.node is not None  # noqa: S101 - it is the order as given
@@ -87,7 +93,7 @@ class Trials:
     def start(self, place: IntArray, going: str) -> None:
         """Begin with nodes that go in an order; what is known is what came on all of them."""
         every = self._load.nodes
-        self.place, self.going = place, going
+        self.place, self.going = place[np.argsort(self._rank[place], kind="stable")], going
         self._done = {key: one for key, one in self._done.items() if one.nodes == every}
         self._placed = {every: self._placed[every]}
 
@@ -96,7 +102,8 @@ class Trials:
         if not self.holds(order, self._load.nodes):
             trial = self._done[order, self._load.nodes]
             broken = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
-            error = TooFewError(_on_all_nodes(trial, broken), hint=_hint(broken, self._load))
+            said = _on_all_nodes(trial, broken, self._load.nodes - self.left)
+            error = TooFewError(said, hint=_hint(broken, self._load))
             error.broken = trial.broken
             raise error
 
@@ -151,9 +158,21 @@ class Trials:
         return self._base[order]
 
 
-def _on_all_nodes(trial: Trial, broken: Sequence[Broken]) -> str:
+def left_nodes(load: Workload) -> IntArray:
+    """Nodes that are gone by the end, in order."""
+    return np.zeros(0, np.int64) if load.losses is None else np.unique(load.losses.node)
+
+
+def fixed_nodes(load: Workload) -> BoolArray:
+    """Nodes that nobody can give back: of the control plane, and gone already."""
+    fixed = np.zeros(load.nodes, np.bool_) if load.stays is None else load.stays.copy()
+    fixed[left_nodes(load)] = True
+    return fixed
+
+
+def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
     again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
-    return f"already with all {trial.nodes:,} nodes{again} {' and '.join(map(str, broken))}"
+    return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
 
 
 def _hint(broken: Sequence[Broken], load: Workload) -> str | None:

@@ -22,18 +22,20 @@ def scale_of(value: float) -> Fraction:
     return Fraction(str(value))
 
 
-def multiplied(load: Workload, scale: Fraction) -> Workload:
+def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Workload:
     """The workload with ``scale`` times as many containers, of the sizes there are.
 
-    Load grows by replicas and not by larger containers, as services do that scale out. Containers
-    are counted service by service, in order of arrival: the first n of them become
-    floor(n * scale), so that every service grows alike but for one container. A replica is its
+    Load grows by replicas and not by larger containers, as services do that scale out. Who is
+    copied is drawn evenly over sizes: containers are counted by size, equal ones in drawn order,
+    from a drawn beginning, and the first n of them become about n * scale. So what is requested
+    grows by nearly ``scale``, whatever the order in which containers are listed. A replica is its
     original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
-    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is.
+    nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What
+    is requested then, in times of what was, is told.
     """
     if scale == 1:
         return load
-    copies = _copies(load, scale)
+    copies = _copies(load, scale, rng)
     order = np.repeat(np.arange(load.containers), copies)
     replica = np.arange(len(order)) - np.repeat(np.cumsum(copies) - copies, copies)
     gang = np.full(len(order), -1) if load.gang is None else load.gang[order]
@@ -42,20 +44,40 @@ def multiplied(load: Workload, scale: Fraction) -> Workload:
     after = np.lexsort((np.arange(len(order)), late, load.arrival_ms[order]))
     order, replica = order[after], replica[after]
     made = in_order_of(load, order, load.arrival_ms, _names(load, order, replica))
-    if made.pinned is None:
-        return made
-    return dataclasses.replace(made, pinned=np.where(replica > 0, -1, made.pinned))
+    pinned = None if made.pinned is None else np.where(replica > 0, -1, made.pinned)
+    return dataclasses.replace(made, pinned=pinned, told=(*load.told, _grown(load, made)))
 
 
-def _copies(load: Workload, scale: Fraction) -> IntArray:
+def _copies(load: Workload, scale: Fraction, rng: np.random.Generator) -> IntArray:
     """How often each container is there, shape (containers,)."""
     copies = np.ones(load.containers, dtype=np.int64)
     free = np.arange(load.containers) if load.daemon is None else np.flatnonzero(~load.daemon)
-    _, service = np.unique(np.array(load.services, dtype=object), return_inverse=True)
-    counted = free[np.argsort(service[free], kind="stable")]
-    whole = [at * scale.numerator // scale.denominator for at in range(len(counted) + 1)]
+    room = np.maximum(load.capacity.sum(axis=0, dtype=np.float64), 1.0)
+    size = (load.request[free] / room).max(axis=1)
+    drawn = rng.permutation(len(free))
+    counted = free[drawn[np.argsort(size[drawn], kind="stable")]]
+    # a beginning up to which the number of all stays floor(n * scale)
+    rest = len(free) * scale.numerator % scale.denominator
+    begin = int(rng.integers(scale.denominator - rest))
+    steps = range(len(counted) + 1)
+    whole = [(at * scale.numerator + begin) // scale.denominator for at in steps]
     copies[counted] = np.diff(np.array(whole, dtype=np.int64))
     return copies
+
+
+def _grown(load: Workload, made: Workload) -> str:
+    """By how much requests grew, a sentence."""
+    before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
+    names = {"cpu_milli": "CPU", "memory_bytes": "memory"}
+    said = [
+        f"{after[at] / before[at]:.3g} times the {names.get(name, name)}"
+        for at, name in enumerate(load.resources)
+        if before[at]
+    ]
+    count = f"{load.containers:,} containers became {made.containers:,}"
+    return f"{count}, drawn evenly over their sizes" + (
+        f"; they request {', '.join(said)} of before" if said else ""
+    )
 
 
 def _names(load: Workload, order: IntArray, replica: IntArray) -> tuple[str, ...]:

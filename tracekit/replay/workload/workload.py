@@ -112,6 +112,8 @@ class Workload:
     reserved : int64, shape (nodes, resources), optional
         What of the capacity is kept for what runs outside of containers: who goes by requests has
         the rest. None: nothing is. See ``tracekit.replay.workload.reserved``.
+    stays : bool, shape (nodes,), optional
+        Nodes that nobody gives back: those of the control plane. None: there are none.
     price_per_hour : float64, shape (nodes,), optional
         What each node costs, in the currency of the source; NaN where not known. None: of none.
     calls : CallWeights, optional
@@ -163,6 +165,7 @@ class Workload:
     joins: Losses | None = None
     domains: NodeDomains | None = None
     reserved: IntArray | None = None
+    stays: BoolArray | None = None
     price_per_hour: FloatArray | None = None
     calls: CallWeights | None = None
     doubt: SizeDoubt | None = None

@@ -133,7 +133,7 @@ def test_without_doubt_nothing_is_drawn(load: Workload) -> None:
 
 
 def test_replicas_are_drawn_with_their_originals(load: Workload) -> None:
-    made = with_drawn_sizes(multiplied(load, Fraction(2)), stream(6, "draw"))
+    made = with_drawn_sizes(multiplied(load, Fraction(2), stream(1, "replicas")), stream(6, "draw"))
     again = with_drawn_sizes(load, stream(6, "draw"))
     sizes = dict(zip(again.container_ids, again.request[:, 0], strict=True))
     for name, asked in zip(made.container_ids, made.request[:, 0], strict=True):

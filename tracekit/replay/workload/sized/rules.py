@@ -16,6 +16,8 @@ from tracekit.replay.workload.domains import KINDS, NodeDomains, domains_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes
 
+#: Labels, and taints, of nodes of the control plane; the second is that of before 1.24.
+CONTROL_PLANE = ("node-role.kubernetes.io/control-plane", "node-role.kubernetes.io/master")
 #: The columns of the table ``container`` that say whom a container may be beside.
 _GROUPS = (
     "apart",
@@ -107,6 +109,19 @@ def prices_of(nodes: pl.DataFrame) -> FloatArray | None:
     if prices.null_count() == len(prices):
         return None
     return np.asarray(prices.fill_null(np.nan).to_numpy())
+
+
+def control_plane_of(nodes: pl.DataFrame) -> BoolArray | None:
+    """Which nodes run the control plane, by Kubernetes' labels or taints; None where none does.
+
+    Source: kubernetes v1.34, "Well-Known Labels, Annotations and Taints".
+    """
+    found = np.zeros(nodes.height, dtype=np.bool_)
+    for column in ("labels", "taints"):
+        if column in nodes.columns:
+            said = nodes[column].cast(pl.String).fill_null("").str.contains_any(list(CONTROL_PLANE))
+            found |= said.to_numpy()
+    return found if found.any() else None
 
 
 def domains_of_nodes(nodes: pl.DataFrame) -> NodeDomains | None:

@@ -27,6 +27,7 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.node_lives import with_node_lives
 from tracekit.replay.workload.sized.replayed import Replayed, replayed_of, too_large_told
 from tracekit.replay.workload.sized.rules import (
+    control_plane_of,
     domains_of_nodes,
     evicts_nobody_of,
     gangs_of,
@@ -84,6 +85,7 @@ def workload_from_sizes(
         evicts_nobody=evicts_nobody_of(rows["rules"]),
         budgets=bound.budgets,
         constraints=bound.rules,
+        stays=control_plane_of(who.found.nodes),
         price_per_hour=prices_of(who.found.nodes),
         domains=domains_of_nodes(who.found.nodes),
         gang=gang,
