@@ -7,7 +7,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
+import polars as pl
+
 from tracekit.files.replacing import replaced_file
+from tracekit.replay.runs.student import FEWEST
 
 if TYPE_CHECKING:
     from tracekit.errors import TracekitError
@@ -89,6 +92,8 @@ def _page(found: Study) -> Iterator[str]:
         )
     else:
         yield "No measure changed."
+    if said := too_few(found):
+        yield f"\n{said}"
     for text in about["differs"]:
         yield f"\n- the runs differ in {_text(text)}"
 
@@ -110,10 +115,26 @@ def _values(row: dict[str, Any]) -> tuple[str, str, str]:
     return number(row["base"]), number(row["new"]), change(row)
 
 
+def too_few(found: Study) -> str:
+    """That changes have no interval, and what gives them one; empty where all have."""
+    untold = (pl.col("verdict") != "same") & pl.col("change_low").is_null()
+    changes = found.frames["changes"].filter(untold)
+    if not changes.height:
+        return ""
+    orders = changes["orders"].to_list()[0] if "orders" in changes.columns else 1
+    met = "one order" if orders == 1 else f"{orders} orders"
+    return (
+        f"With {met} of arrival it cannot be told which changes are chance, {FEWEST} are needed:"
+        " replay both with --repeat 20 and compare again."
+    )
+
+
 def change(row: dict[str, Any]) -> str:
     """The interval of a change, where there is one."""
     if row["change_low"] is None:
         return "-"
+    if row["change_low"] == row["change_high"]:
+        return f"{row['change']:+.3g}"
     return f"{row['change_low']:+.2g} .. {row['change_high']:+.2g}"
 
 
@@ -133,4 +154,6 @@ def _changes_of(found: Study, policy: str) -> str:
         for row in rows
         if row["verdict"] != "same"
     ]
-    return "\n".join(lines) or "no measure changed"
+    if lines and any(row["change_low"] is None for row in rows):
+        lines.append(too_few(found))
+    return "\n".join(filter(None, lines)) or "no measure changed"

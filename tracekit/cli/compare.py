@@ -10,7 +10,14 @@ import typer
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
 from tracekit.cli._panels import Panel
-from tracekit.cli._pipelines import change, number, write_junit, write_junit_error, write_markdown
+from tracekit.cli._pipelines import (
+    change,
+    number,
+    too_few,
+    write_junit,
+    write_junit_error,
+    write_markdown,
+)
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -110,11 +117,8 @@ def _show(found: Study, *, all_measures: bool) -> None:
                 for row in thresholds.iter_rows(named=True)
             ],
         )
-    if shown and changes["change_low"].null_count():
-        print_paragraph(
-            "Changes without an interval may be chance: replay both with --repeat 20 and compare"
-            " again."
-        )
+    if said := too_few(found):
+        print_paragraph(said)
 
 
 def _alike(changes: Any, same: int) -> str:
@@ -133,5 +137,5 @@ def _row(row: dict[str, Any]) -> list[object]:
 
 def _place(verdict: str) -> tuple[int, str]:
     """What got better or worse stands first, what is the same last."""
-    last = {"within chance": 1, "same": 2}
+    last = {"within chance": 1, "cannot be told": 2, "same": 3}
     return last.get(verdict, 0), verdict

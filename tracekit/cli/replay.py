@@ -116,7 +116,8 @@ def _lost(run: Any) -> list[str]:
         for node, when in zip(losses.node.tolist(), losses.time_ms.tolist(), strict=True)
     ]
     more = f" and {len(named) - 5} more" if len(named) > 5 else ""
-    told = f"{len(named)} nodes are lost: {', '.join(named[:5])}{more}"
+    lost = "1 node is" if len(named) == 1 else f"{len(named)} nodes are"
+    told = f"{lost} lost: {', '.join(named[:5])}{more}"
     return [
         f"{told}; production lost none and has no row",
         *(

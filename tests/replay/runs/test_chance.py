@@ -125,12 +125,14 @@ def test_one_policy_spelled_eight_ways_is_one_policy_through_the_command_line(
 ) -> None:
     """Of 60 runs at most 9: a rate of 5 % stays below in 999 of 1,000, one of 25 % in 1 of 16."""
     assert len(SPELLED) == POLICIES
-    told, runs = 0, 60
+    told, differed, runs = 0, 0, 60
     for number in range(runs):
         found = differences(tmp_path / "run", SPELLED, seed=1000 * number)
         ours = found.filter(pl.col("policy_a") != "observed")
-        assert ours["p"].is_not_null().any()
+        # two nodes that swap their containers differ by rounding alone: that is no difference
+        differed += bool(ours["p"].is_not_null().any())
         told += bool(ours["separated"].any())
+    assert differed > runs / 2
     assert seldom(told, runs, 1 - LEVEL)
 
 

@@ -10,10 +10,11 @@ import pytest
 
 from tracekit.replay.measures import all_measures, of_use
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.intervals import differences_of
 from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import asked, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.standings import difference, differences_of, standings
+from tracekit.replay.runs.standings import difference, standings
 
 NODES, STEPS = 130, 1440
 

@@ -81,6 +81,27 @@ def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Pa
     assert set(said) <= {"within chance", "same"}
 
 
+def test_with_too_few_orders_nothing_is_called_chance(tmp_path: Path) -> None:
+    base, new = (made(tmp_path / f"{len(one)}", one, repeats=3) for one in (SMALL, FULLER))
+    changes = compare_runs(base, new).frames["changes"]
+    assert set(changes["verdict"]) <= {"same", "cannot be told"}
+    assert changes["change_low"].null_count() == changes.height
+    assert set(changes["orders"]) == {3}
+
+
+def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
+    """Its placement is the same in every order, so that a change of it is a change."""
+    small, large = (parquet_folder(tmp_path / f"load{number}") for number in (0, 1))
+    path = large / "containers.parquet"
+    pl.read_parquet(path).with_columns(pl.col("cpu_milli") * 2).write_parquet(path)
+    for name, load in (("one", small), ("other", large)):
+        replay(None, ["first_fit"], out=tmp_path / name, workload=load, repeats=3)
+    found = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
+    usual = found.filter(policy="observed", measure="cpu_allocated_share")
+    assert usual["verdict"].to_list() == ["changed"]
+    assert usual["change_low"].to_list() == usual["change"].to_list()
+
+
 @pytest.mark.parametrize(
     ("text", "failed"),
     [

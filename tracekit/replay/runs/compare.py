@@ -11,11 +11,12 @@ import polars as pl
 
 from tracekit.replay.measures import part_column
 from tracekit.replay.runs.fitness import barred_for_good
+from tracekit.replay.runs.intervals import differences_of, interval_of
 from tracekit.replay.runs.may_answer import asked, may_be_chosen
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.shown import few, shown
-from tracekit.replay.runs.standings import Standings, differences_of, interval_of, standings
-from tracekit.replay.runs.student import Compared
+from tracekit.replay.runs.standings import Standings, standings
+from tracekit.replay.runs.student import FEWEST, Compared
 
 _SCHEMA = {
     "policy_a": pl.String,
@@ -68,6 +69,8 @@ def differences(found: Results) -> pl.DataFrame:
         columns["difference_mean"] += part.mean.tolist()
         for name in ("low", "high", "p", "p_corrected", "separated"):
             columns[name] += getattr(part, name).tolist()
+    if most < FEWEST:
+        columns["low"] = columns["high"] = [None] * len(columns["low"])
     made = pl.DataFrame(columns, schema=_SCHEMA, strict=False)
     return made.with_columns(pl.col("low", "high", "p", "p_corrected").fill_nan(None))
 

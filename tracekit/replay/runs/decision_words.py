@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 
 from tracekit.replay.measures import Measure, small, words_of
 from tracekit.replay.runs.fitness import LeftOut, judged
-from tracekit.replay.runs.may_answer import CONDITIONS, of_answer
+from tracekit.replay.runs.material import too_near
+from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, of_answer
 from tracekit.replay.runs.preferred import why_first
 from tracekit.replay.runs.results import Results, too_few
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.shown import few, shown
-from tracekit.replay.runs.standings import Standing, standings
+from tracekit.replay.runs.standings import Standing, difference, standings
 from tracekit.replay.runs.student import FEWEST
 
 #: Less of a resource than this share is the containers' own: no policy can move more.
@@ -40,17 +41,19 @@ def answer(
         Who may not be chosen, and who may.
     """
     chosen = [name for row in best for name in row.names]
-    count = sum(1 for name in found.policies if name != OBSERVED and judged(found, name))
+    count = sum(len(names) for names in fit if judged(found, names[0]))
+    every = sum(1 for name in found.policies if name != OBSERVED and judged(found, name))
     orders = found.most_orders
     if not chosen:
         why = [_why_none(found, fit, barred), *_unmovable(found)]
         return f"No policy can be recommended: {'; '.join(why)}."
     if measure in CONDITIONS:
-        return _holding(found, chosen, fit, count, why_first(found, best, measure))
+        return _holding(found, chosen, fit, every, why_first(found, best, measure))
     others = [name for row in best[1:] for name in row.names]
     alone = "all others that may be chosen differ beyond chance"
-    tail = f"within chance of it: {few(others)}" if others else alone
-    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival; {tail}."
+    tail = f"within chance of it: {few(others)}" if others else alone if count > 1 else ""
+    tail = f"; {tail}" if tail else ""
+    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival{tail}."
 
 
 def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
@@ -61,10 +64,11 @@ def _leading(found: Results, best: Sequence[Standing], measure: str, count: int)
     end = "lowest" if one.first == "low" else "highest"
     about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
     why = why_first(found, best, measure)
+    among = f"{count} policies that may be chosen"
     if not why:
-        return f"{about} is the {end} of {count} policies ({value})"
+        return f"{about} is the {end} of {among} ({value})"
     return (
-        f"{about} is {value}, within chance of the {end} of {count} policies"
+        f"{about} is {value}, within chance of the {end} of {among}"
         f" ({top.names[0]}, {value_of(one, top)}; {first.names[0]} goes first: {why})"
     )
 
@@ -116,8 +120,38 @@ def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[L
     if found.most_orders < FEWEST:
         return too_few(found)
     if len(fit) == 1:
-        return "the policies that may be chosen place alike"
+        return _alone(found, fit[0])
     return "the policies that may be chosen do not differ beyond chance, or by too little to count"
+
+
+def _alone(found: Results, names: Sequence[str]) -> str:
+    """What may be said of the one way to place that may be chosen: beside production, if known."""
+    if OBSERVED in names:
+        return f"{listed([name for name in names if name != OBSERVED])} place as production does"
+    ours = "policy that may be chosen" if len(names) == 1 else "policies that may be chosen"
+    if OBSERVED not in found.policies:
+        which = f"{names[0]} is the only {ours}" if len(names) == 1 else f"the {ours} place alike"
+        return f"{which}, so there is nothing to compare with"
+    which = f"{names[0]}, the only {ours}," if len(names) == 1 else f"the {ours} place alike, which"
+    apart = [
+        (one, told)
+        for one in may_answer(found)
+        if (told := difference(found, names[0], OBSERVED, one.name)) is not None
+        and told.apart
+        and not too_near(one, [found.of(name, one.name).mean() for name in (names[0], OBSERVED)])
+    ]
+    sides = {
+        "better": [one for one, told in apart if (told.mean < 0) == (one.better == "low")],
+        "worse": [one for one, told in apart if (told.mean < 0) != (one.better == "low")],
+    }
+    said = [
+        f"{side} by {listed([small(one.title) for one in found_])}"
+        for side, found_ in sides.items()
+        if found_
+    ]
+    if not said:
+        return f"{which} does not differ from production beyond chance"
+    return f"{which} is {' and '.join(said)} than production, beyond chance"
 
 
 def not_told(found: Results) -> list[str]:
@@ -147,7 +181,7 @@ def blind_told(decisions: Mapping[str, int]) -> list[str]:
         if count:
             by_count.setdefault(count, []).append(policy)
     return [
-        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided {count:,} times"
-        " before any use had been measured"
+        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided"
+        f" {'once' if count == 1 else f'{count:,} times'} before any use had been measured"
         for count, names in by_count.items()
     ]

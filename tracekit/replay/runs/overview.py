@@ -14,6 +14,7 @@ from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.separation import separates
 from tracekit.replay.runs.shown import shown
 from tracekit.replay.runs.standings import Standings, standings
+from tracekit.replay.runs.student import FEWEST
 
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
@@ -152,6 +153,12 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
     most = found.most_orders
     if most > 1:
         covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
+        if most < FEWEST:
+            said.append(
+                f"means over {most} repeats, without ±: an interval needs {FEWEST}"
+                f" (--repeat {FEWEST}); what differs between them: {covers}"
+            )
+            return [*said, *_of_one_order(found, most), *_the_same(found, stands)]
         said.append(
             f"mean ± half of the 95 % interval, for all rows together, over {most} repeats;"
             f" what differs between them: {covers}"
@@ -163,12 +170,16 @@ def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standing
             " corrected for all comparisons of the run (--repeat-up-to adds orders)"
         )
         said += _of_one_order(found, most)
+    return [*said, *_the_same(found, stands)]
+
+
+def _the_same(found: Results, stands: Sequence[Standings]) -> list[str]:
     same = [one for one in stands if _same(one) and one.rows]
-    if same:
-        listed = ", ".join(
-            f"{found.measures[one.measure].title}"
-            f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
-            for one in same
-        )
-        said.append(f"the same under every policy: {listed}")
-    return said
+    if not same:
+        return []
+    listed = ", ".join(
+        f"{found.measures[one.measure].title}"
+        f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
+        for one in same
+    )
+    return [f"the same under every policy: {listed}"]

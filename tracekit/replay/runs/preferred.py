@@ -11,12 +11,13 @@ from collections.abc import Sequence
 
 from tracekit.replay.measures import Measure
 from tracekit.replay.runs.fitness import limits
+from tracekit.replay.runs.intervals import interval_of
 from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import may_answer
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Standing, difference, interval_of
+from tracekit.replay.runs.standings import Standing, difference
 
 #: What clusters run already: to keep it costs nobody anything.
 USUAL = "default_scheduler"

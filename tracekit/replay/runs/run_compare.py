@@ -14,12 +14,14 @@ from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.runs.compared_run import ComparedRun, compared_run, what_differs
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.student import Compared, Sample, judge, unpaired
+from tracekit.replay.runs.student import FEWEST, Compared, Sample, apart, judge, unpaired
 from tracekit.replay.runs.student import paired as pairwise
 from tracekit.replay.runs.thresholds import Threshold, parse_threshold
 from tracekit.study import Study
 
 NAME = "comparison"
+#: Of a change over several orders, but fewer than an interval needs.
+TOO_FEW = "cannot be told"
 
 CHANGES_SCHEMA = {
     "policy": pl.String,
@@ -30,6 +32,7 @@ CHANGES_SCHEMA = {
     "change_low": pl.Float64,
     "change_high": pl.Float64,
     "paired": pl.Boolean,
+    "orders": pl.Int64,
     "verdict": pl.String,
 }
 _SAME = "replay the same policies, with the same parameters"
@@ -56,7 +59,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     Study
         Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
         have several orders of arrival, at the level that the family of all changes leaves it
-        (Holm); paired where the orders are the same) and ``thresholds``.
+        (Holm); paired where the orders are the same, of which it has so many) and ``thresholds``.
         ``about`` names what differs between the runs beyond their measures.
 
     Raises
@@ -134,12 +137,12 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
     """Every policy by every measure; those with several orders in both runs are one family."""
     one, other = before.rows(), after.rows()
     rows: list[dict[str, Any]] = []
-    samples, several = [], []
+    samples, met = [], []
     for policy in common:
         names = _measures(one[policy], other[policy])
         sample, orders, paired = _sample(before, after, policy, names)
         samples.append(sample)
-        several += [orders > 1] * len(names)
+        met += [0 if policy == OBSERVED else orders] * len(names)
         for name in names:
             values = {"base": one[policy][name], "new": other[policy][name]}
             rows.append({"policy": policy, "measure": name, **values, "paired": paired})
@@ -150,8 +153,7 @@ def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> 
     looks = max(looks_of(before.manifest), looks_of(after.manifest))
     found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
     changes = [
-        {**row, **_change(row["measure"], found, at, known=several[at])}
-        for at, row in enumerate(rows)
+        {**row, **_change(row["measure"], found, at, orders=met[at])} for at, row in enumerate(rows)
     ]
     return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
 
@@ -168,33 +170,44 @@ def _sample(
     """The changes of a policy's measures, over how many orders, and whether these are the same."""
     (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
     orders = min(len(base), len(new))
-    if orders > 1:
+    if orders > 1 and policy != OBSERVED:
         same = seeds == others
-        return pairwise(new - base) if same else unpaired(base, new), orders, same
-    one, other = before.rows()[policy], after.rows()[policy]
-    change = np.array([[float(other[name]) - float(one[name]) for name in names]])
-    return pairwise(change), 1, False
+        return pairwise(apart(new, base)) if same else unpaired(base, new), orders, same
+    one, other = (
+        np.array([[float(kept.rows()[policy][name]) for name in names]]) for kept in (before, after)
+    )
+    return pairwise(apart(other, one)), 1, False
 
 
-def _change(measure: str, found: Compared, at: int, *, known: bool) -> dict[str, Any]:
-    """The change with its interval; without repeats in both runs there is none."""
+def _change(measure: str, found: Compared, at: int, *, orders: int) -> dict[str, Any]:
+    """The change with its interval; with fewer orders than one needs there is none.
+
+    Production (``orders`` 0) is where it was in every order: its change is what it is.
+    """
     low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
+    if not orders:
+        low = high = mean
+    known = not orders or orders >= FEWEST
     return {
         "change": mean,
         "change_low": low if known else None,
         "change_high": high if known else None,
-        "verdict": _verdict(measure, mean, bool(found.separated[at]) if known else None),
+        "orders": max(orders, 1),
+        "verdict": _verdict(measure, mean, orders, told=bool(found.separated[at])),
     }
 
 
-def _verdict(measure: str, change: float, apart: bool | None) -> str:
-    """'better', 'worse', 'same', or 'within chance'; by the numbers alone without an interval.
+def _verdict(measure: str, change: float, orders: int, *, told: bool) -> str:
+    """'better', 'worse', 'same', 'within chance', or that the orders are too few to tell.
 
-    A measure of which neither end is better has 'changed'.
+    Of production, and of one order in either run, by the numbers alone. A measure of which neither
+    end is better has 'changed'.
     """
     if change == 0:
         return "same"
-    if apart is False:
+    if 1 < orders < FEWEST:
+        return TOO_FEW
+    if orders > 1 and not told:
         return "within chance"
     one = find_measure(measure)
     better = one and one.better

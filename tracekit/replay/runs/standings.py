@@ -6,27 +6,17 @@ means an interval, or says that one is better.
 
 from __future__ import annotations
 
-import dataclasses
-import functools
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from tracekit.arrays import BoolArray, FloatArray
+from tracekit.replay.runs.intervals import differences_of, interval_of
 from tracekit.replay.runs.material import too_near
-from tracekit.replay.runs.may_answer import asked
 from tracekit.replay.runs.results import Results, results, too_few
-from tracekit.replay.runs.run import BOUND, OBSERVED, Run
+from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import shown
-from tracekit.replay.runs.student import FEWEST, Compared, Means, apart, compare, means
-from tracekit.replay.runs.varying import SEED
-
-#: How measures end that are a share of a whole.
-_OF_A_WHOLE = "_share"
+from tracekit.replay.runs.student import FEWEST
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,7 +30,8 @@ class Standing:
     mean : float
         Over the orders.
     low, high : float, optional
-        The 95 % interval of the mean, wide enough for all rows together; None with one order.
+        The 95 % interval of the mean, wide enough for all rows together; None with fewer orders
+        than one needs.
     apart_from_best : bool
         Whether it differs from the best row beyond chance; see ``Difference.apart``.
     orders : int
@@ -101,7 +92,8 @@ class Difference:
     Parameters
     ----------
     mean, low, high : float
-        ``low`` and ``high`` at the level that many comparisons leave (Holm); None with one order.
+        ``low`` and ``high`` at the level that many comparisons leave (Holm); None with fewer orders
+        than an interval needs.
     apart : bool
         Whether it is beyond chance.
     orders : int
@@ -170,9 +162,10 @@ def difference(
     orders = min(found.orders(policy), found.orders(other))
     if one == two:
         return Difference(**about, mean=0.0, low=0.0, high=0.0, apart=False, orders=orders)
-    if orders < 2 or found.orders(policy) != found.orders(other):
-        apart = float(found.of(policy, measure)[0] - found.of(other, measure)[0])
-        return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=1)
+    if orders < FEWEST or found.orders(policy) != found.orders(other):
+        both = [found.of(name, measure)[:orders].mean() for name in (policy, other)]
+        apart = float(both[0] - both[1])
+        return Difference(**about, mean=apart, low=None, high=None, apart=False, orders=orders)
     pairs, tested = differences_of(found)
     turned = (one[0], two[0]) not in pairs
     pair = (two[0], one[0]) if turned else (one[0], two[0])
@@ -187,100 +180,8 @@ def difference(
         high=float(told.high[0]),
         apart=bool(told.separated[0]),
         orders=orders,
-        on_average=not mean.low[number] <= level <= mean.high[number],
+        on_average=bool(level < mean.low[number] or level > mean.high[number]),
     )
-
-
-@functools.lru_cache(maxsize=4)
-def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared]:
-    """Every pair of policies that place differently, by every measure, corrected for all.
-
-    What a decision asks for is a family of its own: see ``runs.may_answer``.
-
-    Returns
-    -------
-    dict of (str, str) to int, Compared
-        The pairs, numbered; the columns of the other go through the measures of the first pair,
-        then of the second.
-    """
-    most = max((found.orders(names[0]) for names in found.groups), default=0)
-    names = [group[0] for group in found.groups if found.orders(group[0]) == most]
-    pairs = list(itertools.combinations(names, 2))
-    apart_by = [_testable(found, *pair) for pair in pairs]
-    table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
-    usual = {name for names in found.groups if OBSERVED in names for name in names}
-    once = np.repeat([bool(usual & set(pair)) for pair in pairs], len(found.measures))
-    tested = compare(table, first=asked(found, pairs), once=once, looks=found.looks)
-    return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
-
-
-def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
-    """Differences that end where they must: each of two values is above 0, or a proven bound.
-
-    What is the same in every order, under both, has no interval.
-    """
-    if not pairs:
-        return tested
-    most = {name: _most(found, name) for pair in pairs for name in pair}
-    highest, lowest = (np.concatenate([most[pair[at]] for pair in pairs]) for at in (0, 1))
-    least = np.tile(_least(found), len(pairs))
-    low = np.maximum(tested.low, np.minimum(tested.mean, least - lowest))
-    high = np.minimum(tested.high, np.maximum(tested.mean, highest - least))
-    still = np.concatenate([_still(found, *pair) for pair in pairs]) & tested.separated
-    return dataclasses.replace(
-        tested,
-        low=np.where(still, tested.mean, low),
-        high=np.where(still, tested.mean, high),
-    )
-
-
-def _still(found: Results, one: str, other: str) -> BoolArray:
-    """Which measures are the same in every order that two policies met."""
-    parts = [np.ptp(found.values[name], axis=0) == 0 for name in (one, other)]
-    return np.asarray(parts[0] & parts[1])
-
-
-def _least(found: Results) -> FloatArray:
-    """What no value goes below, by measure: the bound, where there is one; else 0."""
-    bound = found.summary.filter(policy=BOUND)
-    known = [
-        bound[name].item() if bound.height and name in bound.columns else None
-        for name in found.measures
-    ]
-    low = [one.better == "low" for one in found.measures.values()]
-    pairs = zip(known, low, strict=True)
-    return np.array([value if value is not None and is_low else 0.0 for value, is_low in pairs])
-
-
-def _most(found: Results, policy: str) -> FloatArray:
-    """How far the interval of each mean goes upwards; endless of what may be below 0."""
-    below = np.any([(values < 0).any(axis=0) for values in found.values.values()], axis=0)
-    high = interval_of(found, policy).high
-    return np.where(below | np.isnan(high), np.inf, high)
-
-
-def _testable(found: Results, one: str, other: str) -> FloatArray:
-    """Differences, NaN where repeats that could not differ would make them look sure."""
-    values = apart(found.values[one], found.values[other])
-    if found.covers != (SEED,):
-        return values
-    # nothing but the seed differed, and neither of the two draws
-    same = np.ptp(found.values[one], axis=0) + np.ptp(found.values[other], axis=0) == 0
-    return np.where(same & (values != 0).any(axis=0), np.nan, values)
-
-
-def interval_of(found: Results, policy: str) -> Means:
-    """A policy's means by every measure, with intervals that hold for all rows together."""
-    middle = means(found.values[policy], comparisons=len(found.groups) * found.looks)
-    return dataclasses.replace(middle, high=np.minimum(middle.high, _ceilings(found)))
-
-
-@functools.lru_cache(maxsize=4)
-def _ceilings(found: Results) -> FloatArray:
-    """What no value goes beyond, by measure: 1 for a share of a whole that none exceeds."""
-    most = np.max([values.max(axis=0) for values in found.values.values()], axis=0)
-    whole = np.array([name.endswith(_OF_A_WHOLE) for name in found.measures])
-    return np.where(whole & (most <= 1.0), 1.0, np.inf)
 
 
 def _row(
@@ -293,7 +194,7 @@ def _row(
 ) -> Standing:
     at = list(found.measures).index(measure)
     interval = interval_of(found, names[0])
-    several = found.orders(names[0]) > 1
+    several = found.orders(names[0]) >= FEWEST
     other = None if waited or best is None else difference(found, names[0], best[0], measure)
     return Standing(
         names=names,

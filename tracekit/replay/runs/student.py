@@ -12,12 +12,10 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics.bootstrap_interval import LEVEL
+from tracekit.replay.runs.holm import holm
 
 #: Fewer repeats than this tell nothing: all of one sign happens by chance in 2 / 2^n of cases.
 FEWEST = 6
-
-#: Of the chance to be wrong anywhere, what is left to measures that answer the question.
-_TO_ANSWERS = 0.8
 
 #: Numbers nearer to one another than this part of the larger are the same: use is kept in 32 bits.
 DUST = 1e-6
@@ -209,7 +207,7 @@ def judge(
     tested = differs & np.isfinite(error)
     p = np.full(len(mean), np.nan)
     p[tested] = _tail(mean[tested], error[tested], freedom[tested])
-    corrected, share = _corrected(p, tested, first, (1 - level) / looks)
+    corrected, share = holm(p, tested, first, (1 - level) / looks)
     corrected = np.minimum(corrected * looks, 1.0)
     # of what never differs there is no doubt; of what is not tested there is no interval
     reach = np.where(~differs & np.isfinite(mean), 0.0, error * quantile(freedom, share))
@@ -261,39 +259,6 @@ def _tail(mean: FloatArray, error: FloatArray, freedom: FloatArray) -> FloatArra
 
     t = np.divide(np.abs(mean), error, out=np.full(len(mean), np.inf), where=error > 0)
     return np.asarray(2 * stdtr(freedom, -t))
-
-
-def _corrected(
-    p: FloatArray, tested: BoolArray, first: BoolArray | None, alpha: float
-) -> tuple[FloatArray, FloatArray]:
-    """As ``_holm``, of one family or two; corrected p may be held to alpha in both."""
-    if first is None:
-        return _holm(p, tested, alpha)
-    corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
-    for part, of_all in ((first, _TO_ANSWERS), (~first, 1 - _TO_ANSWERS)):
-        found, left = _holm(p, np.asarray(tested & part), alpha * of_all)
-        corrected = np.where(tested & part, np.minimum(found / of_all, 1.0), corrected)
-        share = np.where(part, left, share)
-    return corrected, share
-
-
-def _holm(p: FloatArray, tested: BoolArray, alpha: float) -> tuple[FloatArray, FloatArray]:
-    """Corrected p, and the share outside that each interval may have.
-
-    The k-th smallest of m is tested at alpha / (m - k + 1), as long as all before it were told;
-    what comes after the first that is not is left at the level of that one, so that an interval
-    excludes 0 just where its difference is told.
-    """
-    corrected, share = np.full(len(p), np.nan), np.full(len(p), alpha)
-    at = np.flatnonzero(tested)
-    if len(at):
-        order = at[np.argsort(p[at], kind="stable")]
-        left = len(order) - np.arange(len(order))
-        corrected[order] = np.minimum(np.maximum.accumulate(p[order] * left), 1.0)
-        missed = np.flatnonzero(corrected[order] > alpha)
-        stop = left[missed[0]] if len(missed) else 1
-        share[order] = alpha / np.maximum(left, stop)
-    return corrected, share
 
 
 def _of_one_sign(differences: FloatArray) -> BoolArray:

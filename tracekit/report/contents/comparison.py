@@ -7,6 +7,7 @@ from collections.abc import Sequence
 import polars as pl
 
 from tracekit.replay.measures import find_measure, small
+from tracekit.replay.runs.run_compare import TOO_FEW
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
@@ -49,6 +50,7 @@ def lead(data: Data) -> str:
             ("worse", "worse"),
             ("changed", "other, neither better nor worse"),
             ("within chance", "within chance"),
+            (TOO_FEW, "too few orders of arrival to be told"),
         )
         if word in verdicts
     ]
@@ -121,5 +123,5 @@ def thresholds(data: Data) -> Table:
 
 def changes(data: Data) -> Table:
     """Every change."""
-    frame = data.result(f"{STUDY}/changes").drop("paired", strict=False)
+    frame = data.result(f"{STUDY}/changes").drop("paired", "orders", strict=False)
     return table(frame, "Measures of both runs, the change and its 95 % interval")

@@ -6,6 +6,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.run_compare import TOO_FEW
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
@@ -19,6 +20,7 @@ _COLORS = {
     "worse": "policy-2",
     "changed": "policy-1",
     "within chance": "other",
+    TOO_FEW: "other",
 }
 _JUDGED = ("better", "worse")
 _SCHEMA = {

@@ -208,6 +208,23 @@ def test_a_file_leaves_recorded_use_alone(store: Store, tmp_path: Path) -> None:
     np.testing.assert_array_equal(made.background, plain.background)
 
 
+@pytest.mark.parametrize("kind", ["store", "bare"])
+def test_names_in_a_file_that_nobody_has_are_told(
+    kind: str, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    """A name misspelt would leave its request as it was, and nobody knew."""
+    store: Store = request.getfixturevalue(kind)
+    name = load(store).container_ids[2]
+    (tmp_path / "mine.csv").write_text(f"container,cpu_cores\n{name},0.25\n{name}x,1\n")
+    (said,) = [
+        one for one in load(store, f"requests={tmp_path / 'mine.csv'}").told if "mine.csv" in one
+    ]
+    assert said == (
+        "1 of 2 containers in mine.csv is not among those that are replayed, so its row changes"
+        f" nothing: {name}x (did you mean '{name}'?)"
+    )
+
+
 BAD = [
     ("cpu_cores\n1\n", "has the columns cpu_cores, not a key and a size"),
     ("service,weight\na,1\n", "has the columns service, weight, not a key and a size"),

@@ -30,6 +30,8 @@ class Asked:
         What each resource's requests rest on: recorded, inferred or assumed.
     facts : mapping
         Counts worth knowing.
+    said : tuple of str
+        What must be known of where requests come from, in sentences.
     doubt : SizeDoubt, optional
         How far inferred sizes may be off; None where no size is inferred.
     """
@@ -42,6 +44,7 @@ class Asked:
     rests: Mapping[str, str]
     facts: Mapping[str, int] = field(default_factory=dict)
     doubt: SizeDoubt | None = None
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,6 +67,7 @@ class Told:
     rests: str
     facts: Mapping[str, int] = field(default_factory=dict)
     doubt: SizeDoubt | None = None
+    said: tuple[str, ...] = ()
 
 
 def uniform(
@@ -121,6 +125,7 @@ def overlaid(asked: Asked, told: Told, limit_factor: float) -> Asked:
         rests=rests,
         facts={**asked.facts, **told.facts},
         doubt=told.doubt,
+        said=(*asked.said, *told.said),
     )
 
 

@@ -119,6 +119,7 @@ def with_requests(load: Workload, store: Store, assumptions: WithRequests) -> Wo
         doubt=asked.doubt,
         quantities={**load.quantities, **requests_rest_on(asked.rests)},
         facts={**load.facts, **asked.facts},
+        told=(*load.told, *asked.said),
     )
 
 

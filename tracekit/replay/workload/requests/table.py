@@ -31,6 +31,8 @@ _LIMITS = {
     "memory_limit_bytes": (MEMORY, 1.0),
 }
 _SAME = {"net_kbit_per_s": "net_kbit"}
+#: So many strange names are told, others counted.
+_NAMED = 4
 #: More than any node has, and small enough to be added up.
 _MOST = 2.0**55
 
@@ -93,7 +95,26 @@ def listed(
         whole=whole,
         rests=CHOSEN,
         facts={"containers_in_the_file_of_requests": hits},
+        said=_strangers(path, key, amounts[key], ids),
     )
+
+
+def _strangers(path: Path, key: str, names: pl.Series, ids: Sequence[str]) -> tuple[str, ...]:
+    """Who is in the file and is not replayed, a sentence: what it says of them changes nothing."""
+    known = set(ids)
+    strange = [name for name in names.to_list() if name not in known]
+    if not strange:
+        return ()
+    close = nearest(strange[0], known)
+    near = f" (did you mean '{close}'?)" if close else ""
+    more = f" and {len(strange) - _NAMED} more" if len(strange) > _NAMED else ""
+    one = len(strange) == 1
+    said = (
+        f"{len(strange):,} of {len(names):,} {key}s in {path.name} {'is' if one else 'are'} not"
+        f" among those that are replayed, so {'its row changes' if one else 'their rows change'}"
+        f" nothing: {', '.join(strange[:_NAMED])}{more}{near}"
+    )
+    return (said,)
 
 
 def _read(path: Path) -> pl.DataFrame:

@@ -104,6 +104,7 @@ def _assembled(
         assumptions={**as_values(assumptions), **timing.resolved},
         doubt=_doubt(asked.doubt, trace, timing, capacity, assumptions),
         facts={**trace.facts, "container_steps_held": amounts.held, **asked.facts},
+        told=asked.said,
     )
 
 
