@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import polars as pl
 
+from tracekit.replay.runs.advice import sentence
 from tracekit.report.contents import answer
-from tracekit.report.contents.answer.sentence import sentence
 from tracekit.report.data import Data
 
 HOLD = ("random", "default_scheduler", "bra")
@@ -33,7 +33,8 @@ def openb_like(*policies: str) -> Data:
 
 def said(data: Data) -> str:
     assert data.decision is not None
-    return sentence(data, data.decision).replace("\u00a0", " ")
+    assert data.results is not None
+    return sentence(data.results, data.decision).replace("\u00a0", " ")
 
 
 def test_no_name_is_put_forward_where_nothing_tells_those_apart_that_hold_the_load() -> None:

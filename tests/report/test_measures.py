@@ -6,9 +6,9 @@ import pytest
 from report_runs_support import manifest, repeats_frame, summary_frame
 
 from tracekit.replay.measures import compared
+from tracekit.replay.runs.amounts import decimals, difference_text, value_text, way
 from tracekit.replay.runs.standings import Difference
 from tracekit.report import measures
-from tracekit.report.amounts import decimals, difference_text, value_text, way
 from tracekit.report.data import Data
 from tracekit.report.headline import headline, named
 

@@ -24,11 +24,14 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
+    from tracekit.replay.runs.advice import sentence as advice
     from tracekit.replay.runs.decision import decision
+    from tracekit.replay.runs.filled import filled
     from tracekit.replay.runs.moved import moved
     from tracekit.replay.runs.overview import overview
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
+    from tracekit.words import MINUS, NBSP
 
     run = asked()
     if json:
@@ -36,7 +39,9 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
         print_json({**manifest_of(run), "summary": run.summary.to_dicts(), **frames})
         return
     load, found = run.workload, results(run)
-    print_paragraph(decision(found).answer)
+    print_paragraph(advice(found, decision(found)).replace(NBSP, " ").replace(MINUS, "-"))
+    if nodes := filled(found):
+        print_paragraph(nodes)
     for sentence in [*_movable(run), *_background(load)]:
         print_sentence(sentence)
     seen = overview(found)

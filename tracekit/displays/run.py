@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tracekit.replay.runs.advice import sentence
 from tracekit.replay.runs.decision import decision
+from tracekit.replay.runs.filled import filled
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
@@ -28,7 +30,7 @@ def page(run: Run) -> Page:
             f"Replay of {load.name}: {load.containers:,} containers on {load.nodes:,} nodes,"
             f" {len(found.policies)} policies"
         ),
-        lines=[told.answer, *told.not_told[:2]],
+        lines=[sentence(found, told), *filter(None, [filled(found)]), *told.not_told[:2]],
         columns=columns,
         rows=rows,
         bars=_bars(found, first, told.chosen) if first else (),

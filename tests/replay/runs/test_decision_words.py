@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import polars as pl
 
+from tracekit.replay.runs.advice import sentence
 from tracekit.replay.runs.compare import differences, with_intervals
 from tracekit.replay.runs.decision import decision
 from tracekit.replay.runs.decision_words import blind_told
@@ -61,6 +62,30 @@ def test_fewer_orders_than_an_interval_needs_have_none() -> None:
     seen = overview(found)
     assert not any("±" in cell for row in seen.rows for cell in row)
     assert any("means over 2 repeats, without ±: an interval needs 6" in one for one in seen.note)
+
+
+def test_what_a_choice_costs_beside_another_is_named() -> None:
+    """The report said to use one that needs more nodes than another, beyond chance."""
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0)})
+    assert found.repeats is not None
+    nodes = pl.when(pl.col("policy") == "a").then(40.0).otherwise(30.0)
+    wide = [one.with_columns(nodes_used_mean=nodes) for one in (found.summary, found.repeats)]
+    more = Results(found.manifest, *wide)
+    said = sentence(more, decision(more)).replace("\u00a0", " ")
+    assert said.startswith("Use a: highest CPU use is 50")
+    assert said.endswith("; it is worse by nodes used +10 against b.")
+
+
+def test_a_policy_that_never_saw_use_is_not_put_forward_without_a_word() -> None:
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0)})
+    for blind, there in ((200, True), (30, False)):
+        about = {
+            "workload": {**found.manifest["workload"], "containers": 200},
+            "policies": [{"policy": "a", "decisions_without_use": blind}],
+        }
+        known = Results({**found.manifest, **about}, found.summary, found.repeats)
+        said = sentence(known, decision(known))
+        assert ("were made before any use had been measured" in said) is there
 
 
 def test_once_is_no_number_of_times() -> None:

@@ -19,7 +19,7 @@ from tracekit.files.parquet import read_frame
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
-from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use
 from tracekit.replay.runs.student import FEWEST
 
 
@@ -148,12 +148,19 @@ def _about(run: Run) -> dict[str, Any]:
         "workload": {
             "nodes": run.workload.nodes,
             "steps": len(run.workload.times_ms),
+            "containers": run.workload.containers,
             "movable": dict(run.movable),
             "quantities": dict(run.workload.quantities),
+            "assumptions": dict(run.workload.assumptions),
             **shares(run.workload),
         },
         "policies": [
-            {"policy": policy, "placements": digest} for policy, digest in run.digests.items()
+            {
+                "policy": str(policy),
+                "placements": run.digests.get(str(policy)),
+                "decisions_without_use": decisions_without_use(run, policy),
+            }
+            for policy in run.policies
         ],
     }
 

@@ -8,12 +8,12 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.measures import Measure, find_measure
+from tracekit.replay.runs.amounts import interval_text, value_text
 from tracekit.replay.studies import drains_told, shrink_told
 from tracekit.replay.studies.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink import NAME
 from tracekit.replay.studies.shrink_frames import BARRED_BY, TOLD
 from tracekit.replay.studies.shrink_told import span
-from tracekit.report.amounts import interval_text, value_text
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change

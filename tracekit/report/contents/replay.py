@@ -11,11 +11,11 @@ import polars as pl
 
 from tracekit.replay.measures import Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
+from tracekit.replay.runs.amounts import standing_text, value_text
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
 from tracekit.replay.workload.rests_on import SET_ASIDE
-from tracekit.report.amounts import standing_text, value_text
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.data import Data

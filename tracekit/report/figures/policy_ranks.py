@@ -8,8 +8,8 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.measures import Measure, all_measures, find_measure
+from tracekit.replay.runs.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.report.amounts import interval_text, mean_text, scale, value_text
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers

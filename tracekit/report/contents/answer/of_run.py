@@ -6,13 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.measures import RESOURCES, words_of
+from tracekit.replay.runs.advice import alike, meaning, runner_up, sentence
 from tracekit.replay.runs.decision import Decision
+from tracekit.replay.runs.filled import filled
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.contents import nodes_needed, quantities, vary
 from tracekit.report.contents.answer.changes import beyond, changes
 from tracekit.report.contents.answer.following import following
-from tracekit.report.contents.answer.sentence import alike, meaning, runner_up, sentence
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
@@ -26,15 +27,18 @@ _FEW = 0.1
 
 def of_run(data: Data, told: Decision) -> Answer:
     """The answer of a run that lets one decide something, or says why it does not."""
+    found = data.results
+    if found is None:
+        raise LookupError(told.answer)
     shown = next(iter(named(data)), "")
-    before = OBSERVED if OBSERVED in replayed(data) else runner_up(data, told)
+    before = OBSERVED if OBSERVED in replayed(data) else runner_up(found, told)
     load = (data.run or {})["workload"]
     return Answer(
         asked=_asked(data, told),
         movable=_movable((data.run or {})["workload"]),
-        sentence=sentence(data, told),
+        sentence=sentence(found, told),
         meaning=meaning(told),
-        also=nodes_needed.said(data, told),
+        also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
         warnings=_warnings(data),
         barred=_barred(told),
         told=nodes_needed.held(data),
@@ -43,7 +47,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         before="production" if before == OBSERVED else before,
         after=shown,
         change=f"{_what(told, shown)}, on all {count(load['nodes'], 'node')}",
-        sure=" ".join(filter(None, [alike(data, told), sure(data, told)])),
+        sure=" ".join(filter(None, [alike(found, told), sure(data, told)])),
         hangs=vary.hangs(data, told),
         rests=_rests(data),
         next=following(data, told),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tracekit.replay.measures import all_measures, find_measure, small
+from tracekit.replay.runs.amounts import way
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.fitness import allowed
 from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
@@ -11,7 +12,6 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.varying import ORDER
-from tracekit.report.amounts import way
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed, spaced
 

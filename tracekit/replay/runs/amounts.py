@@ -11,8 +11,8 @@ from tracekit.replay.measures import Measure
 from tracekit.replay.runs.material import least_apart
 from tracekit.replay.runs.shown import decimals as allowed
 from tracekit.replay.runs.standings import Difference, Standing
-from tracekit.report.words import MINUS, NBSP, number
 from tracekit.units import duration
+from tracekit.words import MINUS, NBSP, number
 
 #: Decimals of a percentage without an interval, and the most that one gets.
 _PLAIN, _MOST = 1, 2

@@ -1,16 +1,25 @@
-"""The answer of a run in one sentence, and what its measure means."""
+"""The answer of a run in one sentence, and what its measure means.
+
+Terminal, display and report say the same sentence: what to use or to keep, and what it costs.
+"""
 
 from __future__ import annotations
 
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
 from tracekit.replay.measures import Measure, find_measure, small
-from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.may_answer import CONDITIONS, may_answer
+from tracekit.replay.runs.amounts import difference_text, standing_text, way
+from tracekit.replay.runs.decision import NODES, Decision
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.material import too_near
+from tracekit.replay.runs.may_answer import CONDITIONS, may_answer, may_be_chosen
 from tracekit.replay.runs.preferred import USUAL
+from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Difference, difference
-from tracekit.report.amounts import difference_text, standing_text, way
-from tracekit.report.data import Data
-from tracekit.report.words import count, few, listed, spaced
+from tracekit.replay.runs.standings import Difference, Standing, difference, standings
+from tracekit.words import count, few, listed, spaced
 
 #: So many names are told, others counted.
 _NAMED = 3
@@ -30,15 +39,21 @@ def meaning(told: Decision) -> str:
     return f"{measure.title} is {measure.meaning.partition(';')[0]}."
 
 
-def sentence(data: Data, told: Decision) -> str:
+def sentence(found: Results, told: Decision) -> str:
     """The answer; where nothing can be told it says that, and why."""
     first, measure = next(iter(told.chosen), ""), find_measure(told.criterion)
-    row = data.standings(told.criterion).row(first) if first and measure else None
+    row = standings(found, told.criterion).row(first) if first and measure else None
     if row is None or measure is None:
         return spaced(told.answer)
+    return f"{_use(found, told, measure, row)}{_blind(found, told)}"
+
+
+def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:
+    """What to use, or to keep, beside production where it is known."""
+    first = told.chosen[0]
     always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
     value = f"{standing_text(measure, row)}{always}"
-    production = data.standings(told.criterion).row(OBSERVED)
+    production = standings(found, told.criterion).row(OBSERVED)
     against = next(
         (one.against_production for one in told.measures if one.measure == told.criterion), None
     )
@@ -46,8 +61,9 @@ def sentence(data: Data, told: Decision) -> str:
     if production is None or against is None:
         if told.criterion in CONDITIONS and len(told.chosen) > 1:
             return _any_of(told)
-        return f"Use {first}: {title} {_verb(title)} {value}{_beside(data, told)}."
-    price = _price(data, told)
+        against_others = f"{_beside(found, told)}{_cost(found, told)}"
+        return f"Use {first}: {title} {_verb(title)} {value}{against_others}."
+    price = _price(found, told)
     # less overload is worth its price; what else costs something is for the reader to weigh
     trade = price and told.criterion not in CONDITIONS
     advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
@@ -55,7 +71,7 @@ def sentence(data: Data, told: Decision) -> str:
         gained = f"{difference_text(measure, against)} against production{price}"
         return f"{advice} {title} {_verb(title)} {value}, {gained}."
     usual = standing_text(measure, production)
-    gains = _gains(data, told)
+    gains = _gains(found, told)
     if gains:
         return (
             f"{advice} {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
@@ -83,7 +99,7 @@ def _any_of(told: Decision) -> str:
     )
 
 
-def runner_up(data: Data, told: Decision) -> str:
+def runner_up(found: Results, told: Decision) -> str:
     """Whom the choice is compared with where production is not known; empty for nobody.
 
     The best simple rule; where one of them is the choice, the next best that may be chosen; where
@@ -93,60 +109,116 @@ def runner_up(data: Data, told: Decision) -> str:
         return told.simple
     ours = {*told.chosen, *told.unjudged}
     barred = {name for one in told.left_out for name in one.names}
-    others = [row.names for row in data.standings(told.criterion).rows if not ours & set(row.names)]
+    others = [
+        row.names for row in standings(found, told.criterion).rows if not ours & set(row.names)
+    ]
     fit = [names for names in others if not barred & set(names)]
     return next((names[0] for names in [*fit, *others]), "")
 
 
-def _beside(data: Data, told: Decision) -> str:
+def _beside(found: Results, told: Decision) -> str:
     """How far that is from the runner-up, a clause; empty where there is none."""
-    rival, measure = runner_up(data, told), find_measure(told.criterion)
-    if not rival or measure is None or data.results is None:
+    rival, measure = runner_up(found, told), find_measure(told.criterion)
+    if not rival or measure is None:
         return ""
-    by = difference(data.results, told.chosen[0], rival, measure.name)
+    by = difference(found, told.chosen[0], rival, measure.name)
     if by is None or not by.apart:
         return f", within chance of {rival}"
     return f", {difference_text(measure, by)} against {rival}"
 
 
-def alike(data: Data, told: Decision) -> str:
+def alike(found: Results, told: Decision) -> str:
     """Those that the orders do not tell from the first, each with its own number; or nothing."""
     measure = find_measure(told.criterion)
     if measure is None or not told.chosen:
         return ""
-    rows = data.standings(told.criterion)
-    found = [(name, rows.row(name)) for name in told.chosen[1:]]
-    named = [f"{name} ({standing_text(measure, row)})" for name, row in found if row]
+    rows = standings(found, told.criterion)
+    others = [(name, rows.row(name)) for name in told.chosen[1:]]
+    named = [f"{name} ({standing_text(measure, row)})" for name, row in others if row]
     why = f"; it goes first, as {told.why_first}" if told.why_first else ""
     first = told.chosen[0]
     return f"Too few orders tell {first} from {few(named)}{why}." if named else ""
 
 
-def _price(data: Data, told: Decision) -> str:
+def _price(found: Results, told: Decision) -> str:
     """By what the first of the chosen is worse than production, and how much; or nothing."""
-    found = sorted(_beside_production(data, told, "worse"), key=lambda one: not one[1].apart)
-    worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in found[:_PRICES]]
-    left = len(found) - _PRICES
+    costs = sorted(_beside_production(found, told, "worse"), key=lambda one: not one[1].apart)
+    worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:_PRICES]]
+    left = len(costs) - _PRICES
     worse += [f"{count(left, 'more measure')}"] if left > 0 else []
-    sure = "" if all(by.apart for _, by in found) else " on average"
+    sure = "" if all(by.apart for _, by in costs) else " on average"
     return f"; it is worse{sure} by {listed(worse)}" if worse else ""
 
 
-def _gains(data: Data, told: Decision) -> list[str]:
+def _cost(found: Results, told: Decision) -> str:
+    """By what others that may be chosen are better than the first beyond chance, a clause; or "".
+
+    Nodes count where those that hold no container are free: whoever pays for them wants to know.
+    """
+    first, costs = told.chosen[0], []
+    rivals = [names[0] for names in may_be_chosen(found) if first not in names]
+    free = not background(found.manifest.get("workload", {}))
+    asked = [one for one in may_answer(found) if one.name != told.criterion]
+    nodes = found.measures.get(NODES)
+    if nodes is not None and free and told.criterion != NODES:
+        asked.append(dataclasses.replace(nodes, better="low"))
+    for measure in asked:
+        apart = ((name, difference(found, first, name, measure.name)) for name in rivals)
+        worse = [
+            (name, by)
+            for name, by in apart
+            if by is not None
+            and way(measure, by) == "worse"
+            and not too_near(measure, [found.of(one, measure.name).mean() for one in (first, name)])
+        ]
+        if worse:
+            name, by = max(worse, key=lambda one: abs(one[1].mean))
+            costs.append((measure.name != NODES, measure, name, by))
+    costs.sort(key=lambda one: one[0])
+    said = [
+        f"{small(measure.title)} {difference_text(measure, by)} against {name}"
+        for _, measure, name, by in costs[:_PRICES]
+    ]
+    said += [count(len(costs) - _PRICES, "more measure")] if len(costs) > _PRICES else []
+    return f"; it is worse by {listed(said)}" if said else ""
+
+
+def _blind(found: Results, told: Decision) -> str:
+    """That the first reads use and never saw any, a sentence; or nothing."""
+    first = told.chosen[0]
+    known: Mapping[str, Any] = next(
+        (one for one in found.manifest.get("policies", []) if one["policy"] == first), {}
+    )
+    blind, containers = known.get("decisions_without_use"), _containers(found)
+    if not blind or not containers or blind < containers:
+        return ""
+    return (
+        f" All decisions of {first}, which reads use, were made before any use had been measured:"
+        " it placed as it does without."
+    )
+
+
+def _containers(found: Results) -> int:
+    return int(found.manifest.get("workload", {}).get("containers") or 0)
+
+
+def _gains(found: Results, told: Decision) -> list[str]:
     """By which other measures the first of the chosen is better than production, and how much."""
     return [
         f"{small(measure.title)} changes by {difference_text(measure, against)}"
-        for measure, against in _beside_production(data, told, "better")
+        for measure, against in _beside_production(found, told, "better")
     ]
 
 
-def _beside_production(data: Data, told: Decision, which: str) -> list[tuple[Measure, Difference]]:
+def _beside_production(
+    found: Results, told: Decision, which: str
+) -> list[tuple[Measure, Difference]]:
     """Other measures by which the first of the chosen is better beyond chance, or worse.
 
     Those that may answer, and what no policy may do; how requests lie is neither.
     """
-    asked = {*CONDITIONS, *(one.name for one in may_answer(data.results))} if data.results else ()
-    found = []
+    asked = {*CONDITIONS, *(one.name for one in may_answer(found))}
+    beside = []
     for one in told.measures:
         if one.measure not in asked:
             continue
@@ -154,8 +226,8 @@ def _beside_production(data: Data, told: Decision, which: str) -> list[tuple[Mea
         if measure is None or against is None or one.measure == told.criterion:
             continue
         if way(measure, against, average=True) == which:
-            found.append((measure, against))
-    return found
+            beside.append((measure, against))
+    return beside
 
 
 def _verb(title: str) -> str:

@@ -1,0 +1,96 @@
+"""Numbers and lists as sentences say them, those of the report and those of a decision."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+NBSP = "\u00a0"
+MINUS = "\u2212"
+#: So many names are told, others counted.
+_NAMED = 3
+
+
+def percent(fraction: float, digits: int | None = None) -> str:
+    """A fraction 0..1 as a percentage; two significant digits below 10 %, whole ones above."""
+    value = 100 * fraction
+    if digits is None:
+        digits = 0 if abs(value) >= 10 or value == 0 else 1 if abs(value) >= 1 else 2
+    least = 10.0**-digits
+    if 0 < abs(value) < least / 2:
+        return f"under {least:g}{NBSP}%"
+    return f"{value:.{digits}f}{NBSP}%".replace("-", MINUS)
+
+
+def number(value: float, digits: int = 3) -> str:
+    """A plain number of some significant digits: 0.123, 12.3, 1,230."""
+    if value == 0:
+        return "0"
+    text = f"{value:,.0f}" if abs(value) >= 1000 else f"{value:#.{digits}g}".rstrip(".")
+    return text.replace("-", MINUS)
+
+
+def signed(value: float, digits: int = 2) -> str:
+    """A number that may be negative, with a true minus sign."""
+    text = f"{value:.{digits}f}"
+    return f"{0:.{digits}f}" if not float(text) else text.replace("-", MINUS)
+
+
+def count(value: int, noun: str) -> str:
+    """A count with its noun: '1 node', '1,300 nodes'."""
+    many = f"{noun[:-1]}ies" if noun.endswith("y") else f"{noun}s"
+    return f"{value:,}{NBSP}{noun if value == 1 else many}"
+
+
+def listed(items: Sequence[str], joiner: str = "and") -> str:
+    """Items in words: 'a', 'a and b', 'a, b and c'."""
+    if len(items) < 2:
+        return "".join(items)
+    return f"{', '.join(items[:-1])} {joiner} {items[-1]}"
+
+
+#: Ids that were hashed.
+_DIGITS = re.compile(r"[0-9a-fA-F]+")
+
+
+def spaced(text: str) -> str:
+    """A sentence of another package with the report's space before its percent signs."""
+    return re.sub(r"(?<=\d) ?%", f"{NBSP}%", text)
+
+
+#: So much of a name is shown in a figure: its beginning, and its end.
+_NAME_HEAD, _NAME_TAIL = 22, 9
+
+
+def short_hash(text: str) -> str:
+    """A name that people gave, whole; of digits without a meaning the beginning."""
+    hashed = _DIGITS.fullmatch(text) and len(text) > 14
+    return f"{text[:10]}\u2026" if hashed else text
+
+
+def short_id(text: str) -> str:
+    """Enough of an id to find it, short enough for a figure.
+
+    Of a name that people gave both ends, for names of one cluster begin alike: the address in
+    that of a node of a cloud is whole.
+    """
+    known = short_hash(text)
+    if known != text or len(text) <= _NAME_HEAD + _NAME_TAIL + 1:
+        return known
+    return f"{text[:_NAME_HEAD]}\u2026{text[-_NAME_TAIL:]}"
+
+
+def short_ids(texts: Sequence[str]) -> list[str]:
+    """The same of several, whole where two that differ would look alike."""
+    short = [short_id(text) for text in texts]
+    meant: dict[str, set[str]] = {}
+    for text, one in zip(texts, short, strict=True):
+        meant.setdefault(one, set()).add(text)
+    return [one if len(meant[one]) == 1 else text for text, one in zip(texts, short, strict=True)]
+
+
+def few(names: Sequence[str]) -> str:
+    """The first of some names; the others are counted."""
+    if len(names) <= _NAMED:
+        return listed(names)
+    return f"{', '.join(names[:_NAMED])} and {len(names) - _NAMED} more"
