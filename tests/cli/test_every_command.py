@@ -129,6 +129,8 @@ def test_bad_input_is_one_line_and_exit_code_2(
 MISTYPED = [
     (["ingst"], "no command 'ingst'", "did you mean 'ingest'?"),
     (["zzz"], "no command 'zzz'", "all commands: tracekit --help"),
+    (["fetch", "kubernets"], "no command 'fetch kubernets'", "did you mean 'fetch kubernetes'?"),
+    (["fetch", "promethus"], "no command 'fetch promethus'", "did you mean 'fetch prometheus'?"),
     (["fetch prometheu"], "no command 'fetch prometheu'", "did you mean 'fetch prometheus'?"),
     (["--hlep"], "tracekit has no option '--hlep'", "did you mean '--help'?"),
     (["synth", "--out", "a"], "tracekit synth has no option '--out'", "FOLDER is written"),

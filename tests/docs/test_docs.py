@@ -57,3 +57,10 @@ def test_links_lead_somewhere(page: Path) -> None:
 def test_the_reference_is_current(name: str) -> None:
     written = (DOCS / "reference" / name).read_text(encoding="utf-8")
     assert written == reference()[name], "run make reference"
+
+
+@pytest.mark.parametrize("page", sorted(DOCS.rglob("*.md")), ids=lambda page: page.name)
+def test_a_report_says_where_it_goes(page: Path) -> None:
+    lines = [line.strip() for line in page.read_text("utf-8").splitlines()]
+    reports = [line for line in lines if re.match(r"tracekit report [^-]", line)]
+    assert [line for line in reports if "--out" not in line and "usage" not in line.lower()] == []

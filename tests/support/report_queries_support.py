@@ -119,6 +119,15 @@ def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.Dat
         "memory_mean": use / 3,
         "memory_max": use / 2,
     }
+    requests = {
+        "service": ids,
+        "containers": np.arange(services) % 9 + 1,
+        **{
+            f"{stem}_{what}_{unit}": share * use * (np.arange(services) % 9 + 1)
+            for stem, unit in (("cpu", "cores"), ("memory", "gib"))
+            for what, share in (("requested", 3.0), ("used", 1.0), ("unused", 2.0))
+        },
+    }
     stays = {
         "service": ids[:1] * services,
         "container": [hex_id("container", at) for at in range(services)],
@@ -134,6 +143,7 @@ def service_queries(services: int, rng: np.random.Generator) -> dict[str, pl.Dat
         "services/demand": _filled("services/demand", demand),
         "services/placement": _filled("services/placement", stays),
         "services/profile": _filled("services/profile", profile),
+        "services/requests": _filled("services/requests", requests),
     }
 
 

@@ -213,6 +213,8 @@ def run(arguments: list[str]) -> int:
     known = {module_name(name) for name in registry.module_names(_THIS)}
     flags, words = _flags_first(_joined(arguments, known))
     only = words[0] if words and words[0] in known else None
+    # a mistyped 'fetch kubernets' is told from a release only beside the names of two words
+    only = None if any(name.startswith(f"{only} ") for name in known) else only
     return answered(lambda: build_app(only)([*flags, *words], prog_name="tracekit"))
 
 

@@ -60,6 +60,8 @@ class Group(TyperGroup):
         """As typer's, with names of two words; a command that is not there is one line."""
         pair = " ".join(args[:2])
         args = [pair, *args[2:]] if pair in self.commands else args
+        if not ctx.resilient_parsing:
+            self._refuse_near_pair(args)
         if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
             close = nearest(args[0], self.commands)
             raise TracekitError(
@@ -67,6 +69,23 @@ class Group(TyperGroup):
                 hint=f"{_near(close)}all commands: tracekit --help",
             )
         return super().resolve_command(ctx, args)
+
+    def _refuse_near_pair(self, args: list[str]) -> None:
+        """Say so where two words are nearly the name of a command, and the first is one alone."""
+        pairs = [name for name in self.commands if name.startswith(f"{args[0]} ")]
+        if not pairs or len(args) < 2 or args[0] not in self.commands:
+            return
+        known = {name.partition(" ")[2]: name for name in pairs}
+        close = nearest(args[1], known)
+        if close is None or close == args[1]:
+            return
+        from tracekit.sources import all_sources
+
+        if args[1] not in all_sources():
+            raise TracekitError(
+                f"no command '{args[0]} {args[1]}'",
+                hint=f"{_near(known[close])}all commands: tracekit --help",
+            )
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:  # noqa: ARG002 - as typer's
         """The subcommands, each under what one wants to do with it."""

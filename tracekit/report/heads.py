@@ -111,7 +111,13 @@ _WORDS = {
 }
 #: Ends of names that the cells say, and words for those that heads say.
 _IN_CELLS = ("_fraction", "_ms", "_bytes")
-_UNITS = {"_cores": " [cores]", "_gb": " [GB]", "_kbit": " [kbit/s]", "_milli": " [thousandths]"}
+_UNITS = {
+    "_cores": " [cores]",
+    "_gb": " [GB]",
+    "_gib": " [GiB]",
+    "_kbit": " [kbit/s]",
+    "_milli": " [thousandths]",
+}
 #: What a single letter or word of another case begins a head with.
 _AS_THEY_ARE = ("vCPU", "r")
 

@@ -168,8 +168,9 @@ def standing_sentence(data: Data) -> str:
     policies = len([name for name in found.policies if name != OBSERVED])
     answering = [one for one in found.measures.values() if one.group == "answer"]
     told = [one.title for one in answering if data.standings(one.name).tells]
-    same = f"{count(policies, 'policy')} placed the containers in"
-    ways_ = f"{same} {ways:,} different way{'s' if ways != 1 else ''}"
+    placed = f"{count(policies, 'policy')} placed the containers"
+    alike = "" if policies == 1 else ", all in the same way"
+    ways_ = f"{placed} in {ways:,} different ways" if ways > 1 else f"{placed}{alike}"
     if not told:
         return f"{ways_}. No measure that could answer tells them apart."
     if len(told) > _FEW:

@@ -1,8 +1,6 @@
-"""What containers of each service use of what they may use: on average, and at their peaks."""
+"""What containers of each service request and use, in cores and GiB: where the waste is."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
@@ -10,92 +8,73 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, percents
+from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.rows import above, rows_axis
-from tracekit.report.words import count, percent, short_id
+from tracekit.report.words import count, number, percent, short_id
 
-_QUERY = "services/profile"
+_QUERY = "services/requests"
 _MOST = 15
 _ROW_PX, _EDGES_PX, _NARROW_ROW_PX = 30, 90, 50
-#: Below this a service could do with half of what it holds.
-HALF = 0.5
+#: Each panel: the stem of its columns, their unit, the words, and where it stands across.
+_PANELS = (("cpu", "cores", "CPU", (0.0, 0.47)), ("memory", "gib", "memory", (0.53, 1.0)))
+_UNITS = {"cores": "cores", "gib": "GiB"}
+_AMOUNTS = tuple(
+    f"{stem}_{what}_{unit}"
+    for stem, unit, _, _ in _PANELS
+    for what in ("requested", "used", "unused")
+)
 _SCHEMA = pl.Schema(
     {
         "service": pl.String,
         "containers": pl.Int64,
-        "cpu_mean": pl.Float64,
-        "cpu_max": pl.Float64,
-        "memory_mean": pl.Float64,
-        "memory_max": pl.Float64,
-        "below_half": pl.Int64,
+        **dict.fromkeys(_AMOUNTS, pl.Float64),
         "services": pl.Int64,
-        "all_cpu_mean": pl.Float64,
-        "all_memory_mean": pl.Float64,
+        **{f"all_{name}": pl.Float64 for name in _AMOUNTS},
     }
 )
 
 
 def _prepare(data: Data) -> pl.DataFrame:
-    profile = data.query(_QUERY)
-    if profile.is_empty():
+    asked = data.query(_QUERY)
+    if asked.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    known = profile.drop_nulls(["service", "cpu_mean", "memory_mean"])
-    weight = pl.col("containers") / pl.col("containers").sum()
-    low = (pl.col("cpu_max") < HALF) & (pl.col("memory_max") < HALF)
-    frame = known.with_columns(
-        low.sum().cast(pl.Int64).alias("below_half"),
+    frame = asked.with_columns(
         pl.len().cast(pl.Int64).alias("services"),
-        (pl.col("cpu_mean") * weight).sum().alias("all_cpu_mean"),
-        (pl.col("memory_mean") * weight).sum().alias("all_memory_mean"),
+        *(pl.col(name).sum().alias(f"all_{name}") for name in _AMOUNTS),
     )
-    # by what all its containers hold and do not use, in containers
-    unused = pl.col("containers") * (1 - pl.max_horizontal("cpu_mean", "memory_mean"))
-    worst = frame.sort(unused, "service", descending=[True, False]).head(_MOST)
+    order = ["cpu_unused_cores", "memory_unused_gib", "service"]
+    worst = frame.sort(order, descending=[True, True, False], nulls_last=True).head(_MOST)
     return worst.select(_SCHEMA.names()).cast(_SCHEMA)
 
 
 def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
     row_px = _NARROW_ROW_PX if narrow else _ROW_PX
     figure = blank(max(frame.height, 1) * row_px + _EDGES_PX)
-    for name, words, shift in (("cpu", "CPU", -0.16), ("memory", "memory", 0.16)):
-        places = [at + shift + (0.12 if narrow else 0) for at in range(frame.height)]
-        _add_lines(figure, frame, name, places)
-        for what, column, symbol in (("mean", "mean", "circle"), ("peak", "max", "line-ns")):
-            figure.add_scatter(
-                x=percents(frame[f"{name}_{column}"]),
-                y=places,
-                mode="markers",
-                name=words,
-                showlegend=what == "mean",
-                marker={
-                    "color": color(name),
-                    "symbol": symbol,
-                    "size": 10,
-                    "line": {"width": 2, "color": color(name)},
-                },
-                hovertemplate=f"{words}, {what}: %{{x:.0f}} %<extra></extra>",
+    rows = [at + (0.12 if narrow else 0) for at in range(frame.height)]
+    for at, (stem, unit, words, domain) in enumerate(_PANELS):
+        shown = {
+            "xaxis" + ("" if not at else "2"): axis(
+                f"{words[:1].upper()}{words[1:]} [{_UNITS[unit]}]",
+                rangemode="tozero",
+                domain=domain,
+                nticks=4,
             )
-    figure.add_vline(x=100, line={"color": color("muted"), "width": 1, "dash": "dash"})
+        }
+        figure.update_layout(**shown)
+        for what, width, opacity in (("requested", 0.62, 0.3), ("used", 0.34, 1.0)):
+            figure.add_bar(
+                x=numbers(frame[f"{stem}_{what}_{unit}"]),
+                y=rows,
+                orientation="h",
+                width=width * (0.7 if narrow else 1),
+                xaxis="x" if not at else "x2",
+                name=f"{words} used (pale: requested)",
+                showlegend=what == "used",
+                marker={"color": color(stem), "opacity": opacity},
+                hovertemplate=f"{words} {what}: %{{x:.3~f}} {_UNITS[unit]}<extra></extra>",
+            )
     _name_rows(figure, frame, narrow=narrow)
     return figure
-
-
-def _add_lines(figure: go.Figure, frame: pl.DataFrame, name: str, places: list[float]) -> None:
-    """From each service's mean to its peak."""
-    x: list[Any] = []
-    y: list[Any] = []
-    means, peaks = percents(frame[f"{name}_mean"]), percents(frame[f"{name}_max"])
-    for at, mean, most in zip(places, means, peaks, strict=True):
-        x += [mean, most, None]
-        y += [at, at, None]
-    figure.add_scatter(
-        x=x,
-        y=y,
-        mode="lines",
-        showlegend=False,
-        hoverinfo="skip",
-        line={"color": color(name), "width": 2},
-    )
 
 
 def _name_rows(figure: go.Figure, frame: pl.DataFrame, *, narrow: bool) -> None:
@@ -104,8 +83,8 @@ def _name_rows(figure: go.Figure, frame: pl.DataFrame, *, narrow: bool) -> None:
         f"{short_id(row['service'])} ({row['containers']:,})" for row in frame.iter_rows(named=True)
     ]
     figure.update_layout(
+        barmode="overlay",
         margin={"l": 8, "r": 16, "t": 8, "b": 56},
-        xaxis=axis("Use [% of what a container may use]", rangemode="tozero"),
         yaxis=rows_axis(frame.height, 0.7, names=[] if narrow else names),
     )
     if narrow:
@@ -114,44 +93,51 @@ def _name_rows(figure: go.Figure, frame: pl.DataFrame, *, narrow: bool) -> None:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     row = frame.row(0, named=True)
-    return (
-        f"Containers use {percent(row['all_cpu_mean'])} of the CPU and"
-        f" {percent(row['all_memory_mean'])} of the memory that they may use, on average;"
-        f" in {row['below_half']:,} of {count(row['services'], 'service')} the peaks of containers"
-        " stay below half of both, on average."
+    said = [
+        f"{_share(row, stem, unit)} of the {words} that they request"
+        for stem, unit, words, _ in _PANELS
+        if row[f"all_{stem}_requested_{unit}"]
+    ]
+    first = (
+        f"{number(row['cpu_unused_cores'])} cores"
+        if row["cpu_unused_cores"] is not None
+        else f"{number(row['memory_unused_gib'])} GiB"
     )
+    return (
+        f"Containers use {' and '.join(said)}. {short_id(row['service'])} leaves the most unused:"
+        f" {first}."
+    )
+
+
+def _share(row: dict[str, float], stem: str, unit: str) -> str:
+    """The sum of use over the sum of requests."""
+    return percent(row[f"all_{stem}_used_{unit}"] / row[f"all_{stem}_requested_{unit}"])
 
 
 def _note(frame: pl.DataFrame) -> str:
     services = int(frame["services"][0]) if frame.height else 0
     if services <= frame.height:
         return ""
-    drawn = f"{frame.height} of {services:,} services are drawn"
-    return f"{drawn}, those that hold the most without using it."
+    drawn = f"{frame.height} of {count(services, 'service')} with requests are drawn"
+    return f"{drawn}, those that leave the most cores unused."
 
 
 FIGURE = Figure(
-    title="Use of what containers may use, by service",
+    title="What services request and use, as means over time",
     question="Which services hold much more than they use?",
-    how_to_read="A round mark is the mean use of a service's containers, the stroke at the other"
-    " end the mean of their peaks. What lies between the stroke and 100 % is held and never used."
-    " The service whose containers together hold the most without using it is on top. Behind each"
-    " name is how many containers it has. What a container may use is its request where"
-    " the source records one, else what the source measures use against.",
+    how_to_read="A pale bar is what the containers of a service request together, the full bar in"
+    " it what they use; what is left of the pale bar is held and not used. The service that leaves"
+    " the most cores unused is on top. Behind each name is how many containers it has. Both are"
+    " means over the whole trace: a container that ran for half of it counts half. Containers"
+    " without a request hold nothing and are left out.",
     reads=(_QUERY,),
     prepare=_prepare,
     draw=lambda frame: _plot(frame, narrow=False),
     narrow=lambda frame: _plot(frame, narrow=True),
     takeaway=_takeaway,
-    table=lambda frame: frame.select(
-        "service",
-        "containers",
-        pl.col("cpu_mean").alias("cpu_mean_fraction"),
-        pl.col("cpu_max").alias("cpu_peak_fraction"),
-        pl.col("memory_mean").alias("memory_mean_fraction"),
-        pl.col("memory_max").alias("memory_peak_fraction"),
-    ),
-    absent="The trace holds no use of containers, so it cannot be set against what they request.",
-    csv=("service", "containers", "cpu_mean", "cpu_max", "memory_mean", "memory_max"),
+    table=lambda frame: frame.select("service", "containers", *_AMOUNTS),
+    absent="The trace does not say both what containers request and what they use, so nothing can"
+    " be said of what they hold and do not use.",
+    csv=("service", "containers", *_AMOUNTS),
     note=_note,
 )

@@ -1,0 +1,69 @@
+"""What services request and use, against a plain count."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tracekit.ingest import ingest
+from tracekit.query import run
+from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
+from tracekit.store import open_store
+
+GIB = 2**30
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> pl.DataFrame:
+    """One service runs throughout, one for half of the time, one requests nothing."""
+    folder = tmp_path_factory.mktemp("requests")
+    files = {
+        "nodes.csv": ["node,cpu_milli,memory_bytes", f"n,64000,{64 * GIB}"],
+        "containers.csv": [
+            "container,service,node,arrival_ms,cpu_milli,memory_bytes",
+            f"a1,a,n,0,4000,{8 * GIB}",
+            f"a2,a,n,0,2000,{4 * GIB}",
+            f"b1,b,n,0,8000,{2 * GIB}",
+            "c1,c,n,0,,",
+        ],
+        "usage.csv": [
+            "time_ms,container,cpu_milli,memory_bytes",
+            *(f"{at * 60_000},a1,1000,{2 * GIB}" for at in range(4)),
+            *(f"{at * 60_000},a2,2000,{3 * GIB}" for at in range(4)),
+            *(f"{at * 60_000},b1,2000,{3 * GIB}" for at in range(2)),
+            *(f"{at * 60_000},c1,5000,{3 * GIB}" for at in range(4)),
+        ],
+    }
+    path = folder / "traces"
+    path.mkdir()
+    for name, lines in files.items():
+        (path / name).write_text("\n".join(lines) + "\n")
+    ingest(path, folder / "store")
+    return run(open_store(folder / "store"), "services/requests")
+
+
+def test_amounts_are_weighted_by_time_and_summed_over_containers(found: pl.DataFrame) -> None:
+    rows = {row["service"]: row for row in found.to_dicts()}
+    assert set(rows) == {"a", "b"}
+    assert rows["a"]["containers"] == 2
+    assert rows["a"]["cpu_requested_cores"] == pytest.approx(6)
+    assert rows["a"]["cpu_unused_cores"] == pytest.approx(3)
+    assert rows["a"]["memory_unused_gib"] == pytest.approx(7)
+    assert rows["b"]["cpu_requested_cores"] == pytest.approx(4)
+    assert rows["b"]["cpu_unused_cores"] == pytest.approx(3)
+    assert rows["b"]["memory_unused_gib"] == pytest.approx(-0.5)
+
+
+def test_the_figure_ranks_by_cores_and_its_share_is_of_sums(found: pl.DataFrame) -> None:
+    shown = found.with_columns(
+        cpu_unused_cores=pl.Series([3.0, 5.0]), cpu_requested_cores=pl.Series([6.0, 6.0])
+    )
+    figure = get_figure("request_use")
+    frame = figure.prepare(Data(fetch=lambda _name, _params: shown))
+    assert frame["service"].to_list() == ["b", "a"]
+    said = figure.takeaway(frame).replace("\u00a0", " ")
+    # (3 + 1) of 12 cores, (5 + 1.5) of 13 GiB
+    assert "33 % of the CPU" in said
+    assert "50.0 % of the memory" in said or "50 % of the memory" in said
+    assert "5.00 cores" in said or "5 cores" in said
