@@ -133,12 +133,15 @@ of_service AS (
     SELECT
         belongs.service_key,
         count(DISTINCT of_container.container_key) AS containers,
-        sum(CASE WHEN of_container.resource = 'cpu' THEN requested / steps.steps END)
+        sum(CASE WHEN of_container.resource = 'cpu' THEN of_container.requested / steps.steps END)
             AS cpu_requested,
-        sum(CASE WHEN of_container.resource = 'cpu' THEN used / steps.steps END) AS cpu_used,
-        sum(CASE WHEN of_container.resource = 'memory' THEN requested / steps.steps END)
+        sum(CASE WHEN of_container.resource = 'cpu' THEN of_container.used / steps.steps END)
+            AS cpu_used,
+        sum(
+            CASE WHEN of_container.resource = 'memory' THEN of_container.requested / steps.steps END
+        )
         / 1073741824.0 AS memory_requested,
-        sum(CASE WHEN of_container.resource = 'memory' THEN used / steps.steps END)
+        sum(CASE WHEN of_container.resource = 'memory' THEN of_container.used / steps.steps END)
         / 1073741824.0 AS memory_used
     FROM of_container
     INNER JOIN steps ON of_container.resource = steps.resource
