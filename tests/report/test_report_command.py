@@ -53,7 +53,7 @@ def test_a_page_with_a_fault_is_told_and_the_others_are_whole(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def fault() -> object:
+    def fault(*_: object) -> object:
         raise TypeError("unsupported format string")
 
     monkeypatch.setattr(

@@ -10,7 +10,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -27,9 +26,11 @@ from tracekit.report import palette
 from tracekit.report.blocks import block
 from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source, read_run
+from tracekit.report.faults import FAULTS, page_fault
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
-from tracekit.report.pages import GROUPS, Page, all_pages
+from tracekit.report.libraries import inline, plotly, tables, tables_style
+from tracekit.report.pages import GROUPS, all_pages
 from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
@@ -38,20 +39,6 @@ from tracekit.shown import Shown
 from tracekit.store.folder import open_store
 from tracekit.study import STUDY_FOLDER
 
-#: What a module hands out, at its end.
-_EXPORTS = re.compile(r"export\{([^}]*)\};")
-#: Pictures in a style sheet; the page's own signs stand for them.
-_PICTURE = re.compile(r"url\([^)]*\)")
-#: What a fault in a page's own code raises; damage and refusals of the system have other types.
-_FAULTS = (
-    ArithmeticError,
-    AssertionError,
-    AttributeError,
-    LookupError,
-    TypeError,
-    ValueError,
-    jinja2.TemplateError,
-)
 #: A text longer than this may end a line between the parts of a name.
 _LONG_NAME = 20
 
@@ -122,7 +109,7 @@ def _findings(data: Data) -> tuple[str, ...]:
     said = tuple(sentence(item) for item in key_findings(data).values())
     try:
         return (plain(contents.answer.answer(data).sentence), *said)
-    except _FAULTS:
+    except FAULTS:
         if os.environ.get("TRACEKIT_DEBUG"):
             raise
         return said
@@ -176,7 +163,7 @@ def render_data(
             template = environment.get_template(page.template)
             try:
                 body = template.render(page=page, used=used)
-            except _FAULTS as error:
+            except FAULTS as error:
                 told = page_fault(page, error)
                 progress.told(told)
                 if left_out is not None:
@@ -184,7 +171,7 @@ def render_data(
                 body = environment.get_template("_fault.html").render(page=page, told=told)
             sections.append((page, Markup(body)))  # noqa: S704 - a template's own escaped output
             task.advance(1, page.title)
-    libraries = {"plotly": _plotly(), "tables": _tables()}
+    libraries = {"plotly": plotly(), "tables": tables()}
     scripts = {name: _asset(f"_{name}.js") for name in ("theme", "pages", "report", "pair")}
     used = {page.name for page in pages}
     if "pair" not in used:
@@ -197,18 +184,6 @@ def render_data(
         scripts={name: Markup(text) for name, text in scripts.items()},  # noqa: S704 - our own files
         packed={name: _packed(text) for name, text in libraries.items()},
         script_hashes=[_hash(script) for script in (*scripts.values(), *libraries.values())],
-    )
-
-
-def page_fault(page: Page, error: Exception) -> str:
-    """What is said of a page that has a fault of tracekit's; raises it with TRACEKIT_DEBUG."""
-    if os.environ.get("TRACEKIT_DEBUG"):
-        raise error
-    reason = next(iter(str(error).splitlines()), "")
-    return (
-        f"The page '{page.title}' could not be made: {type(error).__name__}: {reason}. The other"
-        " pages are whole. This is a bug; run 'tracekit --debug report ...' and report what it"
-        " prints."
     )
 
 
@@ -250,50 +225,13 @@ def _environment(data: Data) -> jinja2.Environment:
     return environment
 
 
-def _plotly() -> str:
-    from plotly.offline import get_plotlyjs  # noqa: PLC0415 - five megabytes, only when needed
-
-    return _inline(str(get_plotlyjs()))
-
-
-def _tables() -> str:
-    """DataTables, as it lies in the installed package itables, for ``tracekit.DataTable``.
-
-    There it is a module; here it is a function that is called at once, because a module of a page
-    hands nothing to the page's other scripts.
-    """
-    text = resources.files("itables").joinpath("html", "dt_bundle.js").read_text("utf-8")
-    exports = _EXPORTS.search(text)
-    table = exports and re.search(r"([\w$]+) as default\b", exports[1])
-    if exports is None or table is None:
-        raise TracekitError(
-            "the installed itables has another form than this tracekit knows",
-            hint="pip install 'itables>=2.9,<3'",
-        )
-    handed = f"window.tracekit.DataTable={table[1]};"
-    return _inline(f"(()=>{{{text[: exports.start()]}{handed}}})();{text[exports.end() :]}")
-
-
-def _tables_style() -> str:
-    """The style sheet of DataTables, as it lies in the installed package."""
-    text = resources.files("itables").joinpath("html", "dt_bundle.css").read_text("utf-8")
-    return _PICTURE.sub("none", text)
-
-
 def _packed(text: str) -> str:
     """A script compressed, as text that may stand in a page; the same text gives the same bytes."""
     return base64.b64encode(gzip.compress(text.encode(), 9, mtime=0)).decode()
 
 
 def _asset(name: str) -> str:
-    return _inline((asset_dir("reports") / name).read_text(encoding="utf-8"))
-
-
-def _inline(script: str) -> str:
-    """A script that may stand in a page: line ends as the browser will hash them."""
-    if "</script" in script.lower():
-        script = script.replace("</script", "<\\/script")
-    return script.replace("\r\n", "\n").replace("\r", "\n")
+    return inline((asset_dir("reports") / name).read_text(encoding="utf-8"))
 
 
 def _hash(script: str) -> str:
@@ -312,7 +250,7 @@ def _style() -> str:
         f"@media print {{ :root, :root[data-theme] {{ color-scheme: light; {light} }} }}",
     )
     own = (asset_dir("reports") / "_style.css").read_text(encoding="utf-8")
-    return "\n".join((*rules, _tables_style(), own))
+    return "\n".join((*rules, tables_style(), own))
 
 
 def _check_out(out: Path) -> None:

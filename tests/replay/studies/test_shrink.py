@@ -32,8 +32,8 @@ from tracekit.replay.studies.fewest import (
     fewest_around,
     fewest_from,
     fewest_nodes,
-    least_nodes,
 )
+from tracekit.replay.studies.least_nodes import least_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits
 from tracekit.replay.studies.shrink import shrink_cluster
 from tracekit.replay.studies.shrink_beside import others

@@ -21,17 +21,15 @@ from tracekit.replay.measures import compared
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.followed import LARGEST, how_large
-from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.runs.unjudged import told_of
-from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest, fewest_nodes
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
+from tracekit.replay.studies.shrink_facts import facts_of
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
-from tracekit.replay.studies.trials import TooFewError, fixed_nodes, left_nodes
+from tracekit.replay.studies.trials import TooFewError, left_nodes
 from tracekit.replay.workload.drains import barred_by
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.shared import shared
@@ -107,41 +105,7 @@ class _Known:
             barred_by(given),
             len(left_nodes(load)),
         )
-        return cluster, _facts(load), observed
-
-
-def _facts(load: Workload) -> dict[str, Any]:
-    return {
-        "name": load.name,
-        "nodes": load.nodes - len(left_nodes(load)),
-        "containers": load.containers,
-        "steps": len(load.times_ms),
-        "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
-        "varying": varying(load),
-        "assumptions": dict(load.assumptions),
-        "quantities": dict(load.quantities),
-        "background": shares(load)["background"],
-        **_told(load),
-    }
-
-
-def _told(load: Workload) -> dict[str, Any]:
-    """What a document says of the workload in sentences, and of nodes that do not go."""
-    found, left = told_of(load), len(left_nodes(load))
-    stay = 0 if load.stays is None else int((fixed_nodes(load)).sum()) - left
-    it = "it" if left == 1 else "them"
-    gone = f"{_nodes(left)} left within the recorded time, and no count has {it}"
-    never = f"{_nodes(stay)} of the control plane {_stay(stay)}"
-    said = [*([gone] if left else []), *([never] if stay else [])]
-    return {**found, **({"told": [*found.get("told", ()), *said]} if said else {})}
-
-
-def _nodes(count: int) -> str:
-    return f"{count:,} node{'s' * (count != 1)}"
-
-
-def _stay(count: int) -> str:
-    return "stays, whatever is asked" if count == 1 else "stay, whatever is asked"
+        return cluster, facts_of(load), observed
 
 
 @functools.lru_cache(maxsize=1)

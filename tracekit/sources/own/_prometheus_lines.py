@@ -12,6 +12,10 @@ _ESCAPED = re.compile(r"\\(.)")
 #: Name and labels of a series; None where they cannot be read.
 Known = tuple[str, dict[str, str]] | None
 
+#: Labels of what a metric of kube-state-metrics is about that Prometheus renames where it puts its
+#: own in their place, which it does unless ``honor_labels`` is set.
+_RENAMED = "exported_"
+
 
 def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
     """Name and labels, value, time of a line; no value where it is none, no time without one."""
@@ -40,3 +44,14 @@ def labels_of(head: bytes) -> Known:
 
 def _unescaped(found: re.Match[str]) -> str:
     return "\n" if found[1] == "n" else found[1]
+
+
+def as_exported(labels: dict[str, str]) -> dict[str, str]:
+    """Labels as kube-state-metrics exports them, whatever Prometheus made of them."""
+    renamed = {
+        key.removeprefix(_RENAMED): value
+        for key, value in labels.items()
+        if key.startswith(_RENAMED) and value
+    }
+    kept = {key: value for key, value in labels.items() if not key.startswith(_RENAMED)}
+    return {**kept, **renamed} if renamed else labels

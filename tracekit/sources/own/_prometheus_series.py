@@ -16,7 +16,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
-from tracekit.sources.own._prometheus_lines import Known, labels_of, parts_of
+from tracekit.sources.own._prometheus_lines import Known, as_exported, labels_of, parts_of
 from tracekit.sources.own._prometheus_metrics import name_in
 
 _BLOCK_BYTES = 4 << 20
@@ -25,9 +25,6 @@ _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
     " container_cpu_in_use.json"
 )
-#: Labels of what a metric of kube-state-metrics is about that Prometheus renames where it puts its
-#: own in their place, which it does unless ``honor_labels`` is set.
-_RENAMED = "exported_"
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
 _RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
@@ -195,7 +192,7 @@ def _series(
     Raises TracekitError where the times are of another scale.
     """
     if name.startswith("kube_"):
-        labels = _as_exported(labels)
+        labels = as_exported(labels)
     try:
         at = np.asarray(times, dtype=np.float64)
         values = np.asarray(texts, dtype=np.float64)
@@ -219,17 +216,6 @@ def _series(
             values=values[good],
             ends_ms=np.rint(at[ended] * scale).astype(np.int64),
         )
-
-
-def _as_exported(labels: dict[str, str]) -> dict[str, str]:
-    """Labels as kube-state-metrics exports them, whatever Prometheus made of them."""
-    renamed = {
-        key.removeprefix(_RENAMED): value
-        for key, value in labels.items()
-        if key.startswith(_RENAMED) and value
-    }
-    kept = {key: value for key, value in labels.items() if not key.startswith(_RENAMED)}
-    return {**kept, **renamed} if renamed else labels
 
 
 def _number(text: Any) -> float:
