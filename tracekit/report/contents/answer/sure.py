@@ -34,6 +34,12 @@ def sure(data: Data, told: Decision) -> str:
         f" number of comparisons{_looks(data)}. They cover {listed(covers)}; they do not"
         " cover what was assumed."
     )
+    if data.results is not None and OBSERVED in data.results.policies:
+        said += (
+            " The interval of a difference against production is wider than that of a mean, as"
+            " production is one draw; on the page of the fewest nodes a mean is one of fewer rows,"
+            " so that its interval is narrower."
+        )
     others = f"{_overload(data, told)}{_not_chosen(data, told)}"
     return spaced(f"{said}{others} {' '.join(_clauses(data, told))}".strip())
 
