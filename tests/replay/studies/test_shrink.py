@@ -120,7 +120,7 @@ def test_what_fewer_nodes_bring_is_said_with_the_count() -> None:
     there = f"overloaded in {told['overloaded_node_steps']:,.0f} node-steps, up to"
     assert f"{there} {told['cpu_max_fraction']:.1%}".replace("%", " %") in words
     assert "% CPU (in production" in words
-    assert "production's containers are on 1" in words
+    assert "Production's containers are on 1." in words
     # where nobody overloads nothing is said of it
     assert "overloaded" not in shrink_told.short(shrunk(EVEN, policies=["first_fit"]))
 

@@ -101,25 +101,25 @@ def short(study: Study) -> str:
 
 
 def _enough(found: Told) -> str:
-    """How many nodes are enough for the policy, in a sentence."""
+    """How many nodes are enough for the policy, in sentences of one thing each."""
     row, about = found.best, found.about
     load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
     orders = about["repeats"]
     usual = (about["observed"] or {}).get("nodes", row["of"])
     known = [
-        *([f"production's containers are on {usual:,}"] if usual < row["of"] else []),
-        f"one order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}"
+        *([f"Production's containers are on {usual:,}."] if usual < row["of"] else []),
+        f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
         if orders > 1
-        else "in one order of arrival",
-        *([] if row["bound"] is None else [f"no policy can do with fewer than {row['bound']:,}"]),
+        else "",
+        "" if row["bound"] is None else f"No policy can do with fewer than {row['bound']:,}.",
     ]
-    beside = f" ({'; '.join(known)})"
+    beside = "".join(f" {one}" for one in known if one)
+    every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
     if row["nodes"] == row["of"]:
-        return f"{_every(row)} {row['policy']}{load}{beside}."
-    every = f" in all {orders} orders of arrival" if orders > 1 else ""
+        return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
     return (
-        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every},"
-        f" {row['of'] - row['nodes']:,} can go{_overload_there(found)}{beside}."
+        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every}:"
+        f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
     )
 
 
@@ -137,7 +137,7 @@ def _every(row: Mapping[str, Any]) -> str:
 
 
 def _overload_there(found: Told) -> str:
-    """How far nodes are overloaded on so few nodes, a clause; empty where that is next to never.
+    """How far nodes are overloaded on so few nodes, a sentence; empty where that is next to never.
 
     It is told also where production overloads as many: that is why so few are enough.
     """
@@ -156,8 +156,8 @@ def _overload_there(found: Told) -> str:
         else f" (in production {before:,.0f}, {number(column, usual['measures'].get(column))})"
     )
     return (
-        f", and nodes are then overloaded in {there:,.0f} node-steps, up to"
-        f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}"
+        f" Nodes are then overloaded in {there:,.0f} node-steps, up to"
+        f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}."
     )
 
 
