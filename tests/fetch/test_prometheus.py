@@ -27,7 +27,7 @@ from tracekit.errors import TracekitError
 from tracekit.fetch import prometheus_query as fetching
 from tracekit.fetch.prometheus import PrometheusSummary
 from tracekit.fetch.retry import Retries
-from tracekit.fetch.server import Server
+from tracekit.fetch.server import Server, address
 from tracekit.fetch.spans import span_s, spelled_span, time_s
 from tracekit.query import Database
 from tracekit.sources.own._prometheus_metrics import QUERIES
@@ -321,6 +321,34 @@ def test_a_query_that_is_refused_does_not_hinder_the_others(tmp_path: Path) -> N
     assert told.value.what.endswith(f"{len(QUERIES) - 1} queries are complete in {tmp_path}")
     assert (told.value.hint or "").startswith("ask it by hand: promtool query range")
     assert len(list(tmp_path.glob("*.gz"))) == len(QUERIES) - 1
+
+
+def test_an_address_that_leads_nowhere_is_told_its_path(tmp_path: Path) -> None:
+    replies: list[Reply] = [_error(404, "page not found")] * 3
+    with _serving(_Made(replies=replies)) as made, pytest.raises(TracekitError) as told:
+        _fetch(made.url, tmp_path)
+    assert "HTTP 404" in told.value.what
+    assert "give the address with the path that stands before /api/v1" in (told.value.hint or "")
+
+
+@pytest.mark.parametrize("page", ["/graph", "/graph?g0.expr=up", "/query", "/api/v1", "/"])
+def test_the_address_of_a_page_is_that_of_its_server(page: str) -> None:
+    assert address(f"http://host:9090/prom{page}") == "http://host:9090/prom"
+
+
+def test_a_span_without_data_is_said_to_have_none(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def nothing(_: str) -> tuple[int, bytes]:
+        return 200, json.dumps(answer()).encode()
+
+    replies: list[Reply] = [nothing] * (2 * len(QUERIES))
+    with _serving(_Made(replies=replies)) as made:
+        words = ["fetch", "prometheus", made.url, str(tmp_path / "out")]
+        assert run([*words, "--from", str(START_S), "--to", str(END_S)]) == 0
+    said = capsys.readouterr().out
+    assert "the server has nothing of this span" in said
+    assert "next:" not in said
 
 
 BAD = [

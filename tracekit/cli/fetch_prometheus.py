@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._output import print_json, print_table
 from tracekit.cli._panels import Panel
+
+if TYPE_CHECKING:
+    from tracekit.fetch.prometheus import PrometheusSummary
 
 PANEL = Panel.data
 
@@ -45,5 +50,15 @@ def command(asked: Asked, show: bool, json: JsonOption = False) -> None:
             [one.name, one.series, one.samples, units.size(one.size_bytes), one.outcome]
             for one in summary.queries
         ],
-        note=f"next: tracekit ingest {summary.out} STORE",
+        note=_next(summary),
+    )
+
+
+def _next(summary: PrometheusSummary) -> str:
+    """What to do now; nothing can be ingested where the server had nothing."""
+    if any(one.samples for one in summary.queries):
+        return f"next: tracekit ingest {summary.out} STORE"
+    return (
+        "the server has nothing of this span: no query has a series; look at --from, --to and"
+        " --label, and ask into another folder"
     )

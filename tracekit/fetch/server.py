@@ -23,6 +23,10 @@ _TOO_MUCH = re.compile(
 )
 #: The server's word on one query, which says nothing of others.
 _ONE_QUERY = re.compile(r"HTTP (400|422)")
+#: No such page: the path is another.
+_NOWHERE = re.compile(r"HTTP 404")
+#: Pages of Prometheus' own that are copied out of a browser.
+_PAGES = re.compile(r"/(api/v1(/query(_range)?)?|graph|query|targets|alerts|classic/graph)$")
 T = TypeVar("T")
 
 
@@ -72,11 +76,20 @@ class Server:
                 self.heard.add(self.url)
             raise FetchError(
                 what,
-                hint=error.hint if closed else None,
+                hint=error.hint if closed else self._no_such_page(error.what),
                 passing=error.passing and not (closed and not self.heard),
                 wait_s=error.wait_s,
                 everywhere=error.everywhere,
             ) from error
+
+    def _no_such_page(self, what: str) -> str | None:
+        """What to do where the address leads nowhere: asking again does not help."""
+        if not _NOWHERE.search(what):
+            return None
+        return (
+            f"nothing lies at {self.url}/api/v1/query_range: give the address with the path that"
+            " stands before /api/v1 (a prefix as in http://host/prometheus), and none after it"
+        )
 
     def values(self, promql: str, start_s: int, end_s: int, step_s: int) -> list[float]:
         """All values of an answer that is small."""
@@ -132,7 +145,7 @@ def address(url: str) -> str:
             f"the address of {parts.hostname} holds a name or a password, which would be printed",
             hint="give them by --header 'Authorization: Basic ...'",
         )
-    return url.rstrip("/").removesuffix("/api/v1")
+    return _PAGES.sub("", url.partition("#")[0].partition("?")[0].rstrip("/"))
 
 
 def header(text: str) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import functools
 import importlib
 from collections.abc import Sequence
+from dataclasses import replace
 
 from tracekit import registry
 from tracekit.errors import TracekitError, nearest
@@ -108,12 +109,26 @@ def lacking(head: Head) -> TracekitError | None:
             missing = file.lacks(head)
             if missing:
                 found = ", ".join(head.fields()[:12])[:120]
+                other = next(
+                    (one for one in ";\t|" if file.lacks(_with_commas(head, one)) == ()), ""
+                )
+                if other:
+                    return TracekitError(
+                        f"{OWN_TABLE} {file.word} of your own, but its columns are separated by"
+                        f" {other!r}; expected commas",
+                        hint="write it with commas, and numbers with a decimal point",
+                    )
                 return TracekitError(
                     f"{OWN_TABLE} {file.word} of your own, for want of the"
                     f" column{'s' * bool(missing[1:])} {', '.join(missing)}; found: {found}",
                     hint="rename or add them: docs/how-to/own-workload.md lists the columns",
                 )
     return None
+
+
+def _with_commas(head: Head, separator: str) -> Head:
+    """The same start of a file, had it commas in place of another separator."""
+    return replace(head, start=head.start.replace(separator.encode(), b","))
 
 
 def get_source(name: str) -> Source:

@@ -178,13 +178,41 @@ def test_what_is_broken_is_told_with_its_line(tmp_path: Path) -> None:
         (5, "departure_ms", "is '400', expected after arrival_ms"),
         (6, None, "has 3 fields, expected 6"),
         (7, None, "is not UTF-8 text"),
+        (8, "cpu_milli", "is 'much', expected a number"),
         (9, None, "has 1 fields, expected 6"),
     ]
-    assert found.rows("container", "container") == [("a",), ("e",), ("fünf",)]
-    # what is no number is left to the rules of the table
-    assert (8, "cpu", "much") in found.tables["container_resource"].select(
-        "line", "resource", "request"
-    ).rows()
+    assert found.rows("container", "container") == [("a",), ("fünf",)]
+    # a container without what it asks for is none at all
+    assert 8 not in found.tables["container_resource"]["line"]
+
+
+@pytest.mark.parametrize(
+    ("name", "lines", "likely"),
+    [
+        ("containers.csv", [f"c{at},{1767225600 + at},500,1e9" for at in range(3)], "seconds"),
+        ("nodes.csv", [f"n{at},16,68719476736" for at in range(3)], "cores"),
+        ("nodes.csv", [f"n{at},16000,64" for at in range(3)], "GiB"),
+    ],
+)
+def test_times_and_sizes_of_another_unit_are_refused(
+    tmp_path: Path, name: str, lines: list[str], likely: str
+) -> None:
+    headers = {
+        "containers.csv": "container,arrival_ms,cpu_milli,memory_bytes",
+        "nodes.csv": "node,cpu_milli,memory_bytes",
+    }
+    path = tmp_path / name
+    path.write_text("\n".join([headers[name], *lines]) + "\n")
+    with pytest.raises(TracekitError) as raised:
+        read("folder", path)
+    assert f"it looks like {likely}" in str(raised.value.hint)
+
+
+def test_another_separator_is_named(tmp_path: Path) -> None:
+    path = tmp_path / "containers.csv"
+    path.write_text("container;arrival_ms;cpu_milli;memory_bytes\nc1;0;500,5;1073741824\n")
+    with pytest.raises(TracekitError, match="its columns are separated by ';'; expected commas"):
+        ingest(tmp_path, tmp_path / "store")
 
 
 def test_usage_of_an_unknown_container_is_broken(tmp_path: Path) -> None:

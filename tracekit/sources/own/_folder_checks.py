@@ -14,6 +14,11 @@ from tracekit.sources._refused import Rule
 #: No monitoring samples so often; so many samples tell.
 _LEAST_STEP_MS = 1_000
 _GAPS = 3
+#: As seconds since 1970 these are of 2001 to 2096; as milliseconds nothing would have arrived in
+#: the first eleven days.
+_SINCE_1970_S = (1e9, 4e9)
+#: No node has so little, and a file of such nodes is in a larger unit.
+_LEAST_OF_NODE = {"cpu_milli": (100, "cores"), "memory_bytes": (2**12, "GiB")}
 #: What samples are given of their container, while they are looked at; no column of a file.
 LIVES = ("arrival\0", "departure\0")
 
@@ -131,3 +136,43 @@ def check_steps(name: str, frame: pl.DataFrame, entity: str) -> None:
             " apart",
             hint="it looks like seconds: multiply them by 1,000; nothing of the file was taken in",
         )
+
+
+def check_arrivals(name: str, frame: pl.DataFrame) -> None:
+    """Raise TracekitError where all arrivals are seconds since 1970."""
+    times = frame["arrival_ms"].cast(pl.Float64, strict=False).drop_nulls()
+    low, high = _SINCE_1970_S
+    if len(times) and times.is_between(low, high).all():
+        raise TracekitError(
+            f"{name}: arrival_ms is in milliseconds, but the containers arrive between"
+            f" {min(times):.0f} and {max(times):.0f}",
+            hint="it looks like seconds since 1970: multiply them by 1,000; nothing of the file"
+            " was taken in",
+        )
+
+
+def check_node_sizes(name: str, frame: pl.DataFrame) -> None:
+    """Raise TracekitError where most nodes are smaller than any node is."""
+    for column, (least, likely) in _LEAST_OF_NODE.items():
+        sizes = frame[column].cast(pl.Float64, strict=False).drop_nulls()
+        sizes = sizes.filter(sizes > 0)
+        small = sizes.filter(sizes < least)
+        if 2 * len(small) > len(sizes):
+            raise TracekitError(
+                f"{name}: {len(small):,} of {len(sizes):,} values of {column} are below"
+                f" {least:,}, {small[0]:g} for example",
+                hint=f"it looks like {likely}; nothing of the file was taken in",
+            )
+
+
+def no_numbers(frame: pl.DataFrame, columns: Sequence[str]) -> list[Rule]:
+    """The rules that these columns hold numbers, where they hold texts."""
+    return [
+        Rule(
+            column=one,
+            broken=pl.col(one).is_not_null() & pl.col(one).cast(pl.Float64, strict=False).is_null(),
+            expected="a number",
+        )
+        for one in columns
+        if frame.schema.get(one) == pl.String
+    ]

@@ -13,9 +13,12 @@ from tracekit.sources._columns import named_frames
 from tracekit.sources._refused import refuse
 from tracekit.sources.own._folder_checks import (
     LIVES,
+    check_arrivals,
+    check_node_sizes,
     check_steps,
     ended_early,
     known_ids,
+    no_numbers,
     sizes_of_nodes,
     unknown,
     with_lives,
@@ -65,6 +68,7 @@ def read_nodes(opened: Opened) -> Read:
     columns = _columns_of("node")
     for frame, broken in named_frames(opened, "node", needed=NODES):
         yield from broken
+        check_node_sizes(opened.name, frame)
         timed = _timed(frame)
         measures, labels = _further(timed, columns)
         own = [name for name in timed.columns if name in columns]
@@ -79,7 +83,10 @@ def read_containers(opened: Opened) -> Read:
     nodes = known_ids(opened, ("nodes", "node", "node_resource"), "node")
     for frame, broken in named_frames(opened, "container", needed=CONTAINERS):
         yield from broken
-        rules = [*unknown(frame, "node", nodes), *ended_early(frame)]
+        check_arrivals(opened.name, frame)
+        # a container of which a size or a time is unreadable is none: one reject, and no half
+        rules = no_numbers(frame, ("arrival_ms", "departure_ms", "cpu_milli", "memory_bytes"))
+        rules += [*unknown(frame, "node", nodes), *ended_early(frame)]
         kept, wrong = refuse(frame, rules, "container")
         yield from wrong
         kept = kept.with_columns(pl.col("arrival_ms").alias("time_ms"))
