@@ -171,6 +171,20 @@ def test_a_simulation_in_a_store(tmp_path: Path) -> None:
         assert database.frame(used).rows() == [(4, 3.0)]
 
 
+@pytest.mark.parametrize("again", ["tasks", "topology"])
+def test_a_second_workload_or_topology_is_refused(tmp_path: Path, again: str) -> None:
+    trace = tmp_path / "trace"
+    trace.mkdir()
+    path = _files(trace)[again]
+    if again == "tasks":
+        TASKS.with_columns(id=pl.col("id") + 7).write_parquet(trace / "others.parquet")
+    else:
+        (trace / "others.json").write_text(path.read_text().replace("H1", "H9"))
+    with pytest.raises(TracekitError, match="others") as told:
+        ingest(trace, tmp_path / "store")
+    assert "of its own" in str(told.value)
+
+
 def test_the_real_tasks_and_topologies() -> None:
     folder = shared_data("opendc")
     paths = {

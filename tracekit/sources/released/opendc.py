@@ -44,6 +44,7 @@ SOURCE = ClusterSource(
             tables=("container", "container_resource"),
             recognises=_is_tasks,
             read=read_tasks,
+            alone=True,
         ),
         ClusterFile(
             word="fragments",
@@ -51,6 +52,7 @@ SOURCE = ClusterSource(
             tables=("container_amount",),
             recognises=_is_fragments,
             read=read_fragments,
+            alone=True,
         ),
         ClusterFile(
             word="topology",
@@ -58,6 +60,7 @@ SOURCE = ClusterSource(
             tables=("node", "node_resource"),
             recognises=_is_topology,
             read=read_topology,
+            alone=True,
         ),
     ),
     lacks=("placement", "use of memory", "network and disk", "services", "order between tasks"),
