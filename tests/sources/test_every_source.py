@@ -126,6 +126,20 @@ def test_an_unknown_release_lists_the_known() -> None:
         get_source("ctm20")
 
 
+def test_text_of_two_bytes_a_character_is_told_how_to_write_it_anew() -> None:
+    error = recognise(['\ufffd{\x00"\x00a\x00'])
+    assert isinstance(error, TracekitError)
+    assert "as UTF-16 is; expected UTF-8" in error.what
+    assert "iconv" in str(error.hint)
+
+
+def test_a_message_before_json_is_told() -> None:
+    error = recognise(["Warning: v1 is deprecated"], rows=[["{"], ['"kind": "List"']])
+    assert isinstance(error, TracekitError)
+    assert error.what == "is JSON after a line that is none: 'Warning: v1 is deprecated'"
+    assert "2>&1" in str(error.hint)
+
+
 @pytest.mark.parametrize("line", ["apiVersion: v1", "kind: List", "---"])
 def test_a_list_in_yaml_is_told_how_to_print_it_as_json(line: str) -> None:
     error = recognise([line])

@@ -99,6 +99,7 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
         return Discovery((identify(source, _text(Path(source.name)), release),))
     there = search(source)
     found: list[TraceFile] = []
+    hints: list[str | None] = []
     passed_over = [(_name(path, source), f"is {what}") for path, what in there.others]
     unreadable: list[tuple[str, TracekitError]] = [
         (_name(path, source), _closed(path, reason)) for path, reason in there.closed
@@ -108,11 +109,12 @@ def discover(source: Path, *, release: str = "auto") -> Discovery:
         try:
             found.append(identify(path, name, release))
         except _NotATableError as error:
+            hints.append(error.hint)
             passed_over.append((name, error.what.removeprefix(f"{name}: ")))
         except UnreadableError as error:
             unreadable.append((name, error))
     if not found:
-        raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over)
+        raise unreadable[0][1] if unreadable else _nothing_found(source, passed_over, hints)
     _one_of_each(source, found)
     return Discovery(_side_by_side(found), tuple(passed_over), tuple(unreadable))
 
@@ -178,7 +180,9 @@ class _NotATableError(TracekitError):
     """A file that is no trace table at all; passed over in a folder."""
 
 
-def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> TracekitError:
+def _nothing_found(
+    source: Path, passed_over: list[tuple[str, str]], hints: list[str | None]
+) -> TracekitError:
     if not passed_over:
         return TracekitError(
             f"{source} is an empty folder, expected trace files",
@@ -186,9 +190,11 @@ def _nothing_found(source: Path, passed_over: list[tuple[str, str]]) -> Tracekit
         )
     name, reason = passed_over[0]
     more = f" (and {len(passed_over) - 1} more like it)" if len(passed_over) > 1 else ""
+    # of one file alone it is told what helps it
+    own = hints[0] if len(passed_over) == 1 and hints else None
     return TracekitError(
         f"no trace tables in {source}: {name}: {reason}{more}",
-        hint="known releases: tracekit list sources",
+        hint=own or "known releases: tracekit list sources",
     )
 
 

@@ -37,6 +37,19 @@ def recognise_among(
             f"a web page and no data; it says {said[:80]!r}" if said else "a web page and no data",
             hint="a server or a proxy answered in place of what was asked for: fetch it again",
         )
+    wide = any("\x00" in name for name in names)
+    if wide:
+        return TracekitError(
+            "is text with zero bytes, as UTF-16 is; expected UTF-8",
+            hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"
+            " Out-File -Encoding utf8 in place of >",
+        )
+    second = next((",".join(row).strip() for row in rows if any(row)), "")
+    if second.startswith(_JSON) and not names[0].startswith(_JSON):
+        return TracekitError(
+            f"is JSON after a line that is none: {','.join(names)[:80]!r}",
+            hint="take the line away; a message stands in the file where 2>&1 was written",
+        )
     return _mismatch(names, sources)
 
 
@@ -84,6 +97,8 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
     return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
 
 
+#: How a document of JSON begins.
+_JSON = ("{", "[")
 #: How a list of kubectl's begins with ``-o yaml``.
 _YAML = ("apiVersion:", "kind:", "---")
 

@@ -416,6 +416,17 @@ def test_the_network_of_a_host_is_not_its_pods(tmp_path: Path, by: str) -> None:
     assert {row[1] for row in _amounts(found)} == {"default/web-1"}
 
 
+def test_the_text_format_counts_in_milliseconds(tmp_path: Path) -> None:
+    """As ``curl .../federate`` prints it: neither a dump nor OpenMetrics."""
+    labels = 'container="main",namespace="default",pod="web-1"'
+    lines = [f"{MEMORY}{{{labels}}} {100 + at} {(START + 30 * at) * MS}" for at in range(3)]
+    text = "\n".join([f"# TYPE {MEMORY} gauge", *lines, ""])
+    found = read(NAME, written(tmp_path / "federate.txt", text))
+    assert [(row[0], row[3]) for row in _amounts(found)] == [
+        ((START + 30 * at) * MS, 100.0 + at) for at in range(3)
+    ]
+
+
 def test_labels_that_prometheus_renamed_are_those_of_the_pod(tmp_path: Path) -> None:
     """Without honor_labels ``pod`` is that of kube-state-metrics itself."""
     own = {"namespace": "monitoring", "pod": "ksm-0", "container": "ksm", "node": "n9"}

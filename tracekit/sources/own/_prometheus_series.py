@@ -25,6 +25,8 @@ _NAMELESS = (
     "is a series without __name__; name the file after what it holds, for example"
     " container_cpu_in_use.json"
 )
+#: Seconds of a time that nobody means.
+_LATEST_S = 1e11
 #: Rejects of series without a known meaning go to this table.
 _TABLE = "container_amount"
 _RANGE_ARRAY = re.compile(rb'\s*\[\s*\{\s*"(metric|values)"\s*:')
@@ -218,6 +220,12 @@ def _series(
         )
 
 
+def _in_ms(times: Sequence[Any]) -> bool:
+    """Whether times are milliseconds since 1970: as seconds they were later than the year 5000."""
+    first = next((_number(one) for one in times if one), math.nan)
+    return first >= _LATEST_S
+
+
 def _number(text: Any) -> float:
     try:
         return float(text)
@@ -278,8 +286,8 @@ def _block(
         labelled = known[head]
         if labelled is not None:
             lines, values, times = zip(*samples, strict=True)
-            # a dump counts in milliseconds, OpenMetrics in seconds
-            scale = 1.0 if head.startswith(b"{") else 1000.0
+            # a dump and the text format count in milliseconds, OpenMetrics in seconds
+            scale = 1.0 if head.startswith(b"{") or _in_ms(times) else 1000.0
             yield from _series(*labelled, lines, times, values, file=file, raw=True, scale=scale)
 
 
