@@ -311,6 +311,36 @@ def test_a_watch_log_leaves_each_pod_as_it_was_last_and_keeps_lives_apart(tmp_pa
     assert found.broken == []
 
 
+def test_a_watch_log_keeps_what_changed_of_a_node_since_when(tmp_path: Path) -> None:
+    """Resized after an hour, cordoned after two; an event that changes nothing adds no row."""
+
+    def at(hour: int, cores: str, *, closed: bool = False) -> Object:
+        made = node("n1", allocatable={"cpu": cores, "memory": "32Gi"})
+        made["status"]["conditions"] = [{"type": "Ready", "lastHeartbeatTime": _at(hour)}]
+        made["spec"] = {**made.get("spec", {}), "unschedulable": closed}
+        return made
+
+    hours = [(0, "8", False), (1, "16", False), (2, "16", True), (3, "16", True)]
+    things = [at(hour, cores, closed=closed) for hour, cores, closed in hours]
+    lines = [
+        json.dumps({"type": "MODIFIED" if number else "ADDED", "object": thing})
+        for number, thing in enumerate(things)
+    ]
+    found = read(NAME, written(tmp_path / "watch.json", "\n".join(lines)))
+    hour = 3_600_000
+    assert found.rows("node", "time_ms", "state") == [
+        (CREATED_MS, "ready"),
+        (CREATED_MS + 2 * hour, "closed"),
+    ]
+    sizes = found.rows("node_resource", "resource", "time_ms", "amount")
+    assert [row[1:] for row in sizes if row[0] == "cpu"] == [
+        (CREATED_MS, 8.0),
+        (CREATED_MS + hour, 16.0),
+    ]
+    assert len([row for row in sizes if row[0] == "memory"]) == 1
+    assert found.broken == []
+
+
 def test_a_deletion_without_a_time_is_no_earlier_than_what_the_log_spoke_of_before(
     tmp_path: Path,
 ) -> None:

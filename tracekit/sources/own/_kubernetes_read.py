@@ -10,6 +10,7 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Key, key_of
+from tracekit.sources.own._kubernetes_node_changes import changed
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
     arrival_ms,
@@ -41,7 +42,7 @@ class _PodError(ValueError):
 
 
 def read_objects(opened: Opened) -> Read:
-    """Nodes and pods of a file, each once; in a watch log as they were at last."""
+    """Nodes and pods of a file, each once; in a watch log pods as they were at last."""
     known = roster(opened, "objects")
     other: dict[Key, Thing] = {}
     yield from rows_of_things(_own(opened, known, other), known)
@@ -69,7 +70,7 @@ def _superseded(thing: Thing, said: str) -> Broken:
 
 
 def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
-    """Nodes and pods, each once; those of events as they were at last."""
+    """Nodes and pods, each once; pods of events as they were at last, nodes with all changes."""
     seen: dict[tuple[str, str], int] = {}
     last: dict[tuple[str, str], Rows] = {}
     rows: Rows = {}
@@ -81,7 +82,8 @@ def rows_of_things(some: Iterable[Thing | Cut], known: Roster) -> Read:
         if isinstance(thing, Thing) and thing.kind == "Node":
             yield from _bad_sizes(thing)
         if isinstance(thing, Thing) and thing.event is not None:
-            last[key_of(thing)] = found
+            before = last.get(key_of(thing)) if thing.kind == "Node" else None
+            last[key_of(thing)] = found if before is None else changed(before, found, thing)
         else:
             _extend(rows, found)
         if sum(map(len, rows.values())) > _BATCH:

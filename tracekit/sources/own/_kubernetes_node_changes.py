@@ -1,0 +1,44 @@
+"""A node of a watch log over time: what changed of it, and since when."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracekit.sources.own._kubernetes_objects import Thing, latest_ms
+from tracekit.sources.own._kubernetes_rows import Rows
+
+#: What a row says of when and where, and not of the node.
+_PLACE = ("time_ms", "line")
+
+
+def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
+    """The rows of a node with those of a later event, each from the time of that event on.
+
+    The time is the latest that the event speaks of. Where that is no later than the last row, the
+    event says nothing of when: it counts for the last row. A resource that a node has no more is 0.
+    """
+    time = latest_ms(thing.value) or 0
+    nodes = _with(before["node"], after["node"][:1], time) + after["node"][1:]
+    sizes = {one["resource"]: one for one in after["node_resource"]}
+    names = dict.fromkeys(one["resource"] for one in [*before["node_resource"], *sizes.values()])
+    resources: list[dict[str, Any]] = []
+    for name in names:
+        known = [one for one in before["node_resource"] if one["resource"] == name]
+        now = sizes.get(name) or {**known[-1], "amount": 0.0, "line": thing.number}
+        # what a node has not from the beginning it has from then on
+        resources += _with(known, [now], time) if known else [{**now, "time_ms": time}]
+    return {"node": nodes, "node_resource": resources}
+
+
+def _with(
+    known: list[dict[str, Any]], now: list[dict[str, Any]], time: int
+) -> list[dict[str, Any]]:
+    """Rows of one thing with the row of now, if it says something new."""
+    last = known[-1]
+    for one in now:
+        if all(last[name] == one[name] for name in one if name not in _PLACE):
+            continue
+        if time <= last["time_ms"]:
+            return [*known[:-1], {**one, "time_ms": last["time_ms"]}]
+        return [*known, {**one, "time_ms": time}]
+    return known
