@@ -129,7 +129,7 @@ def test_an_unknown_release_lists_the_known() -> None:
 def test_text_of_two_bytes_a_character_is_told_how_to_write_it_anew() -> None:
     error = recognise(['\ufffd{\x00"\x00a\x00'])
     assert isinstance(error, TracekitError)
-    assert "as UTF-16 is; expected UTF-8" in error.what
+    assert "is text in UTF-16, expected UTF-8" in error.what
     assert "iconv" in str(error.hint)
 
 

@@ -37,10 +37,9 @@ def recognise_among(
             f"a web page and no data; it says {said[:80]!r}" if said else "a web page and no data",
             hint="a server or a proxy answered in place of what was asked for: fetch it again",
         )
-    wide = any("\x00" in name for name in names)
-    if wide:
+    if _UTF_16.match(names[0]):
         return TracekitError(
-            "is text with zero bytes, as UTF-16 is; expected UTF-8",
+            "is text in UTF-16, expected UTF-8",
             hint="write it anew: iconv -f UTF-16 -t UTF-8 FILE, or in PowerShell"
             " Out-File -Encoding utf8 in place of >",
         )
@@ -97,6 +96,8 @@ def _ids_agree(match: Match, rows: Sequence[Sequence[str]]) -> bool:
     return bool(ids) and all(re.fullmatch(match.source.id_pattern, text) for text in ids)
 
 
+#: A mark that is no UTF-8, and letters with a zero byte each, after or before.
+_UTF_16 = re.compile("\ufffd{1,2}(([^\x00]\x00){2}|(\x00[^\x00]){2})")
 #: How a document of JSON begins.
 _JSON = ("{", "[")
 #: How a list of kubectl's begins with ``-o yaml``.
