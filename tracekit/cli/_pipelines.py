@@ -7,10 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-import polars as pl
-
 from tracekit.files.replacing import replaced_file
-from tracekit.replay.runs.student import FEWEST
 
 if TYPE_CHECKING:
     from tracekit.errors import TracekitError
@@ -117,6 +114,10 @@ def _values(row: dict[str, Any]) -> tuple[str, str, str]:
 
 def too_few(found: Study) -> str:
     """That changes have no interval, and what gives them one; empty where all have."""
+    import polars as pl
+
+    from tracekit.replay.runs.student import FEWEST
+
     untold = (pl.col("verdict") != "same") & pl.col("change_low").is_null()
     changes = found.frames["changes"].filter(untold)
     if not changes.height:
