@@ -33,13 +33,6 @@ ROWS_AT_ONCE = 500
 
 
 @pytest.fixture(scope="module")
-def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("traces")
-    tracekit.synth(folder, preset="tiny")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkCluster]:
     """Three workers: each of two tests loses one."""
     from pyspark.sql import SparkSession  # noqa: PLC0415 - an optional extra

@@ -79,13 +79,6 @@ class Gated(PlacementPolicy):
 
 
 @pytest.fixture(scope="module")
-def traces(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    folder = tmp_path_factory.mktemp("traces")
-    tracekit.synth(folder, preset="tiny")
-    return folder
-
-
-@pytest.fixture(scope="module")
 def store(traces: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("stores") / "store"
     tracekit.ingest(traces, folder)

@@ -14,6 +14,7 @@ from tracekit.replay.runs.intervals import differences_of
 from tracekit.replay.runs.material import too_near
 from tracekit.replay.runs.may_answer import asked, may_answer, may_be_chosen
 from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.standings import difference, standings
 
 NODES, STEPS = 130, 1440
@@ -96,6 +97,31 @@ def test_what_another_measure_tells_is_no_tie() -> None:
     told = decision(Results(found.manifest, found.summary, shifted))
     assert told.criterion == "cpu_max_fraction"
     assert told.chosen == ("bdi",)
+
+
+def test_a_bound_of_policies_is_none_of_production() -> None:
+    """Production holds more than was requested, and is below what policies can come to."""
+    found = run({"observed": (0.3, 0.0), "cwt": (0.3, 0.0)}, noise=0.03)
+    rows = [
+        frame.with_columns(
+            cpu_max_fraction=pl.when(pl.col("policy") == "observed")
+            .then(0.6)
+            .otherwise(pl.col("cpu_max_fraction"))
+        )
+        for frame in (found.summary, found.repeats)
+        if frame is not None
+    ]
+    bound = rows[0].filter(policy="cwt").with_columns(policy=pl.lit(BOUND), cpu_max_fraction=0.7)
+    bounded = Results(found.manifest, pl.concat([rows[0], bound]), rows[1])
+    for one, other in (("cwt", "observed"), ("observed", "cwt")):
+        told = difference(bounded, one, other, "cpu_max_fraction")
+        assert told is not None
+        assert told.low is not None
+        assert told.high is not None
+        assert told.low < told.mean < told.high
+    least = difference(bounded, "cwt", "observed", "cpu_max_fraction")
+    assert least is not None
+    assert least.low == pytest.approx(0.1)
 
 
 def test_a_difference_ends_where_a_value_can_be() -> None:

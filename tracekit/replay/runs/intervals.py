@@ -37,8 +37,8 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
     pairs = list(itertools.combinations(names, 2))
     apart_by = [_testable(found, *pair) for pair in pairs]
     table = np.concatenate(apart_by, axis=1) if apart_by else np.zeros((most, 0))
-    usual = {name for names in found.groups if OBSERVED in names for name in names}
-    once = np.repeat([bool(usual & set(pair)) for pair in pairs], len(found.measures))
+    with_it = [any(_is_production(found, name) for name in pair) for pair in pairs]
+    once = np.repeat(with_it, len(found.measures))
     tested = compare(table, first=asked(found, pairs), once=once, looks=found.looks)
     return {pair: at for at, pair in enumerate(pairs)}, _within_reach(found, pairs, tested)
 
@@ -46,21 +46,29 @@ def differences_of(found: Results) -> tuple[dict[tuple[str, str], int], Compared
 def _within_reach(found: Results, pairs: Sequence[tuple[str, str]], tested: Compared) -> Compared:
     """Differences that end where they must: each of two values is above 0, or a proven bound.
 
-    What is the same in every order, under both, has no interval.
+    Production need not keep to what a bound rests on, as it may hold more than was requested. What
+    is the same in every order, under both, has no interval.
     """
     if not pairs:
         return tested
     most = {name: _most(found, name) for pair in pairs for name in pair}
     highest, lowest = (np.concatenate([most[pair[at]] for pair in pairs]) for at in (0, 1))
-    least = np.tile(_least(found), len(pairs))
-    low = np.maximum(tested.low, np.minimum(tested.mean, least - lowest))
-    high = np.minimum(tested.high, np.maximum(tested.mean, highest - least))
+    bound = _least(found)
+    floor = {name: 0.0 * bound if _is_production(found, name) else bound for name in most}
+    floors = [np.concatenate([floor[pair[at]] for pair in pairs]) for at in (0, 1)]
+    low = np.maximum(tested.low, np.minimum(tested.mean, floors[0] - lowest))
+    high = np.minimum(tested.high, np.maximum(tested.mean, highest - floors[1]))
     still = np.concatenate([_still(found, *pair) for pair in pairs]) & tested.separated
     return dataclasses.replace(
         tested,
         low=np.where(still, tested.mean, low),
         high=np.where(still, tested.mean, high),
     )
+
+
+def _is_production(found: Results, policy: str) -> bool:
+    """Whether it is production, or places as production did."""
+    return any(OBSERVED in names and policy in names for names in found.groups)
 
 
 def _still(found: Results, one: str, other: str) -> BoolArray:
