@@ -8,7 +8,7 @@ from collections.abc import Callable
 
 import pytest
 
-from tracekit.analysis.side_by_side import side_by_side
+from tracekit.analysis.run import side_by_side
 
 AFTER = {"a": (), "b": ("a",), "c": (), "d": ("b", "c"), "e": ("a", "not a step")}
 

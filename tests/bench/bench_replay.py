@@ -39,7 +39,7 @@ from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.choose import fast_placer
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.view.filter import fits
+from tracekit.replay.view.choice import fits
 from tracekit.replay.workload.workload import Workload
 
 FULL = Size()

@@ -6,11 +6,10 @@ import numpy as np
 import pytest
 from replay_support import Row, workload
 
-from tracekit.binding.choosers import NAMED
+from tracekit.binding.choosers import NAMED, bind_on, whole_cores
 from tracekit.binding.hosts import room_of
 from tracekit.binding.loop import VcpuReplay
 from tracekit.binding.model import InterferenceModel
-from tracekit.binding.vcpu_choice import bind_on, whole_cores
 from tracekit.binding.vcpu_state import VcpuState
 from tracekit.vcpu.room import make_room
 from tracekit.vcpu.topology import Topology, linux_numbering

@@ -9,7 +9,7 @@ import polars as pl
 import pytest
 from tests_support import CALL_HEADER, TraceFolder, call_lines, csv_text
 
-from tracekit.callgraph.write import Folder
+from tracekit.callgraph.pieces import Folder
 from tracekit.cli import run
 from tracekit.ingest import ingest
 

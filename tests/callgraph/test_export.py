@@ -11,8 +11,7 @@ import pytest
 from callgraph_support import Record, rows_of
 from store_support import tiny_store
 
-from tracekit.callgraph.chains import Chain, ChainCounter, choose
-from tracekit.callgraph.edge_rates import ANSWERED
+from tracekit.callgraph.chains import ANSWERED, Chain, ChainCounter, choose
 from tracekit.callgraph.export import export
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild

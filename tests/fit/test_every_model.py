@@ -8,14 +8,14 @@ from fit_support import planted
 from sklearn.model_selection import KFold, cross_val_score
 
 from tracekit.errors import TracekitError
+from tracekit.fit.compare import WithinService
 from tracekit.fit.linear import solve
 from tracekit.fit.models import all_models, get_model
 from tracekit.fit.options import Options
 from tracekit.fit.run import fit_rows
 from tracekit.fit.table import make_table
 from tracekit.fit.validation import deviations
-from tracekit.fit.within import WithinService
-from tracekit.vcpu.profile import service_profile
+from tracekit.vcpu.pressure import service_profile
 
 
 def arrays() -> tuple[np.ndarray, np.ndarray]:

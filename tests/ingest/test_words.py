@@ -15,7 +15,7 @@ from tests_support import CALL_HEADER, csv_text, hex_id
 
 from tracekit.ingest import ingest, sort, walk
 from tracekit.ingest import words as words_module
-from tracekit.ingest.duplicates import find_duplicates
+from tracekit.ingest.in_order import find_duplicates
 from tracekit.ingest.words import order_of, pack, sorted_columns, words_of
 from tracekit.tables import all_tables
 

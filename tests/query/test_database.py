@@ -13,7 +13,7 @@ from tests_support import TraceFolder
 
 from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.query.views import Views
+from tracekit.query.database import Views
 from tracekit.sqlfiles import get_query
 from tracekit.store import open_store
 

@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 import duckdb
 import pytest
 
-from tracekit.query.views import Views
+from tracekit.query.database import Views
 
 STATEMENTS = (
     "CREATE VIEW ones AS SELECT 1 AS one",

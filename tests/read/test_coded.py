@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from tests_support import CALL_HEADER, NODE_HEADER, RATE_HEADER, RESOURCE_HEADER, hex_id
 
 from tracekit.read import table_file as reading_module
+from tracekit.read.arrow_rows import table_of
 from tracekit.read.blocks import lines_in_blocks
 from tracekit.read.coded import LINE
 from tracekit.read.discover import discover
 from tracekit.read.plan import key_kinds, kind_of
 from tracekit.read.scanner import Scanner
 from tracekit.read.table_file import CodedFile, Reading, open_coded, read_file
-from tracekit.read.wide import table_of
 
 WIDE_HEADER = "timestamp,msname,msinstanceid,nodeid,providerrpc_rt,providerrpc_mcr,http_mcr,http_rt"
 HEADERS = [NODE_HEADER, RESOURCE_HEADER, RATE_HEADER, CALL_HEADER, WIDE_HEADER]

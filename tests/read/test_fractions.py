@@ -6,7 +6,7 @@ import polars as pl
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.read.fractions import Fractions
+from tracekit.read.arrow_rows import Fractions
 
 
 def _noted(*batches: list[float], unit: str = "fraction", column: str = "amount") -> Fractions:

@@ -9,7 +9,7 @@ import pytest
 from store_support import tiny_store
 
 from tracekit.sqlfiles import all_queries
-from tracekit.store import Store, bound_views
+from tracekit.store import Store, catalog
 from tracekit.store.catalog import HERE, MAIN, write_catalog
 from tracekit.store.folder import CATALOG
 
@@ -21,7 +21,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Store:
 
 @pytest.fixture
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setattr(bound_views, "kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path)
     return tmp_path
 
 
@@ -48,7 +48,7 @@ def test_what_is_kept_gives_the_bytes_of_what_was_bound(made: Store, kept: Path)
 @pytest.mark.usefixtures("kept")
 def test_what_is_kept_is_not_bound_again(made: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     first = _written(made)
-    monkeypatch.setattr(bound_views, "_bind", lambda *_: pytest.fail("was bound again"))
+    monkeypatch.setattr(catalog, "_bind", lambda *_: pytest.fail("was bound again"))
     assert _written(made) == first
 
 
@@ -70,7 +70,7 @@ def test_what_is_damaged_is_made_anew(
         }[bad]
     )
     assert _written(made) == first
-    monkeypatch.setattr(bound_views, "_bind", lambda *_: pytest.fail("was bound again"))
+    monkeypatch.setattr(catalog, "_bind", lambda *_: pytest.fail("was bound again"))
     assert _written(made) == first
 
 
@@ -104,7 +104,7 @@ def test_other_queries_are_bound_by_themselves(
 ) -> None:
     _written(made)
     monkeypatch.setattr(
-        bound_views, "query_views", lambda schema="": iter([f"CREATE VIEW {schema}one AS SELECT 1"])
+        catalog, "query_views", lambda schema="": iter([f"CREATE VIEW {schema}one AS SELECT 1"])
     )
     _written(made)
     assert len(list(kept.iterdir())) == 2
@@ -116,5 +116,5 @@ def test_where_nothing_can_be_kept_the_bytes_are_the_same(
     made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = _written(made)
-    monkeypatch.setattr(bound_views, "kept_folder", lambda: tmp_path / "is not there")
+    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path / "is not there")
     assert _written(made) == expected

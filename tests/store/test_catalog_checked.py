@@ -10,7 +10,7 @@ from store_support import tiny_store, tree
 
 from tracekit.cli import run
 from tracekit.ingest import ingest
-from tracekit.store import Store, bound_views, open_store
+from tracekit.store import Store, catalog, open_store
 from tracekit.store.catalog_checked import checked_catalog
 from tracekit.store.folder import CATALOG
 
@@ -28,7 +28,7 @@ def test_as_written_it_is_current_wherever_the_views_were_kept(
     made: Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert checked_catalog(made) == (True, None)
-    monkeypatch.setattr(bound_views, "kept_folder", lambda: tmp_path)
+    monkeypatch.setattr(catalog, "kept_folder", lambda: tmp_path)
     assert checked_catalog(made) == (True, None)
     assert list(tmp_path.iterdir()) == []  # what is kept has no say
 

@@ -11,7 +11,7 @@ from polars.testing import assert_frame_equal
 from tracekit.ingest import ingest
 from tracekit.query import Database
 from tracekit.store import open_store
-from tracekit.store.steps import steps_view
+from tracekit.store.views import steps_view
 
 HEADER = ",timestamp,nodeid,node_cpu_usage,node_memory_usage\n"
 ROWS = [

@@ -8,17 +8,14 @@ from collections import Counter
 import numpy as np
 
 from tracekit.arrays import IntArray
-from tracekit.replay.workload.constraints.affinity import PodAffinity
+from tracekit.replay.workload.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.anti_affinity import PodAntiAffinity
-from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.by_domain import Apart, Together
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
-from tracekit.replay.workload.constraints.spread import Spread
-from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.workload import Workload
 
 

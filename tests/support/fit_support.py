@@ -6,8 +6,7 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import FloatArray
-from tracekit.vcpu.pressure import Bound, pressure
-from tracekit.vcpu.profile import service_profile
+from tracekit.vcpu.pressure import Bound, pressure, service_profile
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import linux_numbering
 

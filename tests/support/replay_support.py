@@ -8,8 +8,7 @@ import numpy as np
 
 from tracekit.arrays import Float32Array, FloatArray
 from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.peers import Peers
-from tracekit.replay.view.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.workload import Workload
 

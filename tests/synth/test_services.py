@@ -3,9 +3,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tracekit.synth.placement import Room, place
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import service_sizes
+from tracekit.synth.world import Room, place
 
 #: Three nodes with room for all.
 ROOMY = Room(np.full((3, 2), 100), np.ones((2, 2), dtype=np.int64))

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.synth.staging import check_out, staged
+from tracekit.synth.output import check_out, staged
 
 
 def test_a_folder_with_other_things_is_refused(tmp_path: Path) -> None:

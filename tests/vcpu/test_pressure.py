@@ -8,8 +8,7 @@ from plain_vcpus import neighbours, plain_pressure
 from vcpu_support import GOLDEN, TOPOLOGIES, bound_hosts, placed_on_hosts
 
 from tracekit.vcpu.declared import Aggregation
-from tracekit.vcpu.pressure import pressure
-from tracekit.vcpu.profile import service_profile
+from tracekit.vcpu.pressure import pressure, service_profile
 from tracekit.vcpu.topology import Topology, linux_numbering
 
 EVERY: tuple[Aggregation, ...] = ("mean", "occupancy", "sum")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import polars as pl
@@ -89,3 +89,29 @@ def _cores(room: Room, places: IntArray) -> list[tuple[int, int]]:
         core = number.setdefault(min(mates), len(number))
         found.append((core, sorted(mates).index(place)))
     return found
+
+
+#: The way that binds as production did.
+RECORDED = "recorded"
+#: Sums of vCPUs that lie closer than this are taken for the same load.
+_SAME = 0.05
+
+
+def unlike_recorded(vcpus: Mapping[str, float]) -> str:
+    """Why what is lost as recorded is not of the load of the others; empty where it is.
+
+    Other ways bind as many vCPUs as a container requests; the recorded sets may be of other sizes.
+
+    Parameters
+    ----------
+    vcpus : mapping of str to float
+        How many vCPUs are bound under each way, mean over time.
+    """
+    others = [bound for name, bound in vcpus.items() if name != RECORDED]
+    ours = vcpus.get(RECORDED)
+    if not ours or not others or abs(max(others) / ours - 1) < _SAME:
+        return ""
+    return (
+        f"The recorded sets have {ours:,.0f} vCPUs, the others as many as is requested,"
+        f" {max(others):,.0f}: what is lost as recorded is not of the same load."
+    )

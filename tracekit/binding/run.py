@@ -12,13 +12,12 @@ import polars as pl
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.binding.choosers import Chooser, Following, parse_chooser
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
-from tracekit.binding.drawn import drawn_socket
+from tracekit.binding.drawn import RECORDED, drawn_socket
 from tracekit.binding.empty import request_vcpus
 from tracekit.binding.loop import VcpuOutcome, VcpuReplay
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.old_neighbours import Held, OldNeighbours, held_by_use, positions
 from tracekit.binding.recorded import Bindings, Recorded, recorded_chooser
-from tracekit.binding.recorded_load import RECORDED
 from tracekit.binding.tables import (
     containers_of,
     differences_of,

@@ -6,12 +6,41 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.binding.empty import make_occupancy
-from tracekit.binding.known import Kept
 from tracekit.binding.model import InterferenceModel
 from tracekit.binding.occupancy import MEAN, OCCUPANCY, SUM, bind, unbind
 from tracekit.binding.window_scan import best_window, decide
 from tracekit.jit import Direct
 from tracekit.vcpu.room import Room
+
+#: Scores that are kept per kind of container, at most this many in all: 16 bytes each.
+MOST_KEPT = 32_000_000
+
+
+class Row:
+    """What is known of every socket for one kind of container."""
+
+    def __init__(self, sockets: int) -> None:
+        self.known = -1
+        self.scores = np.full(sockets, np.inf)
+        self.starts = np.full(sockets, -1, dtype=np.int64)
+
+
+class Kept:
+    """Rows by kind of container; the one longest unused goes when there are too many."""
+
+    def __init__(self, sockets: int) -> None:
+        self._sockets = sockets
+        self._most = max(MOST_KEPT // max(sockets, 1), 8)
+        self._rows: dict[tuple[int, int, bool, int], Row] = {}
+
+    def row(self, kind: tuple[int, int, bool, int]) -> Row:
+        """The kind's row, new if it was not kept."""
+        found = self._rows.pop(kind, None) or Row(self._sockets)
+        self._rows[kind] = found
+        if len(self._rows) > self._most:
+            del self._rows[next(iter(self._rows))]
+        return found
+
 
 #: vCPUs are given out in this granularity.
 STEP = 2

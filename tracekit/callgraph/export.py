@@ -13,9 +13,15 @@ from pathlib import Path
 
 import polars as pl
 
-from tracekit.callgraph.chains import Chain, ChainCounter, choose, signature, signatures
+from tracekit.callgraph.chains import (
+    Chain,
+    ChainCounter,
+    choose,
+    rated_calls,
+    signature,
+    signatures,
+)
 from tracekit.callgraph.declared import CHAINS
-from tracekit.callgraph.edge_rates import rated_calls
 from tracekit.callgraph.frames import calls_frame
 from tracekit.callgraph.graph import rebuild
 from tracekit.callgraph.names import Names

@@ -8,9 +8,95 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, Int32Array, IntArray
-from tracekit.callgraph import kinds
 from tracekit.callgraph.arrays import UNKNOWN, distinct
-from tracekit.callgraph.paths import NO_PATH, Paths, encode
+
+#: What an rpc id must be. Real ids are up to 14 levels deep; the limit keeps a broken id from
+#: costing a round of work for each of its levels.
+PATH = r"^[0-9]+(\.[0-9]+){0,99}$"
+NO_PATH = -1
+
+
+@dataclass(frozen=True, kw_only=True)
+class Paths:
+    """Distinct paths in the order of their text, all their ancestors included.
+
+    Parameters
+    ----------
+    text : Series of String, shape (paths,)
+    parent : int32
+        Code of the path without its last number, -1 for a path of one number.
+    first : int32
+        Code of the path of one number that the path starts with.
+    depth : int32
+        Dots in the path.
+    """
+
+    text: pl.Series
+    parent: Int32Array
+    first: Int32Array
+    depth: Int32Array
+
+
+def encode(rpc_ids: pl.Series) -> tuple[Paths, Int32Array]:
+    """The paths of rpc ids, and each id's code; ``NO_PATH`` for an id that is no path."""
+    distinct = rpc_ids.unique().drop_nulls()
+    text = _with_ancestors(distinct.filter(distinct.str.contains(PATH)))
+    # an enumeration in the order of the text gives each text its place in that order
+    kind = pl.Enum(text)
+    parent = _codes(_parents(text).cast(kind, strict=False))
+    depth = text.str.count_matches(".", literal=True).cast(pl.Int32).to_numpy()
+    paths = Paths(text=text, parent=parent, first=_firsts(parent, depth), depth=depth)
+    return paths, _codes(rpc_ids.cast(kind, strict=False))
+
+
+def _codes(values: pl.Series) -> Int32Array:
+    return values.to_physical().cast(pl.Int32).fill_null(NO_PATH).to_numpy()
+
+
+def _parents(text: pl.Series) -> pl.Series:
+    """Each path without its last number; empty for a path of one number."""
+    return text.str.strip_chars_end("0123456789").str.strip_suffix(".")
+
+
+def _with_ancestors(text: pl.Series) -> pl.Series:
+    """The paths and all their ancestors, sorted."""
+    known = text
+    fresh = text
+    while len(fresh):
+        above = _parents(fresh).unique()
+        fresh = above.filter((above != "") & ~above.is_in(known.implode()))
+        known = pl.concat([known, fresh])
+    return known.sort().rename("path")
+
+
+def _firsts(parent: Int32Array, depth: Int32Array) -> Int32Array:
+    first = np.arange(len(parent), dtype=np.int32)
+    for _ in range(int(depth.max(initial=0))):
+        first = np.where(parent[first] >= 0, parent[first], first).astype(np.int32)
+    return first
+
+
+#: Called over the network by one service on another, which records the call too.
+REMOTE = ("http", "mq", "rpc")
+#: Of those, the ones that each end always records, by the release's description.
+TWICE = ("http", "rpc")
+#: Data stores: they answer, and call nobody.
+STORES = ("db", "mc")
+
+
+def in_order(rpc_types: pl.Series) -> list[str]:
+    """The distinct types: remote ones first, stores last, by name within each.
+
+    Where several calls share one rpc id, the first that can call on is taken for the caller of
+    what is below it, so this order matters.
+    """
+    distinct = rpc_types.unique().drop_nulls().to_list()
+    return sorted(distinct, key=lambda name: (_class(name), name))
+
+
+def _class(name: str) -> int:
+    return 0 if name in REMOTE else 2 if name in STORES else 1
+
 
 _IDS = ("upstream_key", "downstream_key", "interface_key")
 
@@ -82,7 +168,7 @@ def arrange(rows: pl.DataFrame) -> Records:
     """Turn rows of ``call_keyed`` (whole traces, any order) into records."""
     paths, path = encode(rows["rpc_id"])
     traces = distinct(rows["trace_key"].to_numpy().astype(np.int64))
-    types = kinds.in_order(rows["rpc_type"])
+    types = in_order(rows["rpc_type"])
     usable, broken = _sorted(rows, traces, path, types)
     repeat = usable.select(_same_as_before(usable.columns))["repeat"]
     once = usable.filter(~repeat)
@@ -92,9 +178,9 @@ def arrange(rows: pl.DataFrame) -> Records:
         paths=paths,
         traces=traces,
         types=types,
-        remote=_flags(types, kinds.REMOTE),
-        twice=_flags(types, kinds.TWICE),
-        store=_flags(types, kinds.STORES),
+        remote=_flags(types, REMOTE),
+        twice=_flags(types, TWICE),
+        store=_flags(types, STORES),
         trace=once["trace"].to_numpy(),
         path=once["path"].to_numpy(),
         kind=once["kind"].to_numpy(),

@@ -19,9 +19,8 @@ from tracekit.callgraph.declared import MODE, MODES, Mode
 from tracekit.callgraph.ledger import UNITS
 from tracekit.callgraph.names import Names
 from tracekit.callgraph.parts import ROWS_AT_ONCE, Part, open_parts, ranges
-from tracekit.callgraph.piece import Piece, PieceTask
+from tracekit.callgraph.pieces import Folder, Piece, PieceTask
 from tracekit.callgraph.totals import Totals
-from tracekit.callgraph.write import Folder
 from tracekit.crew.crew import Alone, Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.result_folder import ResultFolder

@@ -37,7 +37,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _show(run: VcpuRun) -> None:
-    from tracekit.binding.recorded_load import unlike_recorded
+    from tracekit.binding.drawn import unlike_recorded
 
     rows = [
         [

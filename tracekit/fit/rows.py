@@ -15,8 +15,7 @@ from tracekit.fit.binding import Binding
 from tracekit.fit.recorded_sizes import RecordedSizes
 from tracekit.sizes import CONTAINER_CPU_CORES, NODE_CPU_CORES
 from tracekit.vcpu.declared import Aggregation
-from tracekit.vcpu.pressure import Bound, pressure
-from tracekit.vcpu.profile import service_profile
+from tracekit.vcpu.pressure import Bound, pressure, service_profile
 
 
 class NothingToFitError(TracekitError):

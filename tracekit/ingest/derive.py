@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING
 from tracekit.crew.crew import Alone
 from tracekit.errors import TracekitError
 from tracekit.ingest.coordinate import Coordinator, Events
-from tracekit.ingest.tasks import derived_file
+from tracekit.ingest.stage import derived_file
 from tracekit.ingest.use_gaps import silent_use, strangers
 from tracekit.store.checksums import damaged_parts
 from tracekit.store.doubts import SUM_OF_SOME, WITHOUT_USE

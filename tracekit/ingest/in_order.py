@@ -12,13 +12,49 @@ import polars as pl
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from tracekit.arrays import BoolArray
-from tracekit.ingest.duplicates import Duplicates, find_duplicates, tied_places
+from tracekit.arrays import BoolArray, IntArray, UInt64Array
 from tracekit.ingest.names import Keys
 from tracekit.ingest.walk import Walk
 from tracekit.ingest.words import PLAIN_ROWS, Packing, digit_of, order_of, sorted_words, words_of
 from tracekit.store.arrow import arrow_array, arrow_strings
 from tracekit.tables import Column, Table
+
+
+@dataclass(frozen=True)
+class Duplicates:
+    """Which of the sorted rows stay, which go, and the row that is kept in place of each."""
+
+    kept: BoolArray
+    gone: IntArray
+    first: IntArray
+
+    def among(self, places: IntArray, rows: int) -> Duplicates:
+        """The same, when what was looked at are but the rows at ``places`` of ``rows``."""
+        kept = np.ones(rows, dtype=np.bool_)
+        kept[places] = self.kept
+        return Duplicates(kept, places[self.gone], places[self.first])
+
+
+def find_duplicates(words: UInt64Array) -> Duplicates:
+    """The duplicates among rows in the order of their words, shape (words, rows)."""
+    same = np.ones(words.shape[1], dtype=np.bool_)
+    same[:1] = False
+    for word in words:
+        same[1:] &= word[1:] == word[:-1]
+    gone = np.flatnonzero(same)
+    # each run of equals begins at the last row that does not repeat its predecessor
+    begins = np.flatnonzero(~same)
+    first = begins[np.searchsorted(begins, gone) - 1] if gone.size else gone
+    return Duplicates(~same, gone, first)
+
+
+def tied_places(word: UInt64Array) -> IntArray:
+    """The places in ascending words that have an equal beside them, shape (ties,)."""
+    same = word[1:] == word[:-1]
+    tied = np.zeros(word.size, dtype=np.bool_)
+    tied[1:] |= same
+    tied[:-1] |= same
+    return np.flatnonzero(tied)
 
 
 @dataclass(frozen=True)
@@ -107,7 +143,7 @@ class InOrder:
         if values.size <= PLAIN_ROWS:
             found: NDArray[Any] = values[rows] if keys is None else keys[values[rows]]
             return found
-        from tracekit.ingest.gather import taken, taken_keys  # noqa: PLC0415 - loads numba
+        from tracekit.ingest.radix import taken, taken_keys  # noqa: PLC0415 - loads numba
 
         return taken(values, rows) if keys is None else taken_keys(keys, values, rows)
 

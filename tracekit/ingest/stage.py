@@ -6,7 +6,10 @@ passes between them but a few numbers lies in the file's staging folder.
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -14,21 +17,95 @@ import polars as pl
 
 from tracekit.crew.crew import OnProgress
 from tracekit.errors import TracekitError
-from tracekit.files.places import is_remote
+from tracekit.files.places import is_remote, open_whole
 from tracekit.ingest.columns import Columns, ColumnsWriter
 from tracekit.ingest.names import Names
 from tracekit.ingest.rejects import RejectsWriter
 from tracekit.ingest.sort import Written, write_sorted
-from tracekit.ingest.stage_by_reader import stage_by_reader
 from tracekit.ingest.staged import Staged, write_names
-from tracekit.read.discover import TraceFile
-from tracekit.read.fractions import check_above
+from tracekit.read.arrow_rows import check_above, table_of
+from tracekit.read.by_reader import ReaderFile
+from tracekit.read.discover import TraceFile, identify
+from tracekit.read.members import HashingReader
 from tracekit.read.plan import key_kinds
-from tracekit.read.table_file import CodedFile, open_coded
-from tracekit.read.wide import table_of
-from tracekit.sources import ClusterMatch
+from tracekit.read.table_file import CodedFile, Reading, open_coded
+from tracekit.sources import ClusterMatch, Match, Source, TableFormat
 from tracekit.store.manifest import DERIVED
 from tracekit.tables import all_tables
+
+
+class _Tables:
+    """Writers of the tables that a file gives rows to, made when the first rows come."""
+
+    def __init__(self, folder: Path, name: str, opened: ExitStack) -> None:
+        self._folder, self._name, self._opened = folder, name, opened
+        self.columns: dict[str, ColumnsWriter] = {}
+        self.rejects: dict[str, RejectsWriter] = {}
+
+    def of(self, table: str) -> tuple[ColumnsWriter, RejectsWriter]:
+        if table not in self.columns:
+            folder = self._folder / table
+            folder.mkdir()
+            writer = ColumnsWriter(folder / "rows", all_tables()[table])
+            self.columns[table] = self._opened.enter_context(writer)
+            self.rejects[table] = RejectsWriter(folder / "rejects.parquet", self._name)
+        return self.columns[table], self.rejects[table]
+
+    @property
+    def rows(self) -> int:
+        return sum(one.rows for one in self.columns.values())
+
+    @property
+    def rejected(self) -> int:
+        return sum(one.rows for one in self.rejects.values())
+
+
+def stage_by_reader(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
+    """Read a file by its source's code; one of no rows at all counts for its first table.
+
+    Raises TracekitError when it is damaged, or gives shares that are none.
+    """
+    reader, told = ReaderFile(file, folder), 0
+
+    def count(size: int) -> None:
+        nonlocal told
+        size = min(size, file.size_bytes - told)
+        told += size
+        on_progress(size, tables.rows, tables.rejected)
+
+    with ExitStack() as opened:
+        tables = _Tables(folder, file.name, opened)
+        tables.of(file.match.format.table)
+        for table, rows in reader.blocks(count):
+            columns, rejects = tables.of(table)
+            columns.append(rows.columns)
+            rejects.append(rows.rejects)
+    reader.fractions.check(file.name)
+    on_progress(file.size_bytes - told, tables.rows, tables.rejected)
+    digest = _sha256(file.path)
+    staged = []
+    for name, rejects in tables.rejects.items():
+        rejects.close()
+        write_names(folder / name, all_tables()[name], reader.keys[name])
+        reading = Reading(sha256=digest, content=f"sha256:{digest}", counts=reader.counts[name])
+        staged.append(
+            Staged(
+                folder=folder / name,
+                table=name,
+                release=file.match.source.name,
+                reading=reading,
+                rows=tables.columns[name].rows,
+                rejected=rejects.rows,
+                reject_defects=tuple(rejects.defects()),
+            )
+        )
+    some = tuple(one for one in staged if one.rows_read)
+    return some or tuple(staged[:1])
+
+
+def _sha256(path: Path) -> str:
+    with open_whole(path) as raw:
+        return HashingReader(raw).finish()
 
 
 def stage(file: TraceFile, folder: Path, on_progress: OnProgress) -> tuple[Staged, ...]:
@@ -138,3 +215,67 @@ def _ranked(texts: pl.Series) -> Names:
     ranks = np.empty(order.size, dtype=np.int32)
     ranks[order] = np.arange(order.size, dtype=np.int32)
     return Names(ranks, order.size, pl.Series(texts.gather(order)))
+
+
+def derived_file(path: Path, name: str) -> TraceFile:
+    """A Parquet file in the store's own columns, called as the table it holds."""
+    columns = [column.name for column in all_tables()[path.stem].columns]
+    form = TableFormat(
+        table=path.stem,
+        word=path.stem,
+        file_stem=path.stem,
+        columns={column: (column,) for column in columns},
+    )
+    source = Source(name=DERIVED, title="Worked out", url="", missing_names=frozenset({""}))
+    positions = {column: at for at, column in enumerate(columns)}
+    match = Match(source=source, format=form, header=tuple(columns), positions=positions)
+    return TraceFile(path=path, name=name, kind="parquet", match=match)
+
+
+@dataclass(frozen=True)
+class StageTask:
+    """Read a file into its staging folder."""
+
+    path: Path
+    name: str
+    release: str
+    folder: Path
+    beside: tuple[tuple[str, Path, str], ...] = ()
+    stored_sizes: tuple[tuple[str, float, float], ...] = ()
+    together_bytes: int = 0
+
+    def run(self, on_progress: OnProgress) -> tuple[Staged, ...]:
+        """Raises TracekitError when the file is damaged; its staging folder is gone then."""
+        # whoever began this before was lost
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(parents=True)
+        try:
+            file = (
+                derived_file(self.path, self.name)
+                if self.release == DERIVED
+                else identify(self.path, self.name, self.release)
+            )
+            known = replace(
+                file,
+                beside=self.beside,
+                stored_sizes=self.stored_sizes,
+                together_bytes=self.together_bytes,
+            )
+            return stage(known, self.folder, on_progress)
+        except BaseException:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            raise
+
+
+@dataclass(frozen=True)
+class SortTask:
+    """Sort what was staged; see ``tracekit.ingest.stage.sort``."""
+
+    staged: Staged
+    counts: Mapping[str, int]
+    memory_bytes: int
+
+    def run(self, on_progress: OnProgress) -> Written:
+        """Sorting tells nothing of its progress: it is short beside reading."""
+        del on_progress
+        return sort(self.staged, self.counts, self.memory_bytes)

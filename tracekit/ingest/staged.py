@@ -10,7 +10,7 @@ import polars as pl
 import pyarrow as pa
 import pyarrow.ipc
 
-from tracekit.read.keys import Keys
+from tracekit.read.coded import Keys
 from tracekit.read.plan import key_kinds
 from tracekit.read.table_file import Reading
 from tracekit.store.manifest import Defect

@@ -94,7 +94,7 @@ def first_word(packing: Packing, values: Mapping[str, NDArray[Any]], keys: Keys)
 
     A compiled loop for each column, but where a number stands in the word.
     """
-    from tracekit.ingest.gather import add_keys, add_times  # noqa: PLC0415 - as in sorted_words
+    from tracekit.ingest.radix import add_keys, add_times  # noqa: PLC0415 - as in sorted_words
 
     word = np.zeros(next(iter(values.values())).size, dtype=np.uint64)
     for digit in packing.first:

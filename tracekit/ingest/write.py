@@ -19,11 +19,10 @@ from tracekit.crew.declared import MEMORY_LIMIT_BYTES
 from tracekit.errors import CheckFailedError, TracekitError
 from tracekit.files.places import is_remote, place, telling
 from tracekit.files.replacing import clear_away, put_back
-from tracekit.ingest.anew import late_list, replaced_by
 from tracekit.ingest.coordinate import Advance, Coordinator, Events
 from tracekit.ingest.derive import derive
 from tracekit.ingest.made_up import is_made_up
-from tracekit.ingest.mend import mend, sha256
+from tracekit.ingest.mend import late_list, mend, replaced_by, sha256
 from tracekit.ingest.staged import Staged
 from tracekit.ingest.summary import IngestSummary, begun, failure, said
 from tracekit.ingest.written_folder import opened_for_writing, writable

@@ -16,11 +16,10 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.files.places import open_whole
-from tracekit.read.coded import LINE, CodedRows, code
+from tracekit.read.arrow_rows import Fractions
+from tracekit.read.coded import LINE, CodedRows, PlainKeys, code
 from tracekit.read.discover import TraceFile, head_of, start_of
-from tracekit.read.fractions import Fractions
 from tracekit.read.gunzip import GunzipStream, Readable
-from tracekit.read.keys import PlainKeys
 from tracekit.read.members import (
     FileKind,
     HashingReader,

@@ -13,10 +13,10 @@ from tracekit.files.ahead import Pieces, ahead
 from tracekit.files.places import open_whole
 from tracekit.kept import is_compiled
 from tracekit.loading import nothing_collected
+from tracekit.read.arrow_rows import layout_of, parquet_blocks, table_of, unpivot
 from tracekit.read.blocks import BLOCK_BYTES, PADDING, lines_in_blocks
-from tracekit.read.coded import CodedRows, code
+from tracekit.read.coded import CodedRows, Keys, PlainKeys, code
 from tracekit.read.discover import TraceFile
-from tracekit.read.keys import Keys, PlainKeys
 from tracekit.read.members import (
     ContentReader,
     HashingReader,
@@ -24,11 +24,9 @@ from tracekit.read.members import (
     damaged_as_error,
     members,
 )
-from tracekit.read.parquet import parquet_blocks
 from tracekit.read.parse import parse_block
 from tracekit.read.plan import key_kinds, make_plan
 from tracekit.read.validate import CleanBlock, Counts, validate
-from tracekit.read.wide import layout_of, table_of, unpivot
 from tracekit.sources import Match, recognise
 
 #: What is worth loading, and on a new machine compiling, the quick way: a file of this size, or one
@@ -92,7 +90,7 @@ class CodedFile:
         if not self.padding:
             return PlainKeys(kinds)
         with nothing_collected():
-            from tracekit.read.hashkeys import HashKeys  # noqa: PLC0415 - numba takes its time
+            from tracekit.read.scanner import HashKeys  # noqa: PLC0415 - numba takes its time
 
             return HashKeys(kinds, tuple(sorted(self.file.match.source.missing_names | {""})))
 
@@ -129,8 +127,10 @@ def open_coded(file: TraceFile) -> CodedFile:
 
 
 def _scanner(match: Match, keys: Keys, counts: Counts) -> BlocksReader[CodedRows]:
-    from tracekit.read.hashkeys import HashKeys  # noqa: PLC0415 - as in open_coded
-    from tracekit.read.scanner import Scanner  # noqa: PLC0415
+    from tracekit.read.scanner import (  # noqa: PLC0415 - as in open_coded
+        HashKeys,
+        Scanner,
+    )
 
     assert isinstance(keys, HashKeys)  # noqa: S101 - open_coded gives no other with padding
     layout = layout_of(match)

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.store import moments
 from tracekit.store.folder import Store
-from tracekit.store.small_tables import read
+from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
 from tracekit.units import EPOCH_FROM_MS
 

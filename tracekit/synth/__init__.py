@@ -6,6 +6,6 @@ id or series is in here.
 """
 
 from tracekit.synth.generate import write
-from tracekit.synth.summary import SynthSummary
+from tracekit.synth.output import SynthSummary
 
 __all__ = ["SynthSummary", "write"]

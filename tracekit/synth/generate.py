@@ -18,22 +18,19 @@ from tracekit.synth import layout
 from tracekit.synth.calls.records import trace_starts
 from tracekit.synth.container_usage import noise_states
 from tracekit.synth.crew import run_all
+from tracekit.synth.files import FOLDER as SIZES
+from tracekit.synth.files import join_pieces, write_nodes, write_rows, write_sizes, write_truth
 from tracekit.synth.interference import (
     binding_table,
     monitoring_table,
     plant,
     topology_table,
 )
-from tracekit.synth.node_file import write_nodes
 from tracekit.synth.node_usage import node_blocks, plan_nodes
+from tracekit.synth.output import Selection, SynthSummary, select, staged, summarise, write_manifest
 from tracekit.synth.presets import Preset, get_preset
 from tracekit.synth.rates import row_count
 from tracekit.synth.seeds import Seeds
-from tracekit.synth.selection import Selection, select
-from tracekit.synth.size_files import FOLDER as SIZES
-from tracekit.synth.size_files import write_sizes
-from tracekit.synth.staging import staged
-from tracekit.synth.summary import SynthSummary, summarise, write_manifest
 from tracekit.synth.table_file import Receipt
 from tracekit.synth.tasks import (
     CallTask,
@@ -45,7 +42,6 @@ from tracekit.synth.tasks import (
     table_file,
 )
 from tracekit.synth.truth import ContainerSums, HourSums, defect_table, node_rows, service_table
-from tracekit.synth.truth_files import join_pieces, write_rows, write_truth
 from tracekit.synth.world import World, make_world
 
 #: Fewer container rows are not worth other processes: they are written before these have begun.

@@ -16,8 +16,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.synth.sizes import CPU
 from tracekit.synth.world import World
 from tracekit.vcpu.cpu_list import spell_cpu_list
-from tracekit.vcpu.pressure import Bound, pressure
-from tracekit.vcpu.profile import service_profile
+from tracekit.vcpu.pressure import Bound, pressure, service_profile
 from tracekit.vcpu.room import Room, make_room
 from tracekit.vcpu.topology import Topology, linux_numbering
 

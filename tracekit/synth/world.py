@@ -1,4 +1,4 @@
-"""Everything about a made-up trace that does not change over time."""
+"""A made-up trace without its calls: containers, where they stand, how busy they are."""
 
 from __future__ import annotations
 
@@ -7,15 +7,114 @@ from dataclasses import dataclass
 import numpy as np
 import polars as pl
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.synth import shapes
-from tracekit.synth.activity import service_activity
 from tracekit.synth.ids import hashes
-from tracekit.synth.placement import Room, place, wanted_containers
 from tracekit.synth.presets import Preset
 from tracekit.synth.seeds import Seeds
 from tracekit.synth.services import NOISE_SD, Services, make_services
 from tracekit.synth.sizes import NodeSizes, ServiceSizes, node_sizes, service_sizes
+
+#: Of 1,043 services 27 % have bursts, 10.8 each in 12 h (slate-sim's count on the real trace).
+BURSTY_SHARE = 0.27
+BURSTS_PER_HOUR = 10.8 / 12
+#: What is left of a burst in the minutes after it began.
+BURST_DECAY = (1.0, 0.45, 0.15)
+BURST_FACTORS = (2.2, 9.0)
+
+
+def service_activity(preset: Preset, seeds: Seeds, *, steady: BoolArray) -> FloatArray:
+    """Call rate relative to its mean over the trace, shape (services, minutes), all positive.
+
+    ``steady``, shape (services,), marks services without bursts.
+    """
+    rng = seeds.stream("activity")
+    count = preset.services
+    hour = shapes.START_HOUR + np.arange(preset.minutes) / 60
+    shift = rng.uniform(-1.0, 1.0, (count, 1))
+    swing = rng.uniform(0.10, 0.35, (count, 1))
+    drift = shapes.bounded(shapes.autoregressive(rng, count, preset.minutes, 0.95))
+    activity = (1 + swing * shapes.daily(hour + shift)) * np.exp(0.05 * drift)
+    activity *= _bursts(seeds.stream("bursts"), preset, steady)
+    return np.asarray(activity / activity.mean(axis=1, keepdims=True))
+
+
+def _bursts(rng: np.random.Generator, preset: Preset, steady: BoolArray) -> FloatArray:
+    factor = np.ones((preset.services, preset.minutes))
+    bursty = (shapes.strata(rng, preset.services) < BURSTY_SHARE) & ~steady
+    low, high = np.log(BURST_FACTORS)
+    for service in np.flatnonzero(bursty):
+        count = 1 + rng.poisson(max(BURSTS_PER_HOUR * preset.hours - 1, 0))
+        starts = rng.integers(5, preset.minutes - len(BURST_DECAY), size=count)
+        for start, rise in zip(starts, np.exp(rng.uniform(low, high, size=count)), strict=True):
+            for after, left in enumerate(BURST_DECAY):
+                at = start + after
+                factor[service, at] = max(factor[service, at], 1 + (rise - 1) * left)
+    return factor
+
+
+@dataclass(frozen=True)
+class Room:
+    """What nodes have, int64 (nodes, resources), and what services ask for, (services, resources).
+
+    The capacity is that of empty nodes.
+    """
+
+    capacity: IntArray
+    request: IntArray
+
+
+def place(
+    rng: np.random.Generator, sizes: IntArray, wanted: FloatArray, room: Room
+) -> tuple[IntArray, IntArray]:
+    """Spread services over nodes that have room, near-evenly, no service twice on a node if can be.
+
+    Where no node has room any more, those with most CPU left take what remains.
+
+    Parameters
+    ----------
+    sizes : int64, shape (services,)
+        Containers of each service.
+    wanted : float64, shape (nodes,)
+        Containers that each node should get in the end.
+
+    Returns
+    -------
+    service, node : int64, shape (containers,)
+    """
+    due = wanted * sizes.sum() / wanted.sum()
+    free = room.capacity.copy()
+    services, nodes = [], []
+    for service in np.argsort(-sizes, kind="stable"):
+        left, asked = int(sizes[service]), room.request[service]
+        while left:
+            chosen = _chosen(rng, due, free, asked)[:left]
+            due[chosen] -= 1
+            free[chosen] -= asked
+            services.append(np.full(len(chosen), service, dtype=np.int64))
+            nodes.append(chosen.astype(np.int64))
+            left -= len(chosen)
+    return np.concatenate(services), np.concatenate(nodes)
+
+
+def _chosen(rng: np.random.Generator, due: FloatArray, free: IntArray, asked: IntArray) -> IntArray:
+    """The nodes with room, those first that want most; the one with most CPU left if none has."""
+    fits: BoolArray = np.asarray((free >= asked).all(axis=1))
+    order = np.argsort(-(due + rng.random(len(due))), kind="stable")
+    with_room = order[fits[order]]
+    return np.asarray(with_room if len(with_room) else [np.argmax(free[:, 0])], dtype=np.int64)
+
+
+def wanted_containers(rng: np.random.Generator, cpu_level: FloatArray, mean: float) -> FloatArray:
+    """How many containers each node should get, shape (nodes,).
+
+    Busy nodes get some more, nearly idle ones at most two: what runs there must fit their use.
+    """
+    centred = (cpu_level - np.median(cpu_level)) / 0.06
+    usual = mean + 0.8 * np.clip(centred, -2, 2) + 1.4 * rng.standard_normal(len(cpu_level))
+    few = np.minimum(np.floor(cpu_level / 0.05), 2)
+    return np.where(cpu_level < 0.3, few + 1e-3, np.maximum(usual, 2.5))
+
 
 #: Containers that start while the trace runs: 87 of 96,444 in the real one.
 LATE_SHARE = 9e-4

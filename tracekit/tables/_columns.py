@@ -1,6 +1,42 @@
-"""Columns that mean the same in several tables."""
+"""Columns that several tables share."""
 
-from tracekit.tables import Column
+from tracekit.tables import Column, Table
+
+#: The columns that name a resource and the unit of its amounts.
+RESOURCE = Column(
+    name="resource",
+    kind="text",
+    unit="",
+    description="cpu, memory, disk, disk_io, net_in, net_out, gpu, pods, ...",
+)
+UNIT = Column(
+    name="unit",
+    kind="text",
+    unit="",
+    description="cores, bytes, bytes/s, kbit/s, count, or fraction.",
+)
+
+
+def amounts_of(entity: str, plural: str) -> Table:
+    """The table of what entities of a kind use, of any resource."""
+    order = (entity, "resource", "time_ms")
+    return Table(
+        name=f"{entity}_amount",
+        title=f"Use of {plural} in amounts, of any resource",
+        grain=f"{entity} x resource x sample",
+        columns=(
+            Column(name="time_ms", kind="time", unit="ms", description="Of the sample."),
+            Column(name=entity, kind="id", unit="", description=f"The {entity}.", entity=entity),
+            RESOURCE,
+            Column(name="amount", kind="number", unit="see unit", description="In use.", minimum=0),
+            UNIT,
+        ),
+        key=order,
+        order=order,
+        entity=entity,
+        step=True,
+    )
+
 
 TIME_MS = Column(
     name="time_ms", kind="time", unit="ms", description="Time since trace start.", minimum=0

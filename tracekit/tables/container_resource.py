@@ -1,7 +1,7 @@
 """What containers ask for."""
 
 from tracekit.tables import Column, Table
-from tracekit.tables._amounts import RESOURCE, UNIT
+from tracekit.tables._columns import RESOURCE, UNIT
 
 TABLE = Table(
     name="container_resource",

@@ -1,5 +1,5 @@
 """What nodes use, in amounts."""
 
-from tracekit.tables._amounts import amounts_of
+from tracekit.tables._columns import amounts_of
 
 TABLE = amounts_of("node", "nodes")

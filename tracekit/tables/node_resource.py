@@ -1,7 +1,7 @@
 """How much of each resource a node has."""
 
 from tracekit.tables import Column, Table
-from tracekit.tables._amounts import RESOURCE, UNIT
+from tracekit.tables._columns import RESOURCE, UNIT
 
 TABLE = Table(
     name="node_resource",

@@ -1,4 +1,4 @@
-"""Neighbour pressure of a whole cluster in one pass over arrays.
+"""Neighbour pressure of a whole cluster, service profiles, and the sums by group behind both.
 
 Source: patent CN116795487A, [0019]-[0023], formulas lost and read as in the specification's
 section 9.4: the mean of the neighbours' service profiles weighted by their vCPUs. Options are
@@ -14,7 +14,12 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.vcpu.declared import AGGREGATION, Aggregation
 from tracekit.vcpu.room import Room
-from tracekit.vcpu.sums import sums
+
+
+def sums(group: IntArray, amounts: FloatArray, groups: int) -> FloatArray:
+    """Sum of the amounts of each group, in their order, shape (groups,)."""
+    return np.asarray(np.bincount(group, amounts, groups), dtype=np.float64)
+
 
 #: Sums of profiles smaller than this are nothing but rounding.
 NOTHING = 1e-12
@@ -121,3 +126,18 @@ def _occupancy(  # noqa: PLR0917 - the sums of one pass, in its order
 
 def _over(above: FloatArray, below: FloatArray) -> FloatArray:
     return np.divide(above, below, out=np.zeros(len(above)), where=below > 0)
+
+
+def service_profile(service: IntArray, cpu: FloatArray, services: int) -> FloatArray:
+    """Mean over the instances of each service, shape (services,); NaN for one without any.
+
+    Parameters
+    ----------
+    service : int64, shape (instances,)
+    cpu : float64, shape (instances,)
+        CPU of each instance, averaged over time, fraction of its own vCPUs.
+    """
+    many = np.bincount(service, minlength=services)
+    total = np.bincount(service, cpu, services)
+    mean = np.divide(total, many, out=np.full(services, np.nan), where=many > 0)
+    return np.asarray(mean)

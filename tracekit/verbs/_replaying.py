@@ -12,11 +12,16 @@ from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.policy.beside import fit_beside, with_fit
-from tracekit.replay.policy.entrant import Entrant, check_spelled, parse_entrant
+from tracekit.replay.policy.entrant import (
+    Entrant,
+    check_spelled,
+    fit_beside,
+    parse_entrant,
+    parse_rebalancer,
+    with_fit,
+)
 from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.kept import Kept, kept_folder
 from tracekit.replay.runs.repeat import repeat_replay

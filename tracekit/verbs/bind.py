@@ -79,10 +79,10 @@ def bind(
     TracekitError
         For a workload, fit, truth or policy that cannot be used.
     """
+    from tracekit.binding.drawn import RECORDED
     from tracekit.binding.folder import VCPU_FOLDER, write_vcpus
     from tracekit.binding.model import model_of_fit, model_of_truth
     from tracekit.binding.recorded import bindings_of_fit, recorded_bindings
-    from tracekit.binding.recorded_load import RECORDED
     from tracekit.binding.run import USUAL, replay_vcpus
     from tracekit.files.places import place
     from tracekit.replay.workload.facts_told import bending

@@ -11,11 +11,10 @@ import numpy as np
 from real_scheduler import recorded_cases
 
 from tracekit import parameters
-from tracekit.replay.cases.case import case_policy, situation
-from tracekit.replay.cases.question import Question
+from tracekit.replay.cases.case import Question, case_policy, situation
 from tracekit.replay.cases.scoring import Scored, score_file
 from tracekit.replay.policy.parse import get_policy
-from tracekit.replay.view.filter import lacking
+from tracekit.replay.view.choice import lacking
 from tracekit.replay.view.snapshot import Snapshot
 
 #: Plugins by the names of the record, and the policies that are them. 1.20 had one form of the

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from replay_support import workload
 
-from tracekit.replay.engine.placed_rows import PlacedRows
+from tracekit.replay.engine.samples import PlacedRows
 
 LOAD = workload([(10, 10)], [(0, 9000, at, 2 * at, 0) for at in range(20)])
 

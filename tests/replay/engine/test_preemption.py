@@ -20,7 +20,7 @@ from tracekit.replay.fast.choose import rows_placer
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.circumstances import under
-from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.workload import Workload
 

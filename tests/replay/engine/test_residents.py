@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.replay.engine.residents import Residents
+from tracekit.replay.engine.samples import Residents
 
 NODES, CONTAINERS = 4, 12
 

@@ -21,15 +21,14 @@ from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast import kernels
 from tracekit.replay.fast.choose import fast_placer, rows_placer
-from tracekit.replay.fast.compiled_placer import CompiledPlacer
-from tracekit.replay.fast.find_kernel import find_kernel
+from tracekit.replay.fast.compiled_placer import CompiledPlacer, find_kernel
 from tracekit.replay.placement import all_policies
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.rebalance.high_node_utilization import HighNodeUtilization
 from tracekit.replay.rebalance.load_spread import LoadSpread
 from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.workload import Workload

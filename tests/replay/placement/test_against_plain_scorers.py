@@ -10,8 +10,8 @@ import scorer_support as plain
 from hypothesis import given, settings
 from hypothesis import strategies as some
 
+from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
-from tracekit.replay.cases.question import Question
 from tracekit.replay.policy.parse import get_policy
 
 GPU = "nvidia.com/gpu"

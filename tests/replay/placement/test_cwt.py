@@ -12,8 +12,7 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, waiting
 
 from tracekit.parameters import ParameterError
-from tracekit.replay.placement._criteria import by_type, pod_type
-from tracekit.replay.placement._topsis import closeness
+from tracekit.replay.placement._topsis import by_type, closeness, pod_type
 from tracekit.replay.placement._weights import ahp, combine, entropy_weights
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster

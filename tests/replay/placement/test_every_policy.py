@@ -15,7 +15,7 @@ from tracekit.replay.engine.decision import decide
 from tracekit.replay.placement import PlacementPolicy, all_policies
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.policy.promises import check_promises
-from tracekit.replay.view.filter import fits
+from tracekit.replay.view.choice import fits
 from tracekit.replay.view.snapshot import Snapshot
 
 POLICIES = all_policies()

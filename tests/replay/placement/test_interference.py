@@ -10,8 +10,7 @@ from replay_support import container
 
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.policy.beside import with_fit
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.view.cluster import Cluster
 from tracekit.replay.view.snapshot import Placed, Snapshot

@@ -12,8 +12,8 @@ from hypothesis import strategies as some
 from replay_support import container, snapshot, workload
 
 from tracekit.arrays import FloatArray
+from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
-from tracekit.replay.cases.question import Question
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.placement._load import LoadAware
 from tracekit.replay.policy.parse import get_policy, parse_policy

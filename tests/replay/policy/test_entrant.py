@@ -10,9 +10,14 @@ from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
-from tracekit.replay.policy.entrant import Rebalanced, halves, parse_entrant, spelled
+from tracekit.replay.policy.entrant import (
+    Rebalanced,
+    halves,
+    parse_entrant,
+    parse_rebalancer,
+    spelled,
+)
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
 from tracekit.replay.rebalance import all_rebalancers
 from tracekit.replay.runs.run import choose_policies, replay
 

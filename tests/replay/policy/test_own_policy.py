@@ -12,7 +12,7 @@ from replay_support import workload
 from workload_support import parquet_folder
 
 from tracekit.errors import TracekitError
-from tracekit.replay.policy.own_policy import load_own_policy
+from tracekit.replay.policy.from_file import load_own_policy
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import choose_policies, replay
 

@@ -13,8 +13,7 @@ from replay_support import snapshot, workload
 
 from tracekit.errors import TracekitError
 from tracekit.replay.engine.engine import Engine
-from tracekit.replay.policy.entrant import halves, parse_entrant
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.policy.entrant import halves, parse_entrant, parse_rebalancer
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.domains import domains_of
 

@@ -12,7 +12,7 @@ from rebalance_support import running
 
 from tracekit import parameters
 from tracekit.errors import TracekitError
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.policy.entrant import parse_rebalancer
 from tracekit.replay.rebalance import all_rebalancers, get_rebalancer
 from tracekit.replay.view.snapshot import Snapshot
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from rebalance_support import Running, running
 
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.policy.entrant import parse_rebalancer
 from tracekit.replay.view.snapshot import Snapshot
 
 HIGH = "high_node_utilization"

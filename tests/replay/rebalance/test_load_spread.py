@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rebalance_support import Running, running
 
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
+from tracekit.replay.policy.entrant import parse_rebalancer
 from tracekit.replay.rebalance.load_spread import excess_of
 from tracekit.replay.view.usage import SeriesUsage
 

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as some
 from rebalance_support import Running, running
 
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
-from tracekit.replay.rebalance._container_usage import measured_amounts
+from tracekit.replay.policy.entrant import parse_rebalancer
+from tracekit.replay.rebalance._snapshot_view import measured_amounts
 from tracekit.replay.view.snapshot import Snapshot
 
 LOW = "low_node_utilization"

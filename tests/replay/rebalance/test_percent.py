@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from tracekit.replay.rebalance._eviction import target_amounts
-from tracekit.replay.rebalance._order import quality_of_service, turns
-from tracekit.replay.rebalance._percent import (
+from tracekit.replay.rebalance._snapshot_view import quality_of_service, turns
+from tracekit.replay.rebalance._thresholds import (
     above,
     below,
     by_usage,

@@ -13,8 +13,8 @@ from hypothesis import strategies as some
 from replay_support import workload
 
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.constraints.about_others import Spread
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.spread import Spread
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.on_nodes import beside_daemons, on_nodes
 from tracekit.replay.workload.workload import Workload

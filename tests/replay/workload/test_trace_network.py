@@ -10,7 +10,7 @@ from tests_support import TraceFolder, hex_id
 from tracekit.cli import run
 from tracekit.replay.workload.assumptions import Assumptions, parse_assumptions
 from tracekit.replay.workload.source import source_of
-from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
+from tracekit.replay.workload.trace.amounts import call_rates, with_network_and_disk
 from tracekit.store import open_store
 
 GIB = 2**30

@@ -10,7 +10,7 @@ from tests_support import shared_data
 
 from tracekit.ingest import ingest
 from tracekit.query import Database
-from tracekit.sources.released._bitbrains_readers import HEADER
+from tracekit.sources.released.bitbrains import HEADER
 from tracekit.store import open_store
 
 LINES = (

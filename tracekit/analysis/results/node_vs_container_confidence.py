@@ -5,7 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tracekit.analysis.results import Inputs, Result
-from tracekit.analysis.results._intervals import means_with_intervals
+from tracekit.analysis.results._blocks import means_with_intervals
 
 #: Columns of each measure of the table: of the entity's own mean, maximum and deviation.
 MEASURES = {"mean": "mean", "peak": "max", "std": "std"}

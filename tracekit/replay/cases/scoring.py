@@ -16,8 +16,8 @@ from tracekit import parameters
 from tracekit import shape as s
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
+from tracekit.replay.cases.case import Answer, Question
 from tracekit.replay.cases.kinds import _shapes, all_kinds
-from tracekit.replay.cases.question import Answer, Question
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.parse import get_policy
 from tracekit.replay.rebalance import find_rebalancer

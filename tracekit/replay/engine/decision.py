@@ -10,8 +10,7 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.placement import PlacementPolicy
-from tracekit.replay.view.choice import best
-from tracekit.replay.view.filter import fits
+from tracekit.replay.view.choice import best, fits
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 

@@ -16,12 +16,10 @@ from collections.abc import Callable, Hashable, Sequence
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.engine.calendar import Calendar
 from tracekit.replay.engine.outcome import Outcome
-from tracekit.replay.engine.patience import Patience
 from tracekit.replay.engine.placer import Clock, MakePlacer, PlainPlacer
 from tracekit.replay.engine.preemption import Preemption
-from tracekit.replay.engine.queueing import Gangs, turns
+from tracekit.replay.engine.queueing import Calendar, Gangs, Patience, turns
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy

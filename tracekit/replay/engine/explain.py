@@ -16,7 +16,7 @@ from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.placer import Clock, Placer, PlainPlacer, Proposal
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.policy.entrant import Entrant, draws, halves
-from tracekit.replay.view.filter import lacking
+from tracekit.replay.view.choice import lacking
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.workload import Workload
 

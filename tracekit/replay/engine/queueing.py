@@ -1,4 +1,4 @@
-"""Who waits, in which turn, and for whom: priorities and gangs."""
+"""Who waits and in which turn: priorities, gangs and their patience, and times known beforehand."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.workload.gangs import runs, spread_gangs
-from tracekit.replay.workload.workload import Workload
+from tracekit.replay.workload.workload import Losses, Workload
 
 
 class Gangs:
@@ -86,3 +87,117 @@ def turns(load: Workload) -> Callable[[int], int] | None:
         priority[members] = highest[load.gang[members]]
     turn: list[int] = (-priority).tolist()
     return turn.__getitem__
+
+
+# Gangs that wait: members that hold nodes for those still to come, and gangs that step back.
+# Source: scheduler-plugins 903da7df pkg/coscheduling (Permit, Unreserve, podGroupBackoff).
+
+
+class Patience:
+    """Until when gangs hold nodes, and until when they are not tried.
+
+    Attributes
+    ----------
+    clocks : bool
+        Whether any clock may ever run.
+    holding : dict of int to list of int
+        The members of each gang that hold nodes, and do not run yet.
+    """
+
+    def __init__(self, load: Workload, policy: PlacementPolicy) -> None:
+        own = policy.gang_wait_ms, policy.gang_backoff_ms
+        if load.gang is None:
+            own = 0, 0
+        self.wait_ms = load.gang_wait_ms if own[0] is None else own[0]
+        self.backoff_ms = load.gang_backoff_ms if own[1] is None else own[1]
+        self.clocks = bool(self.wait_ms or self.backoff_ms)
+        self.holding: dict[int, list[int]] = {}
+        self._release: dict[int, int] = {}
+        self._again: dict[int, int] = {}
+
+    def hold(self, gang: int, members: list[int], now: int) -> None:
+        """Members hold nodes; the first of a gang starts its clock."""
+        self.holding.setdefault(gang, []).extend(members)
+        self._release.setdefault(gang, now + self.wait_ms)
+
+    def begun(self, gang: int) -> list[int]:
+        """The gang has begun, or is gone: who held nodes of it."""
+        self._release.pop(gang, None)
+        return self.holding.pop(gang, [])
+
+    def step_back(self, gang: int, now: int) -> None:
+        """The gang could not begin."""
+        if self.backoff_ms:
+            self._again[gang] = now + self.backoff_ms
+
+    def backed_off(self, gang: int, now: int) -> bool:
+        """Whether the gang is not to be tried now."""
+        return now < self._again.get(gang, now)
+
+    def next_ms(self) -> int | None:
+        """When something is due, None for never."""
+        return min([*self._release.values(), *self._again.values()], default=None)
+
+    def due(self, now: int) -> tuple[list[int], bool]:
+        """The gangs whose members let go of their nodes now, and whether any may be tried again."""
+        over = sorted(gang for gang, when in self._release.items() if when <= now)
+        free = [gang for gang, when in self._again.items() if when <= now]
+        for gang in free:
+            del self._again[gang]
+        return over, bool(free)
+
+
+class Calendar:
+    """Departures of containers, and nodes lost and come, in order of time; each is returned once.
+
+    Parameters
+    ----------
+    workload : Workload
+        Its ``departure_ms`` and, where there are any, its ``losses`` and ``joins``.
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self._departures = np.argsort(workload.departure_ms, kind="stable")
+        self._leaves_ms = workload.departure_ms[self._departures]
+        self._departed = 0
+        self._losses, self._joins = _Nodes(workload.losses), _Nodes(workload.joins)
+
+    def next_ms(self) -> int | None:
+        """When the next container departs or node is lost or comes; None: nothing is to happen."""
+        times = [self._losses.next_ms(), self._joins.next_ms()]
+        if self._departed < len(self._leaves_ms):
+            times.append(int(self._leaves_ms[self._departed]))
+        return min((time for time in times if time is not None), default=None)
+
+    def departing(self, now: int) -> IntArray:
+        """The containers that depart up to this time and were not returned before."""
+        end = int(np.searchsorted(self._leaves_ms, now, side="right"))
+        leaving, self._departed = self._departures[self._departed : end], end
+        return leaving
+
+    def lost(self, now: int) -> IntArray:
+        """The nodes that are lost up to this time and were not returned before."""
+        return self._losses.until(now)
+
+    def joined(self, now: int) -> IntArray:
+        """The nodes that come up to this time and were not returned before."""
+        return self._joins.until(now)
+
+
+class _Nodes:
+    """Nodes in the order of their times; each is returned once."""
+
+    def __init__(self, nodes: Losses | None) -> None:
+        none = np.empty(0, dtype=np.int64)
+        self._node, self._time_ms = (none, none) if nodes is None else (nodes.node, nodes.time_ms)
+        self._done = 0
+
+    def next_ms(self) -> int | None:
+        return int(self._time_ms[self._done]) if self._done < len(self._node) else None
+
+    def until(self, now: int) -> IntArray:
+        if self._done == len(self._node):
+            return self._node[:0]
+        end = int(np.searchsorted(self._time_ms, now, side="right"))
+        nodes, self._done = self._node[self._done : end], end
+        return nodes

@@ -8,14 +8,11 @@ import numpy as np
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.engine.placed_rows import PlacedRows
-from tracekit.replay.engine.residents import Residents
-from tracekit.replay.engine.samples import Samples
+from tracekit.replay.engine.samples import PlacedRows, Residents, Samples
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.peers import Peers
-from tracekit.replay.view.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
 from tracekit.replay.view.usage import Reader
 from tracekit.replay.workload.workload import Workload
 

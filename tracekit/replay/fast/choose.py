@@ -22,8 +22,10 @@ def fast_placer(
 
     Without ``search`` every node is scored at every decision.
     """
-    from tracekit.replay.fast.compiled_placer import CompiledPlacer  # noqa: PLC0415 - numba is slow
-    from tracekit.replay.fast.find_kernel import find_kernel  # noqa: PLC0415 - same
+    from tracekit.replay.fast.compiled_placer import (  # noqa: PLC0415 - numba is slow
+        CompiledPlacer,
+        find_kernel,
+    )
     from tracekit.replay.fast.sampling import CompiledSampler  # noqa: PLC0415 - same
 
     state.samples.sampler = CompiledSampler(state.workload)

@@ -1,19 +1,24 @@
-"""Placing by a compiled kernel: many containers in one compiled call."""
+"""Placing by a compiled kernel: which kernel serves a policy, and many containers in one call."""
 
 from __future__ import annotations
 
+import importlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
+from tracekit import registry
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import Direct
 from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
+from tracekit.replay.fast import kernels
 from tracekit.replay.fast.index import STALE, UPDATES, empty_index
 from tracekit.replay.fast.kernels import REQUESTED, Kernel
+from tracekit.replay.fast.kernels._formula import formula_kernel
 from tracekit.replay.fast.kernels._nothing import NO_BOUND, NO_PLACED
+from tracekit.replay.fast.kernels._weighted import weighted_kernel
 from tracekit.replay.fast.placement_loop import (
     Choice,
     Nodes,
@@ -25,6 +30,8 @@ from tracekit.replay.fast.placement_loop import (
 from tracekit.replay.fast.search import Scorer, workspace
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.fast.window import empty_window
+from tracekit.replay.placement import PlacementPolicy
+from tracekit.replay.policy.profile import Profile
 from tracekit.replay.workload.workload import Workload
 
 
@@ -206,3 +213,25 @@ def _stretches_of_equal(fixed: IntArray) -> list[tuple[int, int]]:
     """Start and end of stretches of equal numbers; each -1 is a stretch of its own."""
     cuts = 1 + np.flatnonzero((np.diff(fixed) != 0) | (fixed[1:] < 0))
     return list(itertools.pairwise([0, *cuts.tolist(), len(fixed)]))
+
+
+def find_kernel(
+    policy: PlacementPolicy, resources: Sequence[str], allocatable: IntArray
+) -> Kernel | None:
+    """The kernel of a policy on nodes of these sizes, None when there is none.
+
+    One that states a formula has one made of that, a weighted profile of those of its parts. Of the
+    others only that policy's file is imported, because importing a kernel compiles it.
+    """
+    if isinstance(policy, Profile):
+        return weighted_kernel(policy, lambda part: find_kernel(part, resources, allocatable))
+    formula = policy.score_formula()
+    if formula is not None:
+        if not policy.scores_by_formula():
+            return None
+        return formula_kernel(policy, formula, resources, allocatable)
+    if policy.name() not in registry.module_names(kernels):
+        return None
+    module = importlib.import_module(f"{kernels.__name__}.{policy.name()}")
+    found: Kernel | None = module.KERNEL.make(policy, resources, allocatable)
+    return found

@@ -9,8 +9,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.jit import compiled
 from tracekit.replay.fast.index import STALE, UPDATES, NodeIndex
-from tracekit.replay.fast.index_build import build_index
-from tracekit.replay.fast.index_update import update_node
+from tracekit.replay.fast.index_build import build_index, update_node
 from tracekit.replay.fast.search import Scorer, Workspace, evaluate, find_room, scan, search
 from tracekit.replay.fast.segment_tree import WORTHWHILE, build_tree, place_run
 from tracekit.replay.fast.window import Window, search_window

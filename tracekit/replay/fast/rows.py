@@ -16,9 +16,8 @@ from tracekit.replay.engine.placer import Clock
 from tracekit.replay.engine.state import ReplayState
 from tracekit.replay.fast.shapes import shapes_of
 from tracekit.replay.placement import PlacementPolicy, Scores
-from tracekit.replay.placement._split import SplitPolicy
-from tracekit.replay.view.choice import best
-from tracekit.replay.view.filter import fits
+from tracekit.replay.placement._extender import SplitPolicy
+from tracekit.replay.view.choice import best, fits
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.view.usage import NodeUsage
 

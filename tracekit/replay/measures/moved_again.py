@@ -1,6 +1,6 @@
 """Moves of containers that a rebalancer had moved before."""
 
-from tracekit.replay.measures._moves import of_moves
+from tracekit.replay.measures._common import of_moves
 
 MEASURE = of_moves(
     column="moved_again",

@@ -1,6 +1,6 @@
 """Containers that a rebalancer moved."""
 
-from tracekit.replay.measures._moves import of_moves
+from tracekit.replay.measures._common import of_moves
 
 MEASURE = of_moves(
     column="moves",

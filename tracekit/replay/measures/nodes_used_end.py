@@ -1,6 +1,6 @@
 """The nodes that hold a container at the end: where a rebalancer that empties nodes arrived."""
 
-from tracekit.replay.measures._nodes_used import of_nodes_used
+from tracekit.replay.measures._common import of_nodes_used
 
 MEASURE = of_nodes_used(
     title="Nodes used at the end",

@@ -1,6 +1,6 @@
 """The most nodes that held a container at one time: what has to be there at the peak."""
 
-from tracekit.replay.measures._nodes_used import of_nodes_used
+from tracekit.replay.measures._common import of_nodes_used
 
 MEASURE = of_nodes_used(
     title="Nodes used at most",

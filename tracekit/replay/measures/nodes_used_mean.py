@@ -1,6 +1,6 @@
 """The nodes that hold a container, on average over time: the others can be switched off."""
 
-from tracekit.replay.measures._nodes_used import of_nodes_used
+from tracekit.replay.measures._common import of_nodes_used
 
 MEASURE = of_nodes_used(
     title="Nodes used",

@@ -14,8 +14,8 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import PlacementPolicy, Reads, Scores
-from tracekit.replay.placement._criteria import Dominance
 from tracekit.replay.placement._formula import either
+from tracekit.replay.placement._topsis import Dominance
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import CPU, DISK, MEMORY, NET
 

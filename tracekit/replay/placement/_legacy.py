@@ -6,11 +6,15 @@ Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.
 from __future__ import annotations
 
 import dataclasses
-from typing import Any
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Annotated, Any, Literal
 
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.parameters import About
+from tracekit.replay.placement import Formula, PlacementPolicy
 from tracekit.replay.placement._formula import quotient
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import BASE, CPU
@@ -65,3 +69,34 @@ def _volume_fraction(snapshot: Snapshot, container: Container, nodes: IntArray) 
 def free_share(size: Any, wanted: Any, constants: Any) -> Any:
     """What is left free of a resource on a scale to ``constants[0]``; 0 where it is too little."""
     return quotient(np.maximum(size - wanted, 0) * constants[0], size)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TenthsPolicy(PlacementPolicy):
+    """Base of the priorities that take the integer mean of two integer scores."""
+
+    max_score: Annotated[int, About("The best score: 10 up to v1.16, then 100.", minimum=1)] = 10
+
+    def best_score(self) -> float | None:
+        """As large as is asked for."""
+        return self.max_score
+
+    def of_tenths(self, part: Callable[..., Any], better: Literal["emptier", "fuller"]) -> Formula:
+        """The integer mean of a part of cpu and of memory, 0..max_score."""
+        return Formula(
+            part=part,
+            resources=(("cpu", 1), ("memory", 1)),
+            total=half,
+            better=better,
+            nonzero=True,
+            constants=(self.max_score,),
+            asked=in_whole_cores,
+        )
+
+    def explain(
+        self, snapshot: Snapshot, container: Container, nodes: IntArray
+    ) -> dict[str, FloatArray]:
+        """Share per resource, on the score's scale; 0 where a node has none."""
+        formula = self.score_formula()
+        parts = {} if formula is None else formula.explain(snapshot, container, nodes)
+        return {name: np.nan_to_num(part) for name, part in parts.items()}

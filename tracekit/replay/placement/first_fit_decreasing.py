@@ -12,7 +12,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads, Scores
 from tracekit.replay.placement._batch import Batch, BatchPolicy
-from tracekit.replay.view.filter import fits
+from tracekit.replay.view.choice import fits
 from tracekit.replay.view.snapshot import Container, Snapshot
 
 

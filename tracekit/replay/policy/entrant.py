@@ -8,16 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
+from tracekit.replay.placement.interference import BESIDE, Interference
 from tracekit.replay.policy.parse import cut, parse_policy, policies_of
-from tracekit.replay.policy.parse_rebalancer import parse_rebalancer
-from tracekit.replay.rebalance import RebalancePolicy
+from tracekit.replay.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
+from tracekit.replay.rebalance._descheduler_file import descheduler
 from tracekit.seeds import stream
+from tracekit.yaml_file import is_document
+
+
+def parse_rebalancer(text: str) -> RebalancePolicy:
+    """The policy that ``NAME[param=value,...]`` spells, or a ``DeschedulerPolicy`` in a file.
+
+    ``str`` of it is the same text again, of a file without its folder.
+    """
+    name, given = parameters.split(text)
+    if is_document(name):
+        return descheduler(Path(name), given)
+    return build_rebalancer(get_rebalancer(name), given)
 
 
 @dataclass(frozen=True)
@@ -165,3 +180,32 @@ def draws(seed: int, policy: PlacementPolicy) -> np.random.Generator:
     Two spellings of one policy differ by chance alone, so that they tell how far chance goes.
     """
     return stream(seed, str(policy))
+
+
+# The fit that lies beside a store, as a policy reads it: ``interference[fit=beside]``. The name
+# of a policy says nothing of where folders lie, so that a run is the same in any folder; its
+# address does, so that another process finds the fit.
+
+#: What a fit is called beside its store.
+FOLDER = "fit"
+
+
+def fit_beside(store: Path | str) -> Path:
+    """Where the fit of a store is looked for."""
+    return Path(store).resolve().parent / FOLDER
+
+
+def with_fit(entrant: Entrant, folder: Path, *, unasked: bool = False) -> Entrant:
+    """The policy with the folder in place of ``beside``.
+
+    Parameters
+    ----------
+    unasked : bool
+        Whether policy ``interference`` with its defaults takes the fit, too.
+    """
+    text, told = entrant.address(), f"fit={BESIDE}:{folder}"
+    found = text.replace(f"fit={BESIDE}]", f"{told}]").replace(f"fit={BESIDE},", f"{told},")
+    if unasked:
+        name = Interference.name()
+        found = found.replace(f"{name}[]", f"{name}[{told}]")
+    return entrant if found == text else parse_entrant(found)

@@ -13,9 +13,8 @@ from typing import Any
 from tracekit import parameters
 from tracekit.errors import TracekitError, unknown_name
 from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
-from tracekit.replay.policy.configured import configured
+from tracekit.replay.policy.from_file import configured, load_own_policy
 from tracekit.replay.policy.nearness import near_kind
-from tracekit.replay.policy.own_policy import load_own_policy
 from tracekit.replay.policy.profile import EXAMPLE, Part, weighted
 from tracekit.yaml_file import is_document
 

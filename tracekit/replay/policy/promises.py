@@ -18,8 +18,7 @@ from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads, ScoreError
 from tracekit.replay.policy.guard import OwnPolicyError, place_of
 from tracekit.replay.view.cluster import Cluster
-from tracekit.replay.view.peers import Peers
-from tracekit.replay.view.snapshot import Container, Placed, Snapshot
+from tracekit.replay.view.snapshot import Container, Peers, Placed, Snapshot
 from tracekit.replay.view.usage import SeriesUsage
 from tracekit.replay.workload.resources import full_name
 

@@ -11,13 +11,73 @@ from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
-from tracekit.replay.rebalance._container_usage import measured_amounts
 from tracekit.replay.rebalance._eviction import Acceptance, Candidates, View
-from tracekit.replay.rebalance._order import quality_of_service, turns
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import BASE, CPU, PODS
+
+
+def measured_amounts(snapshot: Snapshot) -> IntArray:
+    """Amounts each running container uses, shape (placed, resources).
+
+    cpu and memory as measured at the newest sample; where a container was not measured, its part of
+    what its node uses, by requests. Other resources, pods among them, as requested.
+    """
+    placed = snapshot.placed
+    amounts = placed.request.copy()
+    for column in range(len(BASE)):
+        use = _share_of_node(snapshot, column)
+        if placed.usage is not None:
+            own = placed.usage[:, column]
+            use = np.where(np.isnan(own), use, own)
+        amounts[:, column] = np.rint(use)
+    return amounts
+
+
+def _share_of_node(snapshot: Snapshot, column: int) -> FloatArray:
+    placed = snapshot.placed
+    requested = snapshot.requested[:, column].astype(np.float64)
+    used = np.nan_to_num(snapshot.usage.latest(column), nan=0.0) * snapshot.capacity[:, column]
+    per_unit = np.divide(used, requested, out=np.zeros(len(used)), where=requested > 0)
+    return np.asarray(placed.request[:, column] * per_unit[placed.node])
+
+
+# Whose turn it is to be evicted: priority, quality of service, size. Source:
+# SortPodsBasedOnPriorityLowToHigh of sigs.k8s.io/descheduler @7d2b28bf; the quality of service of
+# kubernetes v1.34. Upstream leaves equals in no order; here the smallest goes first.
+
+#: Classes in the order of their eviction.
+BEST_EFFORT, BURSTABLE, GUARANTEED = 0, 1, 2
+
+
+def quality_of_service(requests: ArrayLike, limits: ArrayLike) -> IntArray:
+    """Class of each container, shape (containers,), from cpu and memory.
+
+    Parameters
+    ----------
+    requests, limits : array, shape (containers, 2)
+        0 stands for none. Guaranteed: both limits stated and equal to the requests; best effort:
+        nothing stated at all.
+    """
+    asked, most = np.asarray(requests), np.asarray(limits)
+    nothing = (asked <= 0).all(axis=1) & (most <= 0).all(axis=1)
+    exact = (most > 0).all(axis=1) & (asked == most).all(axis=1)
+    return np.where(nothing, BEST_EFFORT, np.where(exact, GUARANTEED, BURSTABLE)).astype(np.int64)
+
+
+def turns(*, priority: ArrayLike, quality: ArrayLike, size: ArrayLike) -> IntArray:
+    """Rank of each container's eviction, 0 first, shape (containers,).
+
+    Lowest priority first (-inf for none stated), then quality of service, then the smallest
+    request, then the order given.
+    """
+    order = np.lexsort((np.asarray(size), np.asarray(quality), np.asarray(priority)))
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    return rank
+
 
 UsageSource = Literal["requests", "metrics_server", "prometheus"]
 

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
+from tracekit.replay.rebalance import RebalancePolicy, _thresholds
 from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
 from tracekit.replay.rebalance._snapshot_view import view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Underused
@@ -60,11 +60,11 @@ class HighNodeUtilization(RebalancePolicy):
             Whether each requests a resource with a threshold.
         """
         low = _thresholds.row(_thresholds.named(self.thresholds), view.resources)
-        under = _percent.below(_percent.percent_of(view.used, view.capacity), low)
+        under = _thresholds.below(_thresholds.percent_of(view.used, view.capacity), low)
         takers = np.flatnonzero(~under & view.schedulable)
         if int(under.sum()) <= self.number_of_nodes or under.all() or not len(takers):
             return np.empty(0, dtype=np.int64)
-        order = _percent.by_usage(view.used, ascending=True)
+        order = _thresholds.by_usage(view.used, ascending=True)
         full = np.where(np.isnan(low), np.nan, _FULL)
         plan = Plan(
             sources=order[under[order]],

@@ -11,7 +11,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.replay.placement import Reads
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.rebalance._container_usage import measured_amounts
+from tracekit.replay.rebalance._snapshot_view import measured_amounts
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.resources import full_name
 

@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About, ParameterError
 from tracekit.replay.placement import Reads
-from tracekit.replay.rebalance import RebalancePolicy, _percent, _thresholds
+from tracekit.replay.rebalance import RebalancePolicy, _thresholds
 from tracekit.replay.rebalance._eviction import NodeFit, Plan, View, evictions, target_amounts
 from tracekit.replay.rebalance._snapshot_view import METRIC, UsageSource, view_of
 from tracekit.replay.rebalance._thresholds import UNDERUSED, FewNodes, Thresholds, Underused
@@ -78,13 +78,13 @@ class LowNodeUtilization(RebalancePolicy):
         """
         if self.usage_source == "metrics_server" and self._unmeasured():
             return np.empty(0, dtype=np.int64)
-        percent = _percent.percent_of(view.used, view.capacity)
+        percent = _thresholds.percent_of(view.used, view.capacity)
         low, high = self._limits(view, percent)
-        under = view.schedulable & _percent.below(percent, low)
-        over = _percent.above(percent, high) & ~under
+        under = view.schedulable & _thresholds.below(percent, low)
+        over = _thresholds.above(percent, high) & ~under
         if not self._worthwhile(under, over):
             return np.empty(0, dtype=np.int64)
-        order = _percent.by_usage(view.used, ascending=False)
+        order = _thresholds.by_usage(view.used, ascending=False)
         plan = Plan(
             sources=order[over[order]],
             destinations=np.flatnonzero(under),
@@ -104,10 +104,10 @@ class LowNodeUtilization(RebalancePolicy):
         high = _thresholds.row(_thresholds.named(self.target_thresholds), view.resources)
         if not self.use_deviation_thresholds:
             return low, high
-        mean = np.where(np.isnan(low), np.nan, _percent.mean_percent(percent))
+        mean = np.where(np.isnan(low), np.nan, _thresholds.mean_percent(percent))
         return (
-            _percent.clamped(_percent.shifted(mean, -low)),
-            _percent.clamped(_percent.shifted(mean, high)),
+            _thresholds.clamped(_thresholds.shifted(mean, -low)),
+            _thresholds.clamped(_thresholds.shifted(mean, high)),
         )
 
     def _worthwhile(self, under: BoolArray, over: BoolArray) -> bool:

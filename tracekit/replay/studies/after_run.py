@@ -9,8 +9,7 @@ from pathlib import Path
 from tracekit.crew.crew import Crew
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.placement import all_policies
-from tracekit.replay.policy.beside import with_fit
-from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.policy.entrant import parse_entrant, with_fit
 from tracekit.replay.runs.decision import Decision, decision
 from tracekit.replay.runs.followed import LARGEST, how_large
 from tracekit.replay.runs.kept import kept_folder

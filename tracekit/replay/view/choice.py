@@ -1,4 +1,4 @@
-"""From scores to a node: how ties are broken."""
+"""Which nodes a container fits on, and from scores to one of them."""
 
 from __future__ import annotations
 
@@ -6,8 +6,9 @@ from typing import Annotated, Literal
 
 import numpy as np
 
-from tracekit.arrays import FloatArray, IntArray
+from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
+from tracekit.replay.view.snapshot import Container, Snapshot
 
 Tie = Annotated[
     Literal["first", "reservoir"],
@@ -37,3 +38,31 @@ def best(scores: IntArray | FloatArray, tie: Tie, rng: np.random.Generator) -> i
     draws = rng.integers(np.arange(2, len(equals) + 1))
     replaced = np.flatnonzero(draws == 0)
     return int(equals[replaced[-1] + 1 if len(replaced) else 0])
+
+
+# Which nodes a container fits on: requests against what is left, nothing else. Source:
+# NodeResourcesFit of kubernetes v1.34. Real requests count, never the non-zero defaults; limits
+# never matter; a container that requests nothing only needs a free place in ``pods``.
+
+#: Of so few nodes all resources are compared at once.
+_FEW = 64
+
+
+def lacking(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
+    """Where a node has too little of a resource left, shape (nodes, resources); of all or some."""
+    chosen = slice(None) if nodes is None else nodes
+    left = snapshot.allocatable[chosen] - snapshot.requested[chosen]
+    return np.asarray((left < container.request) & (container.request > 0))
+
+
+def fits(snapshot: Snapshot, container: Container, nodes: IntArray | None = None) -> BoolArray:
+    """Which nodes have room for the container, shape (nodes,); of all nodes or of some."""
+    if nodes is not None and len(nodes) <= _FEW:
+        return np.asarray(~lacking(snapshot, container, nodes).any(axis=1))
+    chosen = slice(None) if nodes is None else nodes
+    room: BoolArray = np.ones(len(snapshot.allocatable[chosen]), dtype=np.bool_)
+    for column in np.flatnonzero(container.request > 0):
+        # resource by resource: so many rows are too short to be compared whole
+        free = snapshot.allocatable[chosen, column] - snapshot.requested[chosen, column]
+        room &= free >= container.request[column]
+    return room

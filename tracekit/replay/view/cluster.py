@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.view.peers import Peers
-from tracekit.replay.view.snapshot import Placed, Snapshot, read_only
+from tracekit.replay.view.snapshot import Peers, Placed, Snapshot, read_only
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.domains import NodeDomains

@@ -8,6 +8,7 @@ is not handed over either. A snapshot is valid until the engine commits the next
 from __future__ import annotations
 
 import dataclasses
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeVar, overload
@@ -17,7 +18,6 @@ from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.view.peers import Peers
 from tracekit.replay.view.usage import NodeUsage
 from tracekit.replay.workload.calls import CallWeights
 from tracekit.replay.workload.domains import NodeDomains
@@ -26,6 +26,37 @@ from tracekit.replay.workload.resources import column_of
 if TYPE_CHECKING:
     from tracekit.replay.view.pod import Pod
     from tracekit.replay.view.recorded import Recorded
+
+
+class Peers:
+    """Counts of the running containers of services.
+
+    Parameters
+    ----------
+    services : sequence of str
+        The service of each container.
+    """
+
+    def __init__(self, services: Sequence[str], nodes: int) -> None:
+        self._services, self._nodes = services, nodes
+        self._count: defaultdict[str, Counter[int]] = defaultdict(Counter)
+
+    def on_nodes(self, service: str) -> IntArray:
+        """How many of a service run on every node, shape (nodes,)."""
+        found = np.zeros(self._nodes, dtype=np.int64)
+        count = self._count.get(service)
+        if count:
+            found[list(count.keys())] = list(count.values())
+        return found
+
+    def add(self, index: int, node: int) -> None:
+        """A container has come to a node."""
+        self._count[self._services[index]][node] += 1
+
+    def remove(self, index: int, node: int) -> None:
+        """A container has left its node."""
+        self._count[self._services[index]][node] -= 1
+
 
 T = TypeVar("T")
 

@@ -20,16 +20,13 @@ from numpy.typing import NDArray
 from tracekit.opened import read_text
 from tracekit.replay.workload.budgets import Budgets
 from tracekit.replay.workload.calls import CallWeights
-from tracekit.replay.workload.constraints.affinity import PodAffinity
+from tracekit.replay.workload.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.anti_affinity import PodAntiAffinity
-from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.by_domain import Apart, Together
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
-from tracekit.replay.workload.constraints.spread import Spread
-from tracekit.replay.workload.constraints.together import Together
 from tracekit.replay.workload.domains import NodeDomains
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.workload import Losses, Workload

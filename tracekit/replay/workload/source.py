@@ -21,8 +21,7 @@ from tracekit.replay.workload.request_choice import absolute
 from tracekit.replay.workload.requests.given import with_requests
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
-from tracekit.replay.workload.trace.calls import calls_of_store
-from tracekit.replay.workload.trace.workload import workload_from_store
+from tracekit.replay.workload.trace.workload import calls_of_store, workload_from_store
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
 from tracekit.store import open_store

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray
-from tracekit.binding.recorded_load import RECORDED, unlike_recorded
+from tracekit.binding.drawn import RECORDED, unlike_recorded
 from tracekit.replay.runs.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure

@@ -5,7 +5,7 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.binding.recorded_load import RECORDED
+from tracekit.binding.drawn import RECORDED
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.figures.interference_inflation import FITTED, NOT_BOUND

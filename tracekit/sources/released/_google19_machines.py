@@ -11,6 +11,7 @@ from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._objects import objects
 from tracekit.sources._refused import missing, refuse
 from tracekit.sources._rows import long
+from tracekit.sources.released._google import in_trace, labelled, time_ms
 from tracekit.sources.released._google19_kinds import (
     ATTRIBUTES,
     MACHINE_EVENTS,
@@ -19,8 +20,6 @@ from tracekit.sources.released._google19_kinds import (
     codes,
     whole,
 )
-from tracekit.sources.released._google_labels import labelled
-from tracekit.sources.released._google_times import in_trace, time_ms
 
 _REMOVE = 2
 _TRUE = ("true", "True", "1")

@@ -3,8 +3,84 @@
 Facts: huaweicloud/VM-placement-dataset, Huawei-East-1 (README).
 """
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import polars as pl
+
 from tracekit.sources import ClusterFile, ClusterSource
-from tracekit.sources.released import _huawei_east1_readers as readers
+from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
+from tracekit.sources._refused import Rule, missing, refuse
+from tracekit.sources._rows import long
+from tracekit.sources.released._lines import named, together
+from tracekit.units import BYTES_PER_GIB
+
+_COLUMNS = ("vmid", "cpu", "memory", "time", "type")
+_GB = float(BYTES_PER_GIB)
+_CREATE, _DELETE = 0.0, 1.0
+
+
+def is_events(head: Head) -> bool:
+    """Whether a file has the columns of Huawei-East-1, and no other."""
+    found = [name for name in head.fields() if name]
+    return sorted(found) == sorted(_COLUMNS)
+
+
+def read_events(opened: Opened) -> Read:
+    """The containers in the order of their creation, and what they request."""
+    rows, broken = together(named(opened, ("vmid",), _COLUMNS[1:], "container"))
+    yield from broken
+    good, refused = refuse(rows, _rules(), "container")
+    yield from refused
+    created, deleted, refused = _paired(good)
+    yield from refused
+    vms = created.join(deleted, on="vmid", how="left", maintain_order="left").with_columns(
+        pl.col("vmid").alias("container"),
+        (pl.col("time") * 1000).cast(pl.Int64).alias("time_ms"),
+        (pl.col("deleted") * 1000).cast(pl.Int64).alias("departure_ms"),
+    )
+    columns = ("container", "time_ms", "departure_ms", "line")
+    yield Batch(table="container", rows=vms.select(columns).with_row_index("position"))
+    units = {"cpu": ("cpu", "cores", 1.0), "memory": ("memory", "bytes", _GB)}
+    requests = long(vms, ("time_ms", "container"), units)
+    yield Batch(table="container_resource", rows=requests.rename({"amount": "request"}))
+
+
+def _rules() -> Iterator[Rule]:
+    yield from missing("vmid", "time", "type")
+    yield Rule(
+        column="type",
+        broken=~pl.col("type").is_in([_CREATE, _DELETE]),
+        expected="0 (creation) or 1 (deletion)",
+    )
+    yield Rule(column="time", broken=~(pl.col("time") >= 0), expected="a second of the trace")
+    for size in ("cpu", "memory"):
+        wrong = (pl.col("type") == _CREATE) & ~(pl.col(size) > 0).fill_null(value=False)
+        yield Rule(column=size, broken=wrong, expected="a size above 0")
+
+
+def _paired(rows: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame, list[Broken]]:
+    """Creations, the deletion of each VM (vmid, deleted), and rows that go with no other."""
+    first = pl.col("line") == pl.col("line").min().over("vmid", "type")
+    twice = Rule(column="vmid", broken=~first, expected="an id that comes once with each type")
+    once, broken = refuse(rows, [twice], "container")
+    created = once.filter(pl.col("type") == _CREATE)
+    since = created.select("vmid", pl.col("time").alias("since"))
+    deleted = once.filter(pl.col("type") == _DELETE).join(
+        since, on="vmid", how="left", maintain_order="left"
+    )
+    rules = [
+        Rule(column="vmid", broken=pl.col("since").is_null(), expected="a VM that was created"),
+        Rule(
+            column="time",
+            broken=pl.col("time") < pl.col("since"),
+            expected="a time behind its creation",
+        ),
+    ]
+    deleted, refused = refuse(deleted, rules, "container")
+    return created, deleted.select("vmid", pl.col("time").alias("deleted")), [*broken, *refused]
+
 
 SOURCE = ClusterSource(
     name="huawei_east1",
@@ -17,8 +93,8 @@ SOURCE = ClusterSource(
             word="events",
             title="creations and deletions of VMs",
             tables=("container", "container_resource"),
-            recognises=readers.is_events,
-            read=readers.read_events,
+            recognises=is_events,
+            read=read_events,
         ),
     ),
     lacks=(

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from tracekit.errors import TracekitError
+from tracekit.replay.cases.case import Question
 from tracekit.replay.cases.kinds import all_kinds
-from tracekit.replay.cases.question import Question
 from tracekit.replay.policy.parse import get_policy
 
 TLP, LVRB, LROC = (

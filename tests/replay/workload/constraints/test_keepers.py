@@ -14,7 +14,7 @@ from replay_support import Row, workload
 
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.constraints.allowed import Allowed
-from tracekit.replay.workload.constraints.apart import Apart
+from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.cells import Cells, CellsKeeper
 from tracekit.replay.workload.constraints.constraint import CellChoice
 from tracekit.replay.workload.constraints.constraints import Constraints

@@ -1,4 +1,4 @@
-"""Kinds of recorded cases, each a function of a file beside this; see ``cases/question.py``."""
+"""Kinds of recorded cases, each a function of a file beside this; see ``cases/case.py``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import functools
 import sys
 
 from tracekit import registry
-from tracekit.replay.cases.question import CaseKind
+from tracekit.replay.cases.case import CaseKind
 
 
 @functools.cache

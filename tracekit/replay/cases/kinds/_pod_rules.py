@@ -14,7 +14,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.rebalance._descheduler import CRITICAL
 from tracekit.replay.rebalance._eviction import Acceptance
-from tracekit.replay.workload.constraints.taints import CLOSING
+from tracekit.replay.workload.constraints.labels import CLOSING
 from tracekit.replay.workload.resources import PODS
 
 Document = Mapping[str, Any]

@@ -7,10 +7,9 @@ import dataclasses
 import numpy as np
 
 from tracekit import shape as s
-from tracekit.replay.cases.case import case_policy
+from tracekit.replay.cases.case import Answer, Question, case_policy, kind
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds.distributions import decode_stats, measured_stats
-from tracekit.replay.cases.question import Answer, Question, kind
 from tracekit.replay.placement import _overcommit as risks
 from tracekit.replay.placement._integers import half_away
 from tracekit.replay.placement._prediction import surviving

@@ -9,13 +9,12 @@ import numpy as np
 
 from tracekit import shape as s
 from tracekit.parameters import ParameterError
-from tracekit.replay.cases.case import case_policy, situation
+from tracekit.replay.cases.case import Answer, Question, case_policy, kind, situation
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.cases.question import Answer, Question, kind
 from tracekit.replay.engine.decision import WindowStart, decide
 from tracekit.replay.placement import PlacementPolicy, ScoreError
 from tracekit.replay.placement._window import nodes_to_find
-from tracekit.replay.view.filter import lacking
+from tracekit.replay.view.choice import lacking
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.seeds import stream
 

@@ -12,9 +12,15 @@ import numpy as np
 from tracekit import shape as s
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.errors import TracekitError
+from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
-from tracekit.replay.cases.question import Answer, Question, kind
-from tracekit.replay.rebalance._percent import by_usage, clamped, mean_percent, percent_of, shifted
+from tracekit.replay.rebalance._thresholds import (
+    by_usage,
+    clamped,
+    mean_percent,
+    percent_of,
+    shifted,
+)
 
 ResourceMap = Mapping[str, Any]
 

@@ -14,8 +14,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.jit import BOUND, SCORE, NotCompiledError, Pointer
 from tracekit.replay.fast.kernels import NONZERO, REQUESTED, Kernel
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._shares import weight_table
+from tracekit.replay.fast.kernels._parts import inside, weight_table
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placement._formula import Formula
 from tracekit.units import EXACT_TO

@@ -18,7 +18,7 @@ import numpy as np
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import PLACED, SCORE, Pointer
 from tracekit.replay.fast.kernels import Kernel, placed_pointer, score_pointer
-from tracekit.replay.fast.kernels._inside import inside
+from tracekit.replay.fast.kernels._parts import inside
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.profile import FULL, Part, Profile
 from tracekit.replay.view.snapshot import Snapshot

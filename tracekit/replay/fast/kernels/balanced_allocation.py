@@ -10,9 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
-from tracekit.replay.fast.kernels._gap import least_gap
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._shares import weight_table
+from tracekit.replay.fast.kernels._parts import inside, least_gap, weight_table
 from tracekit.replay.placement._balance import of_deviation, pair_balance, requested_share
 from tracekit.replay.placement.balanced_allocation import BalancedAllocation
 

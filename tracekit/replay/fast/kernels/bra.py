@@ -10,9 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
-from tracekit.replay.fast.kernels._gap import least_gap
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.fast.kernels._parts import exact_in_doubles, inside, least_gap
 from tracekit.replay.placement._paper import of_ten
 from tracekit.replay.placement.bra import Bra
 

@@ -10,8 +10,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import Kernel, KernelSource, score_pointer
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._shares import exact_in_doubles
+from tracekit.replay.fast.kernels._parts import exact_in_doubles, inside
 from tracekit.replay.placement import quotient
 from tracekit.replay.placement._balance import pair_balance, requested_share
 from tracekit.replay.placement._window import nodes_to_find

@@ -11,9 +11,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.replay.fast.kernels import REQUESTED, Kernel, KernelSource, pointers
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._rounding import half_away
-from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
+from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
 from tracekit.replay.placement._trimaran import portion
 from tracekit.replay.placement.load_variation_risk_balancing import (
     LoadVariationRiskBalancing,

@@ -1,7 +1,5 @@
 """Low risk overcommitment, compiled; the risk by load is kept per node, no pod enters it."""
 
-# ruff: noqa: ARG001 - kernels share one signature
-
 from __future__ import annotations
 
 import functools
@@ -9,9 +7,12 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from llvmlite import ir
+from scipy.special import cython_special
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.jit import compiled
+from tracekit.numba_alone import get_cython_function_address, intrinsic, types
 from tracekit.replay.fast.kernels import (
     REQUESTED,
     Kernel,
@@ -20,10 +21,7 @@ from tracekit.replay.fast.kernels import (
     placed_pointer,
     score_pointer,
 )
-from tracekit.replay.fast.kernels._beta import betainc_address, call_betainc
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._rounding import half_away
-from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
+from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
 from tracekit.replay.placement._overcommit import (
     believed,
     beyond_request,
@@ -35,6 +33,42 @@ from tracekit.replay.placement._overcommit import (
 from tracekit.replay.placement._trimaran import mu_sigma, portion
 from tracekit.replay.placement.low_risk_overcommitment import NAMES, LowRiskOvercommitment
 from tracekit.replay.view.snapshot import Container, Snapshot
+
+# The regularised incomplete beta function of scipy, called from compiled code. It is scipy's own
+# machine code, so that the bits are those of ``scipy.special.betainc``.
+
+_SIGNATURE = "double (double, double, double, int"
+
+
+def betainc_address() -> int | None:
+    """Where the function is in memory; None where this scipy does not offer it so."""
+    for name, capsule in cython_special.__pyx_capi__.items():
+        if name.endswith("betainc") and _SIGNATURE in repr(capsule):
+            return int(get_cython_function_address("scipy.special.cython_special", name))
+    return None
+
+
+@intrinsic  # type: ignore[misc]
+def call_betainc(
+    typing_context: Any,
+    address: Any,
+    alpha: Any,
+    beta: Any,
+    at: Any,
+) -> Any:
+    """``betainc(alpha, beta, at)`` by the address of the function."""
+
+    def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
+        double, flag = ir.DoubleType(), ir.IntType(32)
+        kind = ir.FunctionType(double, [double, double, double, flag])
+        function = builder.inttoptr(arguments[0], kind.as_pointer())
+        return builder.call(function, [*arguments[1:], ir.Constant(flag, 0)])
+
+    return types.float64(types.int64, types.float64, types.float64, types.float64), generate
+
+
+# ruff: noqa: ARG001 - kernels share one signature
+
 
 #: How many terms are views: risk by load, limits and requests over capacity, of cpu, then memory.
 _VIEWS = 6

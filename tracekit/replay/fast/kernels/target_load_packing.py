@@ -19,9 +19,7 @@ from tracekit.replay.fast.kernels import (
     placed_pointer,
     score_pointer,
 )
-from tracekit.replay.fast.kernels._inside import inside
-from tracekit.replay.fast.kernels._rounding import half_away
-from tracekit.replay.fast.kernels._views import BEYOND, HOPELESS, SLACK
+from tracekit.replay.fast.kernels._parts import BEYOND, HOPELESS, SLACK, half_away, inside
 from tracekit.replay.placement._prediction import expected_milli
 from tracekit.replay.placement.target_load_packing import TargetLoadPacking, packing, then_percent
 from tracekit.replay.view.snapshot import Container, Snapshot

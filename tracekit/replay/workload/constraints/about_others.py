@@ -1,4 +1,4 @@
-"""What rules about other containers share: containers by classes, nodes by domains."""
+"""Rules about other containers: affinity, anti-affinity and even spread, as Kubernetes has them."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import Self
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint
-from tracekit.replay.workload.constraints.relation import Related
+from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
+from tracekit.replay.workload.constraints.relation import Related, Relation, Tally
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,3 +53,243 @@ class RulesOfTheirOwn(RulesAboutOthers):
     def awaits(self) -> BoolArray:
         """Those that state a rule."""
         return self.related.stating
+
+
+# Containers that want to be near others, as required affinity of Kubernetes. Source: kubernetes
+# v1.34 interpodaffinity/filtering.go. All terms of a container are one rule: they mean who meets
+# every one of them. A node is open where somebody whom the rule means runs in the node's domain
+# of each term. Where nobody whom it means runs in any domain at all, a container that the rule
+# means itself may be the first, on any node that is in a domain of each term.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PodAffinity(RulesOfTheirOwn):
+    """Rules of containers towards other containers; each states one at most.
+
+    Parameters
+    ----------
+    related : Related
+    terms : Relation
+        Of each rule the row of ``domain`` of each of its terms.
+    domain : int64, shape (rows, nodes)
+        -1 is no domain.
+    """
+
+    terms: Relation
+
+    @property
+    def name(self) -> str:
+        """Affinity, to other containers."""
+        return "affinity"
+
+    def keeper(self, nodes: int) -> AffinityKeeper:
+        """Counts of those whom each rule means, by domain of each term."""
+        return AffinityKeeper(self, nodes)
+
+
+class AffinityKeeper:
+    """Who runs where of those whom each rule means."""
+
+    def __init__(self, rules: PodAffinity, nodes: int) -> None:
+        self._of = rules.related.of.tolist()
+        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        self._terms = [
+            range(begin, end)
+            for begin, end in zip(rules.terms.start[:-1], rules.terms.start[1:], strict=True)
+        ]
+        self._met = Tally(rules.domain, rules.terms.to)
+        self._everywhere = everywhere(nodes)
+        self._inside = [
+            np.asarray((rules.domain[rows] >= 0).all(axis=0)) for rows in rules.terms.rows()
+        ]
+
+    def open(self, index: int) -> BoolArray:
+        """The nodes that have in each domain somebody whom the container's rule means."""
+        at = self._of[index]
+        if at < 0 or not self._states[at]:
+            return self._everywhere
+        rule = self._states[at][0]
+        near = [self._met.near(term) for term in self._terms[rule]]
+        if all(counts is None for counts in near):
+            alone = rule in self._meant[at]
+            return self._inside[rule] if alone else np.zeros_like(self._everywhere)
+        found = self._everywhere
+        for counts in near:
+            found = found & (counts > 0) if counts is not None else np.zeros_like(found)
+        return found
+
+    def add(self, index: int, node: int) -> None:
+        """One more there of those whom rules mean."""
+        self._change(index, node, 1)
+
+    def remove(self, index: int, node: int) -> None:
+        """One less there."""
+        self._change(index, node, -1)
+
+    def _change(self, index: int, node: int, more: int) -> None:
+        at = self._of[index]
+        for rule in self._meant[at] if at >= 0 else ():
+            for term in self._terms[rule]:
+                self._met.change(term, node, more)
+
+
+# Containers that keep others away: required anti-affinity of Kubernetes, and ports of the host.
+# Source: kubernetes v1.34 interpodaffinity/filtering.go, nodeports. A rule closes a domain to who
+# states it while somebody runs there whom it means, and to whom it means while somebody runs
+# there who states it. A node that is in no domain of the rule is closed to nobody.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PodAntiAffinity(RulesAboutOthers):
+    """Rules of containers against other containers.
+
+    Parameters
+    ----------
+    label : str
+        What it is called where it closed a node: anti-affinity, ports.
+    related : Related
+    by : int64, shape (rules,)
+        The row of ``domain`` that each rule goes by.
+    domain : int64, shape (rows, nodes)
+        -1 is no domain.
+    """
+
+    label: str
+    by: IntArray
+
+    @property
+    def name(self) -> str:
+        """As it was given."""
+        return self.label
+
+    @property
+    def kinds(self) -> IntArray:
+        """The class of each."""
+        return self.related.of
+
+    def keeper(self, nodes: int) -> AntiAffinityKeeper:
+        """Counts of who states each rule, and of whom it means, by domain."""
+        return AntiAffinityKeeper(self, nodes)
+
+
+class AntiAffinityKeeper:
+    """Who runs where of those that state a rule, and of those whom it means."""
+
+    def __init__(self, rules: PodAntiAffinity, nodes: int) -> None:
+        self._of = rules.related.of.tolist()
+        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        self._stating, self._met = Tally(rules.domain, rules.by), Tally(rules.domain, rules.by)
+        self._everywhere = everywhere(nodes)
+
+    def open(self, index: int) -> BoolArray:
+        """The nodes in whose domains nobody is who is kept away, or keeps away."""
+        at = self._of[index]
+        if at < 0:
+            return self._everywhere
+        near = [self._met.near(rule) for rule in self._states[at]]
+        near += [self._stating.near(rule) for rule in self._meant[at]]
+        found = self._everywhere
+        for counts in near:
+            if counts is not None:
+                found = found & (counts == 0)
+        return found
+
+    def add(self, index: int, node: int) -> None:
+        """One more there, of those that state rules and of those whom rules mean."""
+        self._change(index, node, 1)
+
+    def remove(self, index: int, node: int) -> None:
+        """One less there."""
+        self._change(index, node, -1)
+
+    def _change(self, index: int, node: int, more: int) -> None:
+        at = self._of[index]
+        if at < 0:
+            return
+        for rule in self._states[at]:
+            self._stating.change(rule, node, more)
+        for rule in self._meant[at]:
+            self._met.change(rule, node, more)
+
+
+# Containers that must be spread evenly: topology spread constraints with DoNotSchedule. Source:
+# kubernetes v1.34 podtopologyspread/filtering.go. A node is open where, with the container, its
+# domain would have at most ``skew`` more of those whom the rule means than the domain that has
+# fewest. Only nodes that count make a domain, and only what runs on them is counted: those that
+# have every label the container spreads over and, as the rule says, that its selector selects and
+# whose taints it tolerates. With fewer domains than ``least`` the fewest is none. A node without
+# the label is closed.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Spread(RulesOfTheirOwn):
+    """Rules of containers on how they are spread.
+
+    Parameters
+    ----------
+    related : Related
+    skew, least : int64, shape (rules,)
+        Largest difference between domains; domains below which the fewest counts as 0.
+    by, counted_by : int64, shape (rules,)
+        The row of ``domain`` of all nodes, and that of the nodes that count.
+    domain : int64, shape (rows, nodes)
+        -1 is no domain, or a node that does not count.
+    """
+
+    skew: IntArray
+    least: IntArray
+    by: IntArray
+    counted_by: IntArray
+
+    @property
+    def name(self) -> str:
+        """Spread, over domains."""
+        return "spread"
+
+    def keeper(self, nodes: int) -> SpreadKeeper:
+        """Counts of those whom each rule means, by domain."""
+        return SpreadKeeper(self, nodes)
+
+
+class SpreadKeeper:
+    """How many of those whom each rule means are in each domain."""
+
+    def __init__(self, rules: Spread, nodes: int) -> None:
+        self._rules = rules
+        self._of = rules.related.of.tolist()
+        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        self._met = Tally(rules.domain, rules.counted_by)
+        self._known = [np.unique(row[row >= 0]) for row in rules.domain]
+        self._everywhere = everywhere(nodes)
+
+    def open(self, index: int) -> BoolArray:
+        """The nodes of domains that may have one more."""
+        at = self._of[index]
+        found = self._everywhere
+        for rule in self._states[at] if at >= 0 else ():
+            found = found & self._even(rule, int(rule in self._meant[at]))
+        return found
+
+    def _even(self, rule: int, more: int) -> BoolArray:
+        rules = self._rules
+        known, counts = self._known[rules.counted_by[rule]], self._met.counts(rule)
+        domain = rules.domain[rules.by[rule]]
+        if not len(known):
+            return np.asarray(domain >= 0)
+        fewest = int(counts[known].min()) if len(known) >= rules.least[rule] else 0
+        there = np.zeros(int(domain.max(initial=-1)) + 2, dtype=np.int64)
+        there[: len(counts) - 1] = counts[:-1]
+        return np.asarray((domain >= 0) & (there[domain] + more - fewest <= rules.skew[rule]))
+
+    def add(self, index: int, node: int) -> None:
+        """One more there of those whom rules mean."""
+        self._change(index, node, 1)
+
+    def remove(self, index: int, node: int) -> None:
+        """One less there."""
+        self._change(index, node, -1)
+
+    def _change(self, index: int, node: int, more: int) -> None:
+        at = self._of[index]
+        for rule in self._meant[at] if at >= 0 else ():
+            self._met.change(rule, node, more)

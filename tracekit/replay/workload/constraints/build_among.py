@@ -11,13 +11,11 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.node_labels import HOSTNAME, ZONES
-from tracekit.replay.workload.constraints.affinity import PodAffinity
+from tracekit.replay.workload.constraints.about_others import PodAffinity, PodAntiAffinity, Spread
 from tracekit.replay.workload.constraints.among import Port, Rule, Whom, ports_of
-from tracekit.replay.workload.constraints.anti_affinity import PodAntiAffinity
 from tracekit.replay.workload.constraints.constraint import Constraint
 from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.constraints.relation import Numbers, Related, Relation
-from tracekit.replay.workload.constraints.spread import Spread
 from tracekit.replay.workload.constraints.stated import (
     Stated,
     read_cell,

@@ -13,7 +13,7 @@ from tracekit.replay.workload.sized.times import Lives
 from tracekit.replay.workload.workload import Losses, Workload
 from tracekit.store import Store
 from tracekit.store.doubts import gone_for_good
-from tracekit.store.small_tables import read
+from tracekit.store.views import read
 
 _NAMED = 5
 

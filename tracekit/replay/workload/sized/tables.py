@@ -10,7 +10,7 @@ from tracekit.errors import TracekitError
 from tracekit.store import Store
 from tracekit.store.doubts import nodes_of, without_size
 from tracekit.store.manifest import DERIVED
-from tracekit.store.small_tables import read
+from tracekit.store.views import read
 
 _MS = "time_ms"
 

@@ -18,7 +18,7 @@ from tracekit.replay.workload.sized.times import Measured
 from tracekit.store import Store
 from tracekit.store.manifest import DERIVED
 from tracekit.store.moments import is_moment
-from tracekit.store.small_tables import ids_of
+from tracekit.store.views import ids_of
 
 _FRACTIONS = ("cpu_fraction", "memory_fraction")
 

@@ -13,9 +13,9 @@ from tracekit import parameters
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.budgets import Budgets, budgets_of
 from tracekit.replay.workload.checks import nothing_observed
+from tracekit.replay.workload.constraints.allowed import nowhere, told_of
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.constraints.nowhere import nowhere, told_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.rests_on import (
     ASSUMED,

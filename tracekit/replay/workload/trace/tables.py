@@ -12,8 +12,7 @@ from tracekit.arrays import Float32Array, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.series import USUAL_STEP_MS, Axis, axis_of, commonest, gaps_of, hold
-from tracekit.replay.workload.trace.matrix import Matrix
-from tracekit.replay.workload.trace.places import Places
+from tracekit.replay.workload.trace.matrix import Matrix, Places
 from tracekit.replay.workload.trace.rows import (
     CONTAINER,
     NODE,

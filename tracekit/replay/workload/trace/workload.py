@@ -7,8 +7,10 @@ import dataclasses
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
+from tracekit.errors import TracekitError
 from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
+from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.doubt import SizeDoubt
 from tracekit.replay.workload.reserved import held_at_most, reserved_of
 from tracekit.replay.workload.resources import BASE
@@ -19,8 +21,7 @@ from tracekit.replay.workload.rests_on import (
     rests_on,
 )
 from tracekit.replay.workload.store_name import name_of
-from tracekit.replay.workload.trace.amounts import Amounts
-from tracekit.replay.workload.trace.network import call_rates, with_network_and_disk
+from tracekit.replay.workload.trace.amounts import Amounts, call_rates, with_network_and_disk
 from tracekit.replay.workload.trace.rules import rules_of
 from tracekit.replay.workload.trace.sizing import sizing_of
 from tracekit.replay.workload.trace.tables import Trace, trace_of
@@ -129,3 +130,30 @@ def _doubt(
         room = capacity[:, : len(BASE)].T.astype(np.float32)[:, None, :]
         whole = np.nan_to_num(trace.node_fraction * room)
     return dataclasses.replace(doubt, group=doubt.group[timing.order], node_use=whole)
+
+
+QUERY = "calls/service_edges"
+
+
+def calls_of_store(store: Store, services: tuple[str, ...]) -> CallWeights:
+    """Who calls whom among a workload's services, by the query of service edges.
+
+    Raises
+    ------
+    TracekitError
+        When the store has no calls, or none between these services.
+    """
+    from tracekit.quick.run import run_quick  # noqa: PLC0415 - duckdb is slow to import
+
+    if not any(entry.rows for entry in store.manifest.parts("call")):
+        raise TracekitError(
+            "the store has no calls between services, near_weight needs them",
+            hint="ingest the call graph's files as well (MSCallGraph)",
+        )
+    weights = call_weights(services, run_quick(store, QUERY))
+    if not len(weights.calls):
+        raise TracekitError(
+            "none of the calls in the store is between services that are replayed",
+            hint="replay without near_weight",
+        )
+    return weights

@@ -1,0 +1,36 @@
+"""What measures of moves share, and what measures of nodes in use share."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tracekit.replay.measures import Measure, Step
+
+
+def of_moves(*, column: str, **said: Any) -> Measure:
+    """A count of moves over the whole run, the filling included, unless ``said`` otherwise."""
+    about = {"during": "whole", "group": "answer", **said}
+    return Measure(
+        unit="moves",
+        better="low",
+        step=Step(column=column, whole=True),
+        over_steps="sum",
+        **about,
+    )
+
+
+def of_nodes_used(**said: Any) -> Measure:
+    """A measure of the nodes that hold a container at a step."""
+    return Measure(
+        unit="nodes",
+        better=None,
+        step=Step(
+            column="nodes_used",
+            at=lambda sampled: (sampled.containers_but_daemons > 0).sum(axis=-1),
+            whole=True,
+            drawn="Nodes used [nodes]",
+        ),
+        because="no policy is better for merely using fewer nodes: they save only where nodes can"
+        " be switched off, and the load they hold is denser",
+        **said,
+    )
