@@ -15,7 +15,7 @@ from tests_support import TraceFolder
 
 from tracekit import cli, registry
 from tracekit.cli import build_app, module_name, run
-from tracekit.cli._panels import Panel
+from tracekit.cli._command import Panel
 
 COMMANDS = [module_name(name) for name in registry.module_names(cli)]
 

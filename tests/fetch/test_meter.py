@@ -2,8 +2,8 @@ from __future__ import annotations
 
 import pytest
 
-from tracekit.fetch.meter import Meter
 from tracekit.fetch.plan import plan
+from tracekit.fetch.run import Meter
 
 
 class Recorder:

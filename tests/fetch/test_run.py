@@ -13,7 +13,7 @@ from fetch_support import Mirror, Take, archive_bytes, serving, short_body
 
 from tracekit.errors import TracekitError
 from tracekit.fetch import FetchSummary, Retries
-from tracekit.fetch.ledger import LOCK
+from tracekit.fetch.download import LOCK
 from tracekit.fetch.part import Part
 from tracekit.files.lock import held
 from tracekit.verbs.fetch import fetch

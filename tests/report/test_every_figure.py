@@ -13,7 +13,7 @@ from tracekit.report.blocks import COMMANDS, block
 from tracekit.report.data import Data
 from tracekit.report.figures import all_figures
 from tracekit.report.palette import color
-from tracekit.report.thin import MOST_LINE_POINTS
+from tracekit.report.plot import MOST_LINE_POINTS
 from tracekit.sqlfiles import all_queries
 
 SIZES = {"one row": (1, 1, 1), "some rows": (40, 50, 50), "many rows": (3000, 5000, 5000)}

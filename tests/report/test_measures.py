@@ -10,7 +10,7 @@ from tracekit.replay.runs.amounts import decimals, difference_text, value_text, 
 from tracekit.replay.runs.standings import Difference
 from tracekit.report import measures
 from tracekit.report.data import Data
-from tracekit.report.headline import headline, named
+from tracekit.report.measures import headline, named
 
 Rows = dict[str, tuple[float, float, int]]
 

@@ -7,7 +7,7 @@ import pytest
 from report_support import made_up
 
 from tracekit.report.figures import get_figure
-from tracekit.report.headline import named
+from tracekit.report.measures import named
 from tracekit.report.palette import color
 from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL
 

@@ -6,7 +6,7 @@ import polars as pl
 
 from tracekit.report.contents import search
 from tracekit.report.data import Data
-from tracekit.report.search_lines import colours
+from tracekit.report.policies import colours
 from tracekit.study import Study
 
 

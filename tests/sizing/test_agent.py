@@ -9,8 +9,7 @@ from hypothesis import settings as runs
 from hypothesis import strategies as some
 from sizing_support import GOLDEN
 
-from tracekit.sizing.agent.backdate import Backdater, handed_back
-from tracekit.sizing.agent.learn import double_target
+from tracekit.sizing.agent.episode import Backdater, double_target, handed_back
 from tracekit.sizing.agent.memory import LEAST, Memory
 from tracekit.sizing.network.explore import bounds, explore, greedy, one_step
 from tracekit.sizing.settings import Settings

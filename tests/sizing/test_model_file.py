@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.errors import TracekitError
-from tracekit.sizing.network.forward import values
+from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes, load_model, save_model
 
 

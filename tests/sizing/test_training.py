@@ -11,11 +11,10 @@ import pytest
 from sizing_support import random_set, set_of
 
 from tracekit.arrays import FloatArray
-from tracekit.sizing.agent.checkpoint import fingerprint, load_checkpoint, save_checkpoint
 from tracekit.sizing.agent.network import act, layers_of, make_network
-from tracekit.sizing.agent.session import train
+from tracekit.sizing.agent.session import fingerprint, load_checkpoint, save_checkpoint, train
 from tracekit.sizing.agent.train import Trainer
-from tracekit.sizing.network.forward import values
+from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.room import put

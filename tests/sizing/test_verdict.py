@@ -9,7 +9,7 @@ import pytest
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.intervals import differences, interval, summary
 from tracekit.sizing.measures import MEASURES
-from tracekit.sizing.moving import WINDOW, training_frame
+from tracekit.sizing.training import WINDOW, training_frame
 from tracekit.sizing.verdict import claims, sentences, verdicts
 
 

@@ -13,7 +13,7 @@ from tracekit.report.sizing_run import SizingRun
 from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.intervals import differences, summary
 from tracekit.sizing.measures import MEASURES
-from tracekit.sizing.moving import training_frame
+from tracekit.sizing.training import training_frame
 from tracekit.sizing.verdict import claims, sentences
 
 #: A node id that would run as a script if the page did not escape it.

@@ -25,10 +25,9 @@ from tracekit import registry
 from tracekit._version import VERSION
 from tracekit.cli._asked import settings_of, subcommand
 from tracekit.cli._command import Command, Group
-from tracekit.cli._edge import answered
+from tracekit.cli._edge import EndedBySignalError, answered, ended_by_signals
 from tracekit.cli._leaving import Leaving
 from tracekit.cli._progress import QUIET
-from tracekit.cli._signals import EndedBySignalError, ended_by_signals
 from tracekit.cli._streams import ReaderGoneError, open_standard_files, visible
 from tracekit.errors import TracekitError
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
 

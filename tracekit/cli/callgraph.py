@@ -9,8 +9,8 @@ import typer
 
 from tracekit.callgraph.declared import CHAINS, Chains
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.cli._panels import Panel
 from tracekit.cli._progress import progress
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ from typing import Annotated
 
 import typer
 
+from tracekit.cli._command import Panel
 from tracekit.cli._completion import completer
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
 

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
 

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import (
     print_command,
     print_json,
@@ -13,7 +14,6 @@ from tracekit.cli._output import (
     print_sentence,
     print_table,
 )
-from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ from typing import Annotated, Any
 import typer
 
 from tracekit.cli._asked import JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._completion import completer
 from tracekit.cli._output import print_json, print_paragraph, print_table
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.tell
 

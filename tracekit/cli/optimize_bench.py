@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_table
-from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -39,7 +39,7 @@ def command(asked: Asked, out: Path | None, json: JsonOption = False) -> None:
 
 
 def _show(found: Study) -> None:
-    from tracekit.replay.optimize.variants import WHAT
+    from tracekit.replay.optimize.ranking import WHAT
 
     about, summary = found.about, found.frames["summary"]
     for (variant,), part in summary.group_by("variant", maintain_order=True):

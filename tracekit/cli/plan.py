@@ -6,8 +6,8 @@ import dataclasses
 from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
 

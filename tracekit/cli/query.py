@@ -10,8 +10,8 @@ from typing import Annotated, Any
 import typer
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_frame, print_json, rows_of, write_frame
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.look
 

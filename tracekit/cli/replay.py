@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_paragraph, print_sentence, print_table
-from tracekit.cli._panels import Panel
 
 PANEL = Panel.replay
 
@@ -160,7 +160,7 @@ def _unseen(run: Any) -> list[str]:
 
 def _left_out(run: Any) -> list[str]:
     """What no policy can place."""
-    from tracekit.replay.workload.feasible import too_large
+    from tracekit.replay.workload.pinned import too_large
 
     clause = too_large(run.workload)
     count = len(run.workload.too_large())

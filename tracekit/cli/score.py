@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from tracekit.cli._asked import Asked
+from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json, print_sentence, print_table
-from tracekit.cli._panels import Panel
 from tracekit.errors import CheckFailedError
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from shlex import quote
 from typing import TYPE_CHECKING, Any
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import (
     print_command,
     print_json,
@@ -14,7 +15,6 @@ from tracekit.cli._output import (
     print_sentence,
     print_table,
 )
-from tracekit.cli._panels import Panel
 from tracekit.cli._streams import visible
 from tracekit.shell import quoted
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tracekit.cli._asked import Asked, JsonOption
+from tracekit.cli._command import Panel
 from tracekit.cli._output import (
     print_command,
     print_json,
@@ -12,7 +13,6 @@ from tracekit.cli._output import (
     print_sentence,
     print_table,
 )
-from tracekit.cli._panels import Panel
 
 if TYPE_CHECKING:
     from tracekit.study import Study

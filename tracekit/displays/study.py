@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from tracekit.replay.workload.requests.chosen import REQUESTS_STUDY
+from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.shown import Bar, Page, frames_in, table
 from tracekit.sizing import requests_told
 from tracekit.study import Study

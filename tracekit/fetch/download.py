@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 
 import numpy as np
 
@@ -14,6 +15,7 @@ from tracekit.fetch.http import CHUNK_BYTES, NoHostError, RangeRefusedError, Rem
 from tracekit.fetch.part import Part, disk_error
 from tracekit.fetch.plan import Wanted
 from tracekit.fetch.retry import GO_ON, FetchError, Retries
+from tracekit.opened import read_text
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -154,3 +156,40 @@ def _check_length(url: str, remote: Remote, reached: int) -> None:
             f"the line broke after {reached:,} of {remote.length:,} bytes: {url}",
             hint=GO_ON,
         )
+
+
+NAME = ".fetch.json"
+LOCK = ".fetch.lock"
+SCHEMA = "tracekit/fetched/1"
+
+
+class Ledger:
+    """Size and sha256 of every archive that was found whole; written anew with each."""
+
+    def __init__(self, folder: Path) -> None:
+        self._path = folder / NAME
+        self._lock = Lock()
+        self._files: dict[str, dict[str, object]] = _read(self._path)
+
+    def sha256(self, path: str, size_bytes: int) -> str | None:
+        """The sha256 of an archive that has been checked at that size."""
+        entry = self._files.get(path, {})
+        return str(entry["sha256"]) if entry.get("size_bytes") == size_bytes else None
+
+    def note(self, path: str, *, size_bytes: int, sha256: str, url: str) -> None:
+        """Keep that an archive is whole."""
+        with self._lock:
+            self._files[path] = {"size_bytes": size_bytes, "sha256": sha256, "url": url}
+            document = {"schema": SCHEMA, "files": dict(sorted(self._files.items()))}
+            aside = self._path.with_name(f"{NAME}.new")
+            aside.write_text(json.dumps(document, indent=2) + "\n")
+            aside.replace(self._path)
+
+
+def _read(path: Path) -> dict[str, dict[str, object]]:
+    try:
+        document = json.loads(read_text(path))
+    except (OSError, ValueError):
+        return {}
+    known = isinstance(document, dict) and document.get("schema") == SCHEMA
+    return dict(document["files"]) if known else {}

@@ -1,22 +1,122 @@
-"""Asks a cluster for its nodes and pods through the user's kubectl."""
+"""Asks a cluster for its nodes and pods through the user's kubectl, and packs what it answers."""
 
 from __future__ import annotations
 
+import os
 import re
+import selectors
 import shlex
+import subprocess
+import time
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from io import BufferedReader
 from pathlib import Path
+from typing import Any, BinaryIO, cast
+
+from isal import igzip
 
 from tracekit.errors import TracekitError
-from tracekit.fetch.packed import packing, unpacked
+from tracekit.fetch.http import CHUNK_BYTES
 from tracekit.fetch.part import disk_error
-from tracekit.fetch.program import print_into
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.shown import Shown
+from tracekit.sources import Opened
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_objects import things
+
+#: What is kept of what it says on stderr: the end, where the reason stands.
+_SAID_BYTES = 65_536
+#: How long a program that is asked to end may take over it.
+_PATIENCE_S = 2.0
+
+
+def print_into(command: list[str], out: BinaryIO, timeout_s: float) -> tuple[int, str]:
+    """Write what a program prints; its exit code, and the end of what it said on stderr.
+
+    It is ended with whatever ends this call: its time is up, a signal, a full disk.
+
+    Raises
+    ------
+    TimeoutError
+        When it has not ended after so many seconds.
+    OSError
+        When it cannot be started, or its output not be written.
+    """
+    end = time.monotonic() + timeout_s
+    with subprocess.Popen(  # noqa: S603 - the user names the program
+        command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL
+    ) as running:
+        try:
+            said = _taken(running, out, end)
+            return running.wait(_left(end)), said.decode(errors="replace")
+        except subprocess.TimeoutExpired as late:
+            raise TimeoutError from late
+        finally:
+            _ended(running)
+
+
+def _taken(running: subprocess.Popen[bytes], out: BinaryIO, end: float) -> bytes:
+    """Pass on stdout to its end; what was said on stderr in the meantime."""
+    said = b""
+    with selectors.DefaultSelector() as open_pipes:
+        for pipe in (running.stdout, running.stderr):
+            assert pipe is not None  # noqa: S101 - as asked for
+            open_pipes.register(pipe, selectors.EVENT_READ)
+        while open_pipes.get_map():
+            ready = open_pipes.select(_left(end))
+            if not ready:
+                raise TimeoutError
+            for key, _ in ready:
+                chunk = os.read(key.fd, CHUNK_BYTES)
+                if not chunk:
+                    open_pipes.unregister(key.fileobj)
+                elif key.fileobj is running.stdout:
+                    out.write(chunk)
+                else:
+                    said = (said + chunk)[-_SAID_BYTES:]
+    return said
+
+
+def _left(end: float) -> float:
+    return max(end - time.monotonic(), 0.0)
+
+
+def _ended(running: subprocess.Popen[bytes]) -> None:
+    """See that it is gone; what it has started itself ends at its closed output."""
+    for pipe in (running.stdout, running.stderr):
+        if pipe is not None:
+            pipe.close()
+    if running.poll() is None:
+        running.terminate()
+        try:
+            running.wait(_PATIENCE_S)
+        except subprocess.TimeoutExpired:
+            running.kill()
+
+
+_GZIP: Any = igzip.IGzipFile
+
+
+@contextmanager
+def packing(path: Path) -> Iterator[BinaryIO]:
+    """A file that packs what is written to it."""
+    with (
+        path.open("wb") as raw,
+        _GZIP(filename="", mode="wb", fileobj=raw, mtime=0) as packed,
+    ):
+        yield cast("BinaryIO", packed)
+
+
+def unpacked(path: Path) -> Opened:
+    """A packed file as readers of sources take it."""
+    return Opened(
+        path=path, name=path.name, stream=lambda: BufferedReader(_GZIP(filename=path, mode="rb"))
+    )
+
 
 _OBJECTS = "get nodes,pods --all-namespaces --output json"
 #: What metrics-server knows; a cluster may have none.

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from tracekit.fetch.packed import packing, unpacked
+from tracekit.fetch.kubernetes import packing, unpacked
 from tracekit.fetch.part import disk_error
 from tracekit.fetch.retry import FetchError
 from tracekit.fetch.server import Server, TooMuchError

@@ -1,10 +1,13 @@
-"""The measures of a replay on the page: which a run has, and how a value is written."""
+"""The measures of a replay on the page: which a run has, how one is written, which one ranks."""
 
 from __future__ import annotations
 
 import polars as pl
 
 from tracekit.replay.measures import Measure, compared
+from tracekit.replay.runs.may_answer import may_answer
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.data import Data
 from tracekit.report.words import number, percent
 
 
@@ -20,3 +23,37 @@ def text(measure: Measure, value: float | None) -> str:
 def present(summary: pl.DataFrame) -> list[Measure]:
     """The measures that a summary has, in the order of the page."""
     return list(compared(summary.columns).values())
+
+
+def headline(data: Data) -> Measure | None:
+    """The measure of ranks and titles; None where there is no run.
+
+    Where no measure tells policies apart it is the first that is not the same under all.
+    """
+    if data.results is None or data.decision is None:
+        return None
+    known = data.results.measures
+    if data.decision.criterion:
+        return known[data.decision.criterion]
+    judged = [one for one in known.values() if one.better is not None]
+    answering = may_answer(data.results)
+    told = (one for one in (*answering, *judged) if data.standings(one.name).tells)
+    varied = (one for one in (*answering, *judged) if _varies(data, one))
+    return next(told, next(varied, next(iter(answering or judged), None)))
+
+
+def _varies(data: Data, measure: Measure) -> bool:
+    """Whether it is not the same under every policy, so that a figure of it shows something."""
+    return len({row.mean for row in data.standings(measure.name).rows}) > 1
+
+
+def named(data: Data) -> tuple[str, ...]:
+    """The policies that titles speak of, and figures show in colour."""
+    measure = headline(data)
+    if measure is None or data.decision is None:
+        return ()
+    if data.decision.subject:
+        return (data.decision.subject,)
+    best = data.standings(measure.name).best
+    ours = [name for row in best for name in row.names if name != OBSERVED]
+    return tuple(ours[:1])

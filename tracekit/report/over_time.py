@@ -9,10 +9,20 @@ import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.headline import named
-from tracekit.report.plot import SINCE_START, axis, began, blank, hours, numbers, percents
+from tracekit.report.measures import named
+from tracekit.report.plot import (
+    SINCE_START,
+    axis,
+    began,
+    blank,
+    drawn_of,
+    highest,
+    hours,
+    lines,
+    numbers,
+    percents,
+)
 from tracekit.report.policies import APART, in_order, label, style, tested
-from tracekit.report.thin import drawn_of, highest, lines
 
 #: Lines of policies in one figure, beside production and the bound.
 _MOST_POLICIES = 2

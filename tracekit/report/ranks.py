@@ -11,7 +11,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import Standing, Standings
 from tracekit.replay.runs.student import FEWEST
 from tracekit.report.data import Data
-from tracekit.report.headline import headline
+from tracekit.report.measures import headline
 
 CHOSEN, BEST, WITHIN = "first choice", "best", "within chance of the best"
 WORSE, WAITED = "worse, beyond chance", "left containers waiting"

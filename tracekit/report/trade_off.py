@@ -10,7 +10,7 @@ from tracekit.replay.runs.decision import NODES
 from tracekit.replay.runs.overload import OVERLOAD, most_overload
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.headline import named
+from tracekit.report.measures import named
 
 FRONT, BEATEN, PRODUCTION, CHOSEN, RIVAL = (
     "beaten by none",

@@ -15,7 +15,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.workload.requests.chosen import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
+from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
 from tracekit.replay.workload.store_name import name_of
 from tracekit.sizing.declared import LEARN_SHARE, RISK_SHARE
 from tracekit.sizing.judge import judged, windows_of

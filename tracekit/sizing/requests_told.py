@@ -9,7 +9,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.workload.requests.chosen import NOW, SERVICES, SUBJECT
+from tracekit.replay.workload.requests.given import NOW, SERVICES, SUBJECT
 from tracekit.study import Study
 from tracekit.units import BYTES_PER_GIB, MS_PER_DAY, duration, percent
 

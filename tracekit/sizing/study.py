@@ -18,10 +18,8 @@ from tracekit.progress import SILENT, Progress
 from tracekit.shown import Shown
 from tracekit.sizing.agent.session import Trained, train
 from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.chosen import chosen_containers, series_of
 from tracekit.sizing.intervals import differences, summary
 from tracekit.sizing.measures import measures_of
-from tracekit.sizing.moving import training_frame
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
@@ -29,6 +27,7 @@ from tracekit.sizing.settings import Settings
 from tracekit.sizing.simset import SimulationSet, Split, split, upstream_felt
 from tracekit.sizing.simulate import simulate
 from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.training import chosen_containers, series_of, training_frame
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

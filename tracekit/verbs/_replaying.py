@@ -31,7 +31,7 @@ from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.varying import ALIKE, varying
-from tracekit.replay.workload.feasible import check_feasible
+from tracekit.replay.workload.pinned import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
 from tracekit.replay.workload.workload import Workload

@@ -18,7 +18,7 @@ from tracekit.files.places import place
 from tracekit.progress import Progress
 from tracekit.shown import Shown
 from tracekit.synth import write as synthesize
-from tracekit.verbs._begun import Begun, under_way
+from tracekit.verbs._stages import Begun, under_way
 
 if TYPE_CHECKING:
     from tracekit.store import Store

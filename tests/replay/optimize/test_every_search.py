@@ -10,8 +10,8 @@ import pytest
 from tracekit.errors import TracekitError
 from tracekit.parameters import ParameterError, about
 from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.ranking import turned
 from tracekit.replay.optimize.searches import all_searches, get_search
-from tracekit.replay.optimize.variants import turned
 
 SEARCHES = sorted(all_searches())
 every_search = pytest.mark.parametrize("name", SEARCHES)

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tracekit.replay.optimize.flock import SLOPE, start, t_mutation, tent, tent_rows
 from tracekit.replay.optimize.functions import all_functions, get_function
-from tracekit.replay.optimize.mutation import t_mutation
 from tracekit.replay.optimize.problem import Problem
+from tracekit.replay.optimize.ranking import problem as problem_of
 from tracekit.replay.optimize.searches._eagle_steps import (
     searched,
     selected,
@@ -31,8 +32,6 @@ from tracekit.replay.optimize.searches.tssa import (
     hungry_scrounger,
     safe_producer,
 )
-from tracekit.replay.optimize.start import SLOPE, start, tent, tent_rows
-from tracekit.replay.optimize.variants import problem as problem_of
 
 ROW = np.array([1.0, -2.0])
 BEST = np.array([0.5, 0.5])

@@ -14,11 +14,10 @@ from replay_support import workload
 from tracekit.cli import run as command
 from tracekit.errors import TracekitError
 from tracekit.replay.runs.decision import decision
-from tracekit.replay.runs.repeat import repeat_replay
+from tracekit.replay.runs.repeat import repeat_replay, undecided
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.student import compare
-from tracekit.replay.runs.undecided import undecided
 from tracekit.replay.workload.workload import Workload
 from tracekit.verbs._replaying import replay_by
 

@@ -15,7 +15,7 @@ from tracekit.replay.studies.drains_told import barred, held
 from tracekit.replay.studies.shrink import shrink_cluster
 from tracekit.replay.studies.shrink_told import told
 from tracekit.replay.workload.budgets import budgets_of
-from tracekit.replay.workload.drains import barred_by
+from tracekit.replay.workload.on_nodes import barred_by
 from tracekit.replay.workload.workload import Workload
 from tracekit.study import Study
 

@@ -19,6 +19,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.studies.vary import SIZED_CHANGES, USUAL, vary_assumptions
 from tracekit.replay.studies.vary_answers import (
     BARRED,
+    BASE,
     KEPT,
     OTHER,
     SAME,
@@ -27,7 +28,6 @@ from tracekit.replay.studies.vary_answers import (
     stands,
     why,
 )
-from tracekit.replay.studies.vary_ranks import BASE
 from tracekit.replay.studies.vary_told import NONE, answer, following, problems, subject
 from tracekit.verbs.replay import replay
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as some
 from plain_requests import PlainHistogram
 from sizing_support import PERIOD_MS, set_of
 
-from tracekit.sizing.policies._histogram import Buckets
 from tracekit.sizing.policies.vertical_pod_autoscaler import (
     CPU_BUCKETS,
     MEMORY_BUCKETS,
+    Buckets,
     Recommender,
     VerticalPodAutoscaler,
 )

@@ -26,8 +26,7 @@ from reading_support import Reading, opened, read, recognised
 
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
-from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
-from tracekit.sources.own._kubernetes_requests import effective
+from tracekit.sources.own._kubernetes_requests import QuantityError, amount, effective
 
 NAME = "kubernetes"
 

@@ -18,9 +18,8 @@ from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.functions import all_functions, get_function
-from tracekit.replay.optimize.ranking import against, mean_ranks
+from tracekit.replay.optimize.ranking import VARIANTS, Variant, against, mean_ranks, problem
 from tracekit.replay.optimize.searches import all_searches, get_search
-from tracekit.replay.optimize.variants import VARIANTS, Variant, problem
 from tracekit.seeds import stream
 from tracekit.study import Study
 

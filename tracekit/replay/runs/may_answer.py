@@ -18,7 +18,7 @@ from tracekit.replay.runs.fitness import LeftOut, left_out
 from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.rests_on import ASSUMED
+from tracekit.replay.workload.facts_told import ASSUMED
 
 #: What a policy must not do is asked first; it does not rank those that do not.
 CONDITIONS = (OVERLOAD, "pending")

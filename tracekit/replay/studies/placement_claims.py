@@ -13,8 +13,7 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.studies.claims import IMBALANCE, INITIAL_SHARE
-from tracekit.replay.studies.placement_frames import OWN, Results
+from tracekit.replay.studies.placement_frames import IMBALANCE, INITIAL_SHARE, OWN, Results
 
 WHOLE, END = "all counts", "at the end"
 _CLAIMS = {

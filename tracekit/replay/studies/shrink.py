@@ -30,8 +30,8 @@ from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_facts import facts_of
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
 from tracekit.replay.studies.trials import TooFewError, left_nodes
-from tracekit.replay.workload.drains import barred_by
 from tracekit.replay.workload.multiplied import multiplied, scale_of
+from tracekit.replay.workload.on_nodes import barred_by
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload

@@ -60,7 +60,7 @@ _NODES = {
 class Cluster:
     """The nodes there are: names, what they have, what they cost, and who bars their drain.
 
-    Prices and budgets are None where they are not known; see ``tracekit.replay.workload.drains``.
+    Prices and budgets are None where they are not known; see ``tracekit.replay.workload.on_nodes``.
     ``left`` of them are gone by the end, and no frame counts or names these.
     """
 

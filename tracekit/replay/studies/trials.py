@@ -16,8 +16,8 @@ from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.separation import WAITING
 from tracekit.replay.studies.few_nodes import Ask, Here
 from tracekit.replay.studies.limits import Broken, Limits
-from tracekit.replay.workload.feasible import too_large
 from tracekit.replay.workload.on_nodes import on_nodes
+from tracekit.replay.workload.pinned import too_large
 from tracekit.replay.workload.workload import Workload
 
 

@@ -23,8 +23,7 @@ from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.separation import separating
 from tracekit.replay.runs.standings import standings
-from tracekit.replay.studies.vary_answers import answered
-from tracekit.replay.studies.vary_ranks import BASE, moved_by, ranked
+from tracekit.replay.studies.vary_answers import BASE, answered, moved_by, ranked
 from tracekit.replay.studies.vary_replays import Met, Orders, results_of
 from tracekit.replay.workload.sized.tables import is_sized, used_by_others
 from tracekit.replay.workload.source import WorkloadSource, source_of

@@ -8,8 +8,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.losses import with_losses
-from tracekit.replay.workload.spans import span_ms
+from tracekit.replay.workload.losses import span_ms, with_losses
 from tracekit.replay.workload.workload import Workload
 
 #: Their names, with what they mean.

@@ -27,10 +27,15 @@ import polars as pl
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.domains import KINDS, domains_of
-from tracekit.replay.workload.missing_use import fill, samples_outside
-from tracekit.replay.workload.parquet_columns import check_known, check_resources, read
+from tracekit.replay.workload.facts_told import use_rests_on
+from tracekit.replay.workload.parquet_columns import (
+    check_known,
+    check_resources,
+    fill,
+    read,
+    samples_outside,
+)
 from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
-from tracekit.replay.workload.rests_on import use_rests_on
 from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
 from tracekit.replay.workload.workload import Workload, nonzero
 

@@ -17,8 +17,7 @@ from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.data import Data
-from tracekit.report.headline import headline
-from tracekit.report.measures import present
+from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
 from tracekit.report.palette import color
 from tracekit.report.plot import numbers

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import polars as pl
 
 from tracekit.replay.measures import words_of
-from tracekit.replay.workload.rests_on import SET_ASIDE
+from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Table, table
 from tracekit.report.data import Data
 

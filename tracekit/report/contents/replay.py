@@ -15,12 +15,11 @@ from tracekit.replay.runs.amounts import standing_text, value_text
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
-from tracekit.replay.workload.rests_on import SET_ASIDE
+from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.data import Data
-from tracekit.report.headline import headline
-from tracekit.report.measures import present
+from tracekit.report.measures import headline, present
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.ranks import UNJUDGED
 from tracekit.report.words import count, listed, spaced

@@ -7,7 +7,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.workload.requests.chosen import NOW, SUBJECT
+from tracekit.replay.workload.requests.given import NOW, SUBJECT
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data

@@ -11,7 +11,7 @@ from tracekit.replay.studies.declared import PlacementStudy
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
-from tracekit.report.search_lines import ended
+from tracekit.report.policies import ended
 from tracekit.report.words import count, few, listed, percent
 
 _FUNCTIONS, _PLACEMENT = "search_functions", "search_placement"

@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import blank, log_axis, numbers
-from tracekit.report.rows import above, rows_axis
+from tracekit.report.plot import above, blank, log_axis, numbers, rows_axis
 from tracekit.report.words import count, percent, short_ids
 
 _RESULT = "callgraph/edges"

@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import blank, log_axis, numbers
-from tracekit.report.thin import evenly
+from tracekit.report.plot import blank, evenly, log_axis, numbers
 from tracekit.report.words import count, listed
 
 _RESULT = "callgraph/shapes"

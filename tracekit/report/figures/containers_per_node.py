@@ -9,8 +9,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, percents
-from tracekit.report.thin import MOST_POINTS
+from tracekit.report.plot import MOST_POINTS, axis, blank, percents
 from tracekit.report.words import count, percent
 
 _QUERY = "usage/containers_per_node"

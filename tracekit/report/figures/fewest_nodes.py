@@ -12,8 +12,7 @@ from tracekit.replay.studies.shrink_told import span
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank
-from tracekit.report.rows import above, rows_axis
+from tracekit.report.plot import above, axis, blank, rows_axis
 from tracekit.report.words import count, percent
 
 _ROW_PX, _EDGES_PX = 40, 90

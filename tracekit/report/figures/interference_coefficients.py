@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.thin import evenly
+from tracekit.report.plot import axis, blank, evenly, numbers
 from tracekit.report.words import count, number, short_id
 
 _SOURCE = "fit/coefficients"

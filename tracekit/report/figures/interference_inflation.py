@@ -15,8 +15,7 @@ from tracekit.replay.runs.student import compare, means
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.rows import above, rows_axis
+from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.words import number, percent
 
 _SOURCE = "bind/repeats"

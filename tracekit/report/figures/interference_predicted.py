@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, percents
-from tracekit.report.thin import evenly
+from tracekit.report.plot import axis, blank, evenly, percents
 from tracekit.report.words import count, percent, short_id
 
 _SOURCE = "fit/rows"

@@ -11,7 +11,7 @@ from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
-from tracekit.report.headline import named
+from tracekit.report.measures import named
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label

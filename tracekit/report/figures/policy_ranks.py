@@ -12,7 +12,7 @@ from tracekit.replay.runs.amounts import interval_text, mean_text, scale, value_
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
+from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.policies import label
 from tracekit.report.ranks import (
     BARRED,
@@ -26,7 +26,6 @@ from tracekit.report.ranks import (
     WORSE,
     ranked,
 )
-from tracekit.report.rows import above, rows_axis
 from tracekit.report.words import listed
 
 #: Bars begin at zero; where all values lie closer together than this, marks on a part of the axis

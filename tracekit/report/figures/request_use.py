@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.rows import above, rows_axis
+from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.words import count, number, percent, short_id
 
 _QUERY = "services/requests"

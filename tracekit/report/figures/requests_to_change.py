@@ -5,12 +5,11 @@ from __future__ import annotations
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.workload.requests.chosen import SUBJECT
+from tracekit.replay.workload.requests.given import SUBJECT
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank
-from tracekit.report.rows import above, rows_axis
+from tracekit.report.plot import above, axis, blank, rows_axis
 from tracekit.report.words import number, short_id
 from tracekit.sizing.requests import NAME
 

@@ -9,7 +9,7 @@ from tracekit.report.data import Data, in_columns
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.search_lines import colours, ended
+from tracekit.report.policies import colours, ended
 from tracekit.report.words import number
 
 _RESULT = "search_placement/imbalance"

@@ -6,14 +6,14 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.measures import words_of
-from tracekit.replay.studies.claims import RANGES
+from tracekit.replay.studies.placement_frames import RANGES
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.figures.search_imbalance import NOT_RUN
 from tracekit.report.heads import capital
 from tracekit.report.palette import color
 from tracekit.report.plot import axis, blank, numbers, percents
-from tracekit.report.search_lines import colours, ended
+from tracekit.report.policies import colours, ended
 from tracekit.report.words import percent
 
 _RESULT, _IMBALANCE = "search_placement/nodes", "search_placement/imbalance"

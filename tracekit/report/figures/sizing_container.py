@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import SINCE_START, axis, blank, hours, numbers
-from tracekit.report.thin import lines
+from tracekit.report.plot import SINCE_START, axis, blank, hours, lines, numbers
 from tracekit.report.words import number, percent
 
 _SCHEMA = {

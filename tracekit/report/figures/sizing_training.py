@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers, percents
-from tracekit.report.thin import evenly
+from tracekit.report.plot import axis, blank, evenly, numbers, percents
 from tracekit.report.words import number, percent
 
 _SCHEMA = {

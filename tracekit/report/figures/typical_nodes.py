@@ -10,8 +10,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import SINCE_START, axis, began, blank, hours, percents
-from tracekit.report.thin import drawn_of, lines
+from tracekit.report.plot import SINCE_START, axis, began, blank, drawn_of, hours, lines, percents
 from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
 

@@ -8,8 +8,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color, zone_color
-from tracekit.report.plot import blank, log_axis, numbers
-from tracekit.report.thin import MOST_POINTS, evenly
+from tracekit.report.plot import MOST_POINTS, blank, evenly, log_axis, numbers
 from tracekit.report.words import count, number, percent
 from tracekit.report.zones import all_zones, zone_label
 

@@ -10,8 +10,7 @@ import polars as pl
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color, zone_color
-from tracekit.report.plot import axis, blank, numbers
-from tracekit.report.thin import MOST_POINTS, evenly
+from tracekit.report.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.words import count, percent, short_id, signed
 from tracekit.report.zones import all_zones, limit, zone_label
 

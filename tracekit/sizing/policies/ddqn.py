@@ -7,8 +7,7 @@ from typing import Annotated, ClassVar, Literal
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.sizing.network.explore import greedy, one_step
-from tracekit.sizing.network.forward import values
+from tracekit.sizing.network.explore import greedy, one_step, values
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.settings import Settings

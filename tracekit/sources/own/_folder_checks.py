@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Opened
 from tracekit.sources._columns import named_frames
-from tracekit.sources._refused import Rule
+from tracekit.sources._rows import Rule
 
 #: No monitoring samples so often; so many samples tell.
 _LEAST_STEP_MS = 1_000

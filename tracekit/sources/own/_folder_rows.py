@@ -10,7 +10,7 @@ import polars as pl
 
 from tracekit.sources._cluster import Batch, Opened, Read
 from tracekit.sources._columns import named_frames
-from tracekit.sources._refused import refuse
+from tracekit.sources._rows import refuse
 from tracekit.sources.own._folder_checks import (
     LIVES,
     check_arrivals,

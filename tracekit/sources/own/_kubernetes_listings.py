@@ -16,7 +16,7 @@ from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, latest_ms
 from tracekit.sources.own._kubernetes_requests import effective
-from tracekit.sources.own._kubernetes_rows import pod_service
+from tracekit.sources.own._kubernetes_shape import pod_service
 
 Key = tuple[str, str]
 Asked = dict[str, tuple[float | None, float | None]]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, latest_ms
-from tracekit.sources.own._kubernetes_rows import Rows
+from tracekit.sources.own._kubernetes_shape import Rows
 
 #: What a row says of when and where, and not of the node.
 _PLACE = ("time_ms", "line")

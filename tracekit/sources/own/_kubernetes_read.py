@@ -18,11 +18,23 @@ from tracekit.sources.own._kubernetes_objects import (
     things,
     time_ms,
 )
-from tracekit.sources.own._kubernetes_quantity import QuantityError, amount, resource, unit
-from tracekit.sources.own._kubernetes_requests import below_zero, effective
+from tracekit.sources.own._kubernetes_requests import (
+    QuantityError,
+    amount,
+    below_zero,
+    effective,
+    resource,
+    unit,
+)
 from tracekit.sources.own._kubernetes_roster import Roster, roster
-from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, owner_of, pod_service
-from tracekit.sources.own._kubernetes_shape import misshapen
+from tracekit.sources.own._kubernetes_shape import (
+    Rows,
+    batches,
+    misshapen,
+    node_rows,
+    owner_of,
+    pod_service,
+)
 
 _BATCH = 4096
 _GROUP_LABELS = (

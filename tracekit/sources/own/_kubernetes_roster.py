@@ -20,7 +20,7 @@ from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Listing, Together, together
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, things
-from tracekit.sources.own._kubernetes_quantity import QuantityError, amount
+from tracekit.sources.own._kubernetes_requests import QuantityError, amount
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.sources.own._prometheus_state import State, read_state
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
 from typing import Any
+
+import polars as pl
+
+from tracekit.sources._cluster import Batch
+from tracekit.sources.own import _kubernetes_rules as rules
 
 #: Fields that are read, by where they stand; ``*`` is each item of a list.
 _KINDS: dict[str, type] = {
@@ -64,3 +71,77 @@ def _found(value: Any, path: list[str]) -> Iterator[Any]:
             yield from _found(item, path[1:])
     elif isinstance(value, dict) and path[0] in value:
         yield from _found(value[path[0]], path[1:])
+
+
+_HASH = re.compile(r"-[bcdfghjklmnpqrstvwxz2456789]{5,10}$")
+_CRON = re.compile(r"-\d{7,10}$")
+Rows = dict[str, list[dict[str, Any]]]
+
+#: Text columns need no entry; the others are numbers.
+_NUMBERS = {
+    "time_ms": pl.Int64,
+    "line": pl.Int64,
+    "position": pl.Float64,
+    "departure_ms": pl.Float64,
+    "priority": pl.Float64,
+    "gang_minimum": pl.Float64,
+    "daemon": pl.Float64,
+    "request": pl.Float64,
+    "limit": pl.Float64,
+    "amount": pl.Float64,
+}
+
+
+def batches(rows: Rows) -> Iterator[Batch]:
+    """Rows of each table as a frame."""
+    for table, some in rows.items():
+        names = list(dict.fromkeys(name for row in some for name in row))
+        schema = {name: _NUMBERS.get(name, pl.String) for name in names}
+        if some:
+            yield Batch(table=table, rows=pl.DataFrame(some, schema=schema))
+
+
+def service_of(space: str, kind: str, name: str, template_hash: str | None = None) -> str:
+    """A controller's service: a ReplicaSet belongs to its Deployment, a Job to its CronJob."""
+    if kind == "ReplicaSet":
+        ends = f"-{template_hash}" if template_hash else ""
+        name = name.removesuffix(ends) if ends else _HASH.sub("", name)
+    elif kind == "Job":
+        name = _CRON.sub("", name)
+    return f"{space}/{name}"
+
+
+def owner_of(meta: Mapping[str, Any]) -> tuple[str, str]:
+    """Kind and name of what made a pod; empty for a bare one."""
+    owners = meta.get("ownerReferences") or []
+    chosen = next((one for one in owners if one.get("controller")), owners[0] if owners else {})
+    return chosen.get("kind", ""), chosen.get("name", "")
+
+
+def pod_service(meta: Mapping[str, Any], node: str | None) -> str:
+    """The service of a pod: what owns it, or its own name."""
+    kind, name = owner_of(meta)
+    space = meta.get("namespace") or "default"
+    if not name:
+        return f"{space}/{meta['name']}"
+    if kind == "Node":
+        return f"{space}/{str(meta['name']).removesuffix(f'-{node or name}')}"
+    return service_of(space, kind, name, (meta.get("labels") or {}).get("pod-template-hash"))
+
+
+def node_rows(
+    node: str, time: int, line: int, *, labels: Mapping[str, str], taints: Any, closed: bool
+) -> dict[str, Any]:
+    """A node's row, with zone, rack and platform out of its labels."""
+    return {
+        "time_ms": time,
+        "node": node,
+        "state": "closed" if closed else "ready",
+        "rack": rules.rack(labels),
+        "zone": rules.zone(labels),
+        "platform": labels.get("node.kubernetes.io/instance-type")
+        or labels.get("beta.kubernetes.io/instance-type"),
+        "labels": json.dumps(dict(labels), sort_keys=True) if labels else None,
+        "taints": json.dumps(taints) if taints else None,
+        "line": line,
+    }

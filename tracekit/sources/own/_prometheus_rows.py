@@ -9,9 +9,9 @@ from typing import Any
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own._impossible_use import possible
-from tracekit.sources.own._kubernetes_quantity import unit
+from tracekit.sources.own._kubernetes_requests import unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
-from tracekit.sources.own._kubernetes_rows import Rows, batches, node_rows, service_of
+from tracekit.sources.own._kubernetes_shape import Rows, batches, node_rows, service_of
 from tracekit.sources.own._prometheus_around import Outer
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_nobody import nobody, unknown_node

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from tracekit.sources._cluster import Broken, Opened
-from tracekit.sources.own._kubernetes_quantity import resource
+from tracekit.sources.own._kubernetes_requests import resource
 from tracekit.sources.own._prometheus_metrics import STATES
 from tracekit.sources.own._prometheus_series import Series, read_series
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._rows import Delimited, Rule, frames, long, refuse
 from tracekit.sources.released._alibaba_batch import BatchForm
 from tracekit.sources.released._lines import changes, labelled, ms, whole
 from tracekit.vcpu.cpu_list import spell_cpu_list

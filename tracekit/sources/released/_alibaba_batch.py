@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._rows import Delimited, Rule, frames, long, refuse
 from tracekit.sources.released._known import Known
 from tracekit.sources.released._lines import each_of, ms
 

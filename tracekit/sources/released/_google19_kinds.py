@@ -11,7 +11,7 @@ import polars as pl
 from tracekit.opened import PARQUET_MAGIC
 from tracekit.sources._cluster import Head
 from tracekit.sources._objects import Columns
-from tracekit.sources._refused import Rule
+from tracekit.sources._rows import Rule
 
 _LOOKED_AT = 50
 _TEXT = pl.String()

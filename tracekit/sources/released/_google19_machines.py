@@ -9,8 +9,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._objects import objects
-from tracekit.sources._refused import missing, refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import long, missing, refuse
 from tracekit.sources.released._google import in_trace, labelled, time_ms
 from tracekit.sources.released._google19_kinds import (
     ATTRIBUTES,

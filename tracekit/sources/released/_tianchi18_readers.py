@@ -16,8 +16,7 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import Delimited, long
+from tracekit.sources._rows import Delimited, Rule, long, refuse
 from tracekit.sources.released._lines import standing, whole
 from tracekit.units import BYTES_PER_GIB
 

@@ -17,8 +17,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import Rule, long, missing, refuse
 from tracekit.sources.released._azure_packing20_sizes import (
     RESOURCES,
     capacities,

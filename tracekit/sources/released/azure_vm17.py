@@ -12,8 +12,7 @@ import polars as pl
 from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import frames, long
+from tracekit.sources._rows import Rule, frames, long, missing, refuse
 from tracekit.sources._shape import INTEGER, REAL, Shape
 from tracekit.units import BYTES_PER_GIB
 

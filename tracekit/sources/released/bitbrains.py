@@ -11,8 +11,7 @@ from dataclasses import dataclass
 import polars as pl
 
 from tracekit.sources._cluster import Batch, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._rows import Delimited, Rule, frames, long, missing, refuse
 from tracekit.units import BYTES_PER_KIB
 
 _KIB = float(BYTES_PER_KIB)

@@ -9,7 +9,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._refused import Rule, refuse
+from tracekit.sources._rows import Rule, refuse
 from tracekit.sources.released._lines import headed, ms, named
 from tracekit.units import BYTES_PER_GIB
 

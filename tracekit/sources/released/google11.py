@@ -13,8 +13,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._lives import Parts, lives
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import frames, long
+from tracekit.sources._rows import Rule, frames, long, missing, refuse
 from tracekit.sources._shape import INTEGER, REAL, Shape
 from tracekit.sources.released._google import (
     AFTER,

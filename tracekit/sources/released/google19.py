@@ -14,8 +14,7 @@ from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._lives import Parts, lives
 from tracekit.sources._objects import objects
-from tracekit.sources._refused import refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import long, refuse
 from tracekit.sources.released import _google19_kinds as kinds
 from tracekit.sources.released import _google19_machines as machines
 from tracekit.sources.released._google import AFTER, BEFORE, LABELS, SAMPLED, in_trace, time_ms

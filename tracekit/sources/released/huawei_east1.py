@@ -11,8 +11,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import Rule, long, missing, refuse
 from tracekit.sources.released._lines import named, together
 from tracekit.units import BYTES_PER_GIB
 

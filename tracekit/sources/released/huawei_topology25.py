@@ -15,9 +15,8 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Head, Opened, Read
-from tracekit.sources._excel import as_csv, is_workbook
-from tracekit.sources._refused import Rule, missing, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._objects import as_csv, is_workbook
+from tracekit.sources._rows import Delimited, Rule, frames, long, missing, refuse
 from tracekit.units import BYTES_PER_GIB
 
 _SERVERS = ("CPU1", "RAM1", "CPU2", "RAM2")

@@ -3,16 +3,218 @@
 Facts: atlarge-research/opendc, its documentation of input files and the tests' own data.
 """
 
-import re
+from __future__ import annotations
 
-from tracekit.sources._cluster import ClusterFile, ClusterSource, Head
-from tracekit.sources.released._opendc_readers import (
-    FRAGMENTS,
-    TASKS,
-    read_fragments,
-    read_tasks,
-    read_topology,
-)
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._columns import named_frames
+from tracekit.sources._rows import Rule, long, missing, refuse
+from tracekit.units import BYTES_PER_KIB, BYTES_PER_MIB
+
+_KIB = float(BYTES_PER_KIB)
+_MIB = float(BYTES_PER_MIB)
+TASKS = ("id", "submission_time", "duration", "cpu_count", "cpu_capacity", "mem_capacity")
+FRAGMENTS = ("id", "duration", "cpu_usage")
+#: No task asks for so much: a file that seems to say so counts in KB, not in MB.
+_LARGEST_MB = 4 << 20
+_SIZES = {
+    "b": 1.0, "byte": 1.0, "bytes": 1.0, "kb": 1e3, "mb": 1e6, "gb": 1e9, "tb": 1e12,
+    "kib": 2.0**10, "mib": 2.0**20, "gib": 2.0**30, "tib": 2.0**40,
+}  # fmt: skip
+_SIZE = re.compile(r"([\d.]+(?:[eE][+-]?\d+)?)\s*([A-Za-z]+)")
+_KEYS = ("time_ms", "container")
+
+
+def _positive(name: str) -> Rule:
+    return Rule(column=name, broken=pl.col(name).cast(pl.Float64) <= 0, expected="more than 0")
+
+
+def read_tasks(opened: Opened) -> Read:
+    """Tasks as containers that stay as long as they are to run, and what they ask for."""
+    sizes = {
+        "cpu_count": ("cpu", "cores", 1.0),
+        "mem_capacity": ("memory", "bytes", _memory_unit(opened)),
+        "gpu_count": ("gpu", "count", 1.0),
+    }
+    for frame, broken in named_frames(opened, "container", needed=TASKS):
+        yield from broken
+        rules = [*missing("id", "submission_time", "duration"), _positive("duration")]
+        kept, refused = refuse(frame, rules, "container")
+        yield from refused
+        rows = kept.with_columns(
+            pl.col("id").cast(pl.String).alias("container"),
+            pl.col("submission_time").alias("time_ms"),
+            (pl.col("submission_time") + pl.col("duration")).alias("departure_ms"),
+            pl.col("line").alias("position"),
+        )
+        yield Batch(
+            table="container",
+            rows=rows.select("time_ms", "container", "departure_ms", "position", "line"),
+        )
+        stated = {name: size for name, size in sizes.items() if name in rows.columns}
+        requests = long(rows, _KEYS, stated).rename({"amount": "request"})
+        yield Batch(table="container_resource", rows=requests)
+
+
+def _memory_unit(opened: Opened) -> float:
+    """Bytes of one unit of memory in a file of tasks: MB as documented, or KB."""
+    frames = (frame for frame, _ in named_frames(opened, "container", needed=TASKS))
+    asked = [frame["mem_capacity"].cast(pl.Float64).max() for frame in frames]
+    larger = any(float(str(one)) > _LARGEST_MB for one in asked if one is not None)
+    return _KIB if larger else _MIB
+
+
+def read_fragments(opened: Opened) -> Read:
+    """What tasks use: a fragment begins where the one of the same task before it ends.
+
+    Raises
+    ------
+    TracekitError
+        Without the tasks, which say when the first fragment begins and what a core's MHz are.
+    """
+    tasks = _tasks(opened)
+    ended = pl.DataFrame(schema={"id": tasks.schema["id"], "passed_ms": pl.Int64})
+    for frame, broken in named_frames(opened, "container_amount", needed=FRAGMENTS):
+        yield from broken
+        joined = frame.join(tasks, on="id", how="left", maintain_order="left")
+        kept, refused = refuse(joined, _fragment_rules(), "container_amount")
+        yield from refused
+        timed = kept.join(ended, on="id", how="left", maintain_order="left").with_columns(
+            (pl.col("duration").cum_sum().over("id") + pl.col("passed_ms").fill_null(0)).alias(
+                "passed_ms"
+            )
+        )
+        last = timed.group_by("id").agg(pl.col("passed_ms").last())
+        ended = pl.concat([ended.join(last, on="id", how="anti"), last])
+        yield Batch(table="container_amount", rows=_amounts(timed))
+
+
+def _fragment_rules() -> list[Rule]:
+    unknown = pl.col("submission_time").is_null()
+    no_core = (pl.col("cpu_capacity") <= 0) & (pl.col("cpu_usage") > 0)
+    return [
+        *missing("id"),
+        Rule(column="id", broken=unknown, expected="a task of the tasks beside"),
+        *missing("duration"),
+        _positive("duration"),
+        Rule(column="cpu_usage", broken=no_core, expected="0, as the task has no MHz"),
+    ]
+
+
+def _amounts(timed: pl.DataFrame) -> pl.DataFrame:
+    share = {
+        "cpu": ("cpu_usage", "cpu_capacity", "cpu_count", "cores"),
+        "gpu": ("gpu_usage", "gpu_capacity", "gpu_count", "count"),
+    }
+    there = {name: one for name, one in share.items() if set(one[:3]) <= set(timed.columns)}
+    rows = timed.with_columns(
+        (pl.col("submission_time") + pl.col("passed_ms") - pl.col("duration")).alias("time_ms"),
+        pl.col("id").cast(pl.String).alias("container"),
+        *(
+            pl.when(pl.col(used) == 0)
+            .then(0.0)
+            .otherwise(pl.col(used) / pl.col(whole) * pl.col(count))
+            .alias(name)
+            for name, (used, whole, count, _) in there.items()
+        ),
+    )
+    return long(rows, _KEYS, {name: (name, one[3], 1.0) for name, one in there.items()})
+
+
+def _tasks(opened: Opened) -> pl.DataFrame:
+    """The tasks beside a file of fragments."""
+    files = opened.beside.get("tasks", ())
+    if not files:
+        raise TracekitError(
+            f"{opened.name}: fragments without the tasks that they are of",
+            hint="ingest tasks.parquet and fragments.parquet together",
+        )
+    wanted = [*TASKS[:2], *TASKS[3:5], "gpu_count", "gpu_capacity"]
+    parts = [
+        frame.select(name for name in wanted if name in frame.columns)
+        for file in files
+        for frame, _ in named_frames(file, "container", needed=TASKS)
+    ]
+    return pl.concat(parts, how="diagonal_relaxed").unique("id", keep="first", maintain_order=True)
+
+
+def read_topology(opened: Opened) -> Read:
+    """Hosts as nodes: ``count`` of a kind are numbered from 0; so are clusters."""
+    with opened.stream() as stream:
+        try:
+            topology = json.load(stream)
+        except ValueError as error:
+            raise TracekitError(f"{opened.name} is no JSON: {error}") from None
+    nodes: list[dict[str, Any]] = []
+    resources: list[dict[str, Any]] = []
+    for line, (name, cluster, host) in enumerate(_hosts(topology), start=1):
+        try:
+            sizes = _host_sizes(host)
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            yield Broken(
+                table="node_resource",
+                line=line,
+                reason=f"is no host: {type(error).__name__} {error}",
+                text=f"{name}: {host}"[:200],
+            )
+            continue
+        row = {"time_ms": 0, "node": name, "line": line}
+        labels = {"cluster": cluster, "core_mhz": str(host["cpu"].get("coreSpeed", ""))}
+        nodes.append({**row, "labels": json.dumps(labels)})
+        resources += [
+            {**row, "resource": resource, "amount": amount, "unit": unit}
+            for resource, (amount, unit) in sizes.items()
+        ]
+    if nodes:
+        yield Batch(table="node", rows=pl.DataFrame(nodes))
+        yield Batch(table="node_resource", rows=pl.DataFrame(resources))
+
+
+def _hosts(topology: Mapping[str, Any]) -> Iterator[tuple[str, str, Mapping[str, Any]]]:
+    """Each host with a name of its own and its cluster's."""
+    taken: dict[str, int] = {}
+    for at, cluster in enumerate(topology["clusters"]):
+        for copy in _copies(str(cluster.get("name", f"cluster-{at}")), cluster):
+            for place, host in enumerate(cluster.get("hosts") or ()):
+                for one in _copies(str(host.get("name", f"host-{place}")), host):
+                    name = f"{copy}/{one}"
+                    taken[name] = taken.get(name, 0) + 1
+                    again = f"#{taken[name]}" if taken[name] > 1 else ""
+                    yield name + again, copy, host
+
+
+def _copies(name: str, thing: Mapping[str, Any]) -> list[str]:
+    count = int(thing.get("count", 1))
+    return [name] if count == 1 else [f"{name}-{at}" for at in range(count)]
+
+
+def _host_sizes(host: Mapping[str, Any]) -> dict[str, tuple[float, str]]:
+    cpu, gpu = host["cpu"], host.get("gpu") or {}
+    sizes = {
+        "cpu": (float(cpu["coreCount"]) * float(cpu.get("count", 1)), "cores"),
+        "memory": (_bytes(host["memory"]["memorySize"]), "bytes"),
+    }
+    if gpu:
+        sizes["gpu"] = (float(gpu.get("count", 1)), "count")
+    return sizes
+
+
+def _bytes(size: Any) -> float:
+    """A size that states its unit, or a number of MB."""
+    if isinstance(size, int | float) and not isinstance(size, bool):
+        return float(size) * _MIB
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is None or found.group(2).lower() not in _SIZES:
+        raise ValueError(f"memorySize {size!r}, expected a number of MB, or one with its unit")
+    return float(found.group(1)) * _SIZES[found.group(2).lower()]
+
 
 _FRAGMENT_COLUMNS = {*FRAGMENTS, "gpu_usage", "cpu_count", "gpu_count", "mem_usage"}
 _TOPOLOGY = re.compile(rb'\s*\{\s*"clusters"\s*:\s*\[')

@@ -13,8 +13,7 @@ import polars as pl
 
 from tracekit.sources import Archives, ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import Delimited, frames, long
+from tracekit.sources._rows import Delimited, Rule, frames, long, refuse
 from tracekit.sources.released._alibaba_batch import BatchForm, read_instances, read_tasks
 from tracekit.sources.released._known import Known
 from tracekit.sources.released._lines import headerless, ms, of_model, one_of, standing, whole

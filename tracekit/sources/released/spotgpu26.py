@@ -10,8 +10,7 @@ import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import Rule, long, refuse
 from tracekit.sources.released._lines import (
     GPU_MODEL,
     each_of,

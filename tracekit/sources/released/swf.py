@@ -14,8 +14,7 @@ from dataclasses import dataclass, field
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, ClusterFile, ClusterSource, Head, Opened, Read
-from tracekit.sources._refused import Rule, refuse
-from tracekit.sources._rows import long
+from tracekit.sources._rows import Rule, long, refuse
 from tracekit.units import BYTES_PER_KIB
 
 _KIB = float(BYTES_PER_KIB)

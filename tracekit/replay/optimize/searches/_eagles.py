@@ -16,11 +16,9 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
-from tracekit.replay.optimize.mutation import Anchor, t_mutation
+from tracekit.replay.optimize.flock import Anchor, Flock, Start, start, t_mutation
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.search import Search
-from tracekit.replay.optimize.start import Start, start
 
 Swoop = Annotated[
     Literal["alsattar", "source"],

@@ -8,10 +8,8 @@ from typing import Annotated, TypeVar
 import numpy as np
 
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
-from tracekit.replay.optimize.mutation import Anchor, t_mutation
+from tracekit.replay.optimize.flock import Anchor, Flock, Start, t_mutation
 from tracekit.replay.optimize.search import Search
-from tracekit.replay.optimize.start import Start
 
 State = TypeVar("State", bound=Flock)
 

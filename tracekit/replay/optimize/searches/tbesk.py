@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from tracekit.replay.optimize.flock import Start
 from tracekit.replay.optimize.searches._eagles import EagleSearch, Stage, Swoop
-from tracekit.replay.optimize.start import Start
 
 
 @dataclass(frozen=True, kw_only=True)

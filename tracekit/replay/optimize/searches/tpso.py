@@ -9,11 +9,9 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
-from tracekit.replay.optimize.mutation import t_mutation
+from tracekit.replay.optimize.flock import Flock, start, t_mutation
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
-from tracekit.replay.optimize.start import start
 
 
 class Swarm(Flock):

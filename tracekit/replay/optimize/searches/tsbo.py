@@ -9,10 +9,9 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
+from tracekit.replay.optimize.flock import Flock, start
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
-from tracekit.replay.optimize.start import start
 
 
 @dataclass(frozen=True, kw_only=True)

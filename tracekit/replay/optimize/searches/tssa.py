@@ -9,10 +9,9 @@ import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.parameters import About
-from tracekit.replay.optimize.flock import Flock
+from tracekit.replay.optimize.flock import Flock, Start, start
 from tracekit.replay.optimize.problem import Problem
 from tracekit.replay.optimize.searches._mutating import MutatingSearch
-from tracekit.replay.optimize.start import Start, start
 
 #: Keeps the step of the best sparrow finite where it is the worst too.
 _TINY = 1e-50

@@ -12,10 +12,10 @@ import polars as pl
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
+from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
-from tracekit.replay.workload.rests_on import ASSUMED, set_aside
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import RECORDED
 from tracekit.units import BYTES_PER_MIB, MS_PER_S

@@ -17,10 +17,10 @@ from tracekit.parameters import About
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS
+from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes, spread_slots
-from tracekit.replay.workload.rests_on import ASSUMED
 from tracekit.replay.workload.workload import Workload
 from tracekit.store.quantities import INFERRED, RECORDED
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE

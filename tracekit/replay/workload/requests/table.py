@@ -17,10 +17,10 @@ from polars.exceptions import PolarsError
 
 from tracekit.arrays import FloatArray
 from tracekit.errors import TracekitError, nearest
+from tracekit.replay.workload.facts_told import CHOSEN
 from tracekit.replay.workload.request_choice import Choice
 from tracekit.replay.workload.requests.asked import Told
 from tracekit.replay.workload.resources import CPU, MEMORY
-from tracekit.replay.workload.rests_on import CHOSEN
 
 _KEYS = ("container", "service")
 #: Columns by the resource they give, and what one of them is there.

@@ -2,21 +2,81 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+import numpy.typing as npt
 import polars as pl
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.losses import without
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
-from tracekit.replay.workload.sized.waiting import without_waiting
+from tracekit.replay.workload.workload import Losses, Workload
 from tracekit.store import Store
+from tracekit.store.doubts import gone_for_good
+from tracekit.store.views import read
+
+#: The source whose lists say of every pod whether it has a node.
+_SAYS_SO = "kubernetes"
+#: Where this share waits, they are what is to be placed.
+_MANY = 0.5
+_NAMED_WAITING = 3
+
+
+def without_waiting(
+    store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
+) -> tuple[Lives, tuple[str, ...]]:
+    """The lives without those who waited in production all the time, and a sentence on them.
+
+    What production could not place is load that production did not carry. A policy that places it
+    instead of others, or leaves it waiting too, would compare with nothing.
+    """
+    rows = found.containers[life.order]
+    waits = (rows["node"].is_null() & rows["departure_ms"].is_null()).to_numpy()
+    if not waits.any():
+        return life, ()
+    names = rows["container"].to_numpy()[waits]
+    if _left_out(store, float(waits.mean()), assumptions):
+        return life.taken(np.flatnonzero(~waits)), (_told(names, left_out=True),)
+    return life, (_told(names, left_out=False),) if _says_so(store) else ()
+
+
+def _told(names: npt.NDArray[np.object_], *, left_out: bool) -> str:
+    """Who waited in production, and what becomes of them."""
+    one = len(names) == 1
+    it = "it" if one else "them"
+    more = f" and {len(names) - _NAMED_WAITING:,} more" if len(names) > _NAMED_WAITING else ""
+    waited = (
+        f"{len(names):,} container{'' if one else 's'} waited for a node in production to the end:"
+        f" {', '.join(names[:_NAMED_WAITING].tolist())}{more}"
+    )
+    if left_out:
+        return (
+            f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
+            f" what production carried (--assume waiting=place has {it} placed)"
+        )
+    return (
+        f"{waited}; policies are asked to place {it}, which production did not"
+        f" (--assume waiting=leave_out leaves {it} out)"
+    )
+
+
+def _left_out(store: Store, share: float, assumptions: SizedAssumptions) -> bool:
+    if assumptions.waiting != "auto":
+        return assumptions.waiting == "leave_out"
+    return _says_so(store) and assumptions.start == "empty" and share < _MANY
+
+
+def _says_so(store: Store) -> bool:
+    return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
+
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
@@ -161,3 +221,61 @@ def _positions(names: pl.Series, nodes: Sequence[str]) -> IntArray:
     known = pl.DataFrame({"node": nodes, "at": np.arange(len(nodes))})
     found = pl.DataFrame({"node": names}).join(known, on="node", how="left", maintain_order="left")
     return np.asarray(found["at"].fill_null(-1).to_numpy().astype(np.int64))
+
+
+_NAMED_LIVES = 5
+
+
+def with_node_lives(load: Workload, store: Store, nodes: pl.DataFrame, life: Lives) -> Workload:
+    """The workload with nodes closed before they came and after they left.
+
+    Parameters
+    ----------
+    nodes : DataFrame
+        First rows of the table ``node``, in the order of the workload. A node that a container ran
+        on was there by then, whenever its first row is of.
+    life : Lives
+        The containers of the workload, in its order.
+    """
+    if not nodes.height:
+        return load
+    left = gone_for_good(read(store, "node")).select("node", left_ms="time_ms")
+    times = nodes.select("node", "time_ms").join(left, on="node", how="left", maintain_order="left")
+    end = int(load.times_ms[-1]) + load.step_ms
+    gone = {
+        at: when
+        for at, when in enumerate(times["left_ms"].to_list())
+        if when is not None and when < end
+    }
+    start = int(load.times_ms[0])
+    ran_from = np.where(life.there, start, life.arrival_ms)
+    came = _came_ms(load, times["time_ms"].to_numpy().astype(np.int64), ran_from)
+    late = np.flatnonzero(came > start)
+    if len(gone) == load.nodes or len(late) == load.nodes:
+        return load
+    made = _joined(load, late[np.argsort(came[late], kind="stable")], came) if len(late) else load
+    return without(made, gone) if gone else made
+
+
+def _came_ms(load: Workload, first_ms: IntArray, ran_from_ms: IntArray) -> IntArray:
+    """When each node came: when it is first spoken of, or something that ran there arrived."""
+    came = first_ms.copy()
+    ran = load.recorded_node >= 0
+    np.minimum.at(came, load.recorded_node[ran], ran_from_ms[ran])
+    return came
+
+
+def _joined(load: Workload, late: IntArray, came: IntArray) -> Workload:
+    named = ", ".join(load.node_ids[at] for at in late[:_NAMED_LIVES].tolist())
+    more = f" and {len(late) - _NAMED_LIVES:,} more" if len(late) > _NAMED_LIVES else ""
+    count = f"{len(late):,} nodes ({named}{more})" if len(late) > 1 else f"node {named}"
+    sentence = f"{count} came within the recorded time; a replay places nothing there before"
+    background = np.array(load.background)
+    for node in late.tolist():
+        background[:, load.times_ms < came[node], node] = 0.0
+    return dataclasses.replace(
+        load,
+        background=background,
+        joins=Losses(node=late, time_ms=came[late]),
+        told=(*load.told, sentence),
+    )

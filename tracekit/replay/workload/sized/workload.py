@@ -16,16 +16,20 @@ from tracekit.replay.workload.checks import nothing_observed
 from tracekit.replay.workload.constraints.allowed import nowhere, told_of
 from tracekit.replay.workload.constraints.build import not_held
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import (
+from tracekit.replay.workload.facts_told import (
     ASSUMED,
     reserved_rests_on,
     rests_on,
     use_rests_on,
 )
+from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.replay.workload.sized.node_lives import with_node_lives
-from tracekit.replay.workload.sized.replayed import Replayed, replayed_of, too_large_told
+from tracekit.replay.workload.sized.replayed import (
+    Replayed,
+    replayed_of,
+    too_large_told,
+    with_node_lives,
+)
 from tracekit.replay.workload.sized.rules import (
     control_plane_of,
     domains_of_nodes,

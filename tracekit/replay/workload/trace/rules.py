@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.domains import NodeDomains
-from tracekit.replay.workload.requests.recorded import Recorded
+from tracekit.replay.workload.requests.asked import Recorded
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.rules import (
     domains_of_nodes,

@@ -11,9 +11,8 @@ import numpy as np
 from tracekit.arrays import IntArray
 from tracekit.replay.workload.assumptions import Assumptions
 from tracekit.replay.workload.request_choice import Choice, choice_of
-from tracekit.replay.workload.requests.asked import Asked, uniform
+from tracekit.replay.workload.requests.asked import Asked, Recorded, recorded_sizes, uniform
 from tracekit.replay.workload.requests.given import laid_over, request_of
-from tracekit.replay.workload.requests.recorded import Recorded, recorded_sizes
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import is_sized, records_nodes

@@ -12,14 +12,14 @@ from tracekit.replay.workload.arrivals import Timing, lives, order_of_arrival
 from tracekit.replay.workload.assumptions import Assumptions, as_values
 from tracekit.replay.workload.calls import CallWeights, call_weights
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.reserved import held_at_most, reserved_of
-from tracekit.replay.workload.resources import BASE
-from tracekit.replay.workload.rests_on import (
+from tracekit.replay.workload.facts_told import (
     nodes_rest_on,
     requests_rest_on,
     reserved_rests_on,
     rests_on,
 )
+from tracekit.replay.workload.reserved import held_at_most, reserved_of
+from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.trace.amounts import Amounts, call_rates, with_network_and_disk
 from tracekit.replay.workload.trace.rules import rules_of

@@ -3,23 +3,172 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from shlex import quote
 from typing import Any
 
-from tracekit.replay.measures import RESOURCES, words_of
+from tracekit.replay.measures import RESOURCES, Measure, small, words_of
 from tracekit.replay.runs.advice import alike, meaning, runner_up, sentence
+from tracekit.replay.runs.amounts import difference_text, standing_text, way
 from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.filled import filled
 from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.report.contents import nodes_needed, quantities, vary
-from tracekit.report.contents.answer.changes import beyond, changes
-from tracekit.report.contents.answer.following import following
+from tracekit.replay.runs.standings import difference, standings
+from tracekit.replay.runs.student import FEWEST
+from tracekit.report.contents import commands, nodes_needed, quantities, vary
 from tracekit.report.contents.answer.sure import sure
-from tracekit.report.contents.first_screen import Answer
+from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
-from tracekit.report.headline import named
+from tracekit.report.measures import named
 from tracekit.report.policies import replayed
 from tracekit.report.words import count, few, listed, percent, spaced
+
+#: What a reader wants to know of every answer, and of which 0 is no news.
+_FIRST = (
+    "overloaded_node_steps", "pending", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
+    "memory_max_fraction", "moves",
+)  # fmt: skip
+_ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
+#: So many rows are read at a glance.
+_MOST = 6
+
+
+def changes(data: Data, told: Decision, policy: str, before: str) -> list[Change]:
+    """The few measures that decide, before and after."""
+    if not before or not policy or data.results is None:
+        return []
+    rows = [_change(data, one, policy, before) for one in _deciding(data, told, policy, before)]
+    return [row for row in rows if row is not None]
+
+
+def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Measure]:
+    """What decided, overload, nodes, cost and the fullest node; what is 0 for both is left out."""
+    known = _answering(data)
+    harms = [one.name for one in known.values() if _harms(data, one, policy, before)]
+    wanted = dict.fromkeys((told.criterion, *_ALWAYS, *harms, *_FIRST))
+    found = [known[name] for name in wanted if name in known]
+    there = [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)]
+    return there[: max(_MOST, len(harms) + len(_ALWAYS) + 1)]
+
+
+def _harms(data: Data, measure: Measure, policy: str, before: str) -> bool:
+    """Whether a measure is worse, at least on average: that is never left out."""
+    if data.results is None:
+        return False
+    apart = difference(data.results, policy, before, measure.name)
+    return way(measure, apart, average=True) == "worse"
+
+
+def _answering(data: Data) -> dict[str, Measure]:
+    known = data.results.measures if data.results else {}
+    return {name: one for name, one in known.items() if one.group == "answer"}
+
+
+def _any(data: Data, measure: Measure, *policies: str) -> bool:
+    rows = (data.standings(measure.name).row(policy) for policy in policies)
+    return any(row is not None and row.mean for row in rows)
+
+
+def beyond(data: Data, told: Decision, policy: str, before: str) -> str:
+    """Of the measures that the table leaves out, those that differ beyond chance."""
+    if not before or not policy or data.results is None:
+        return ""
+    known = _answering(data)
+    shown = {one.name for one in _deciding(data, told, policy, before)}
+    rest = [one for name, one in known.items() if name not in shown]
+    if not rest:
+        return ""
+    found = []
+    for one in rest:
+        apart = difference(data.results, policy, before, one.name)
+        said = way(one, apart)
+        if said:
+            found.append(f"{small(one.title)} ({said}: {difference_text(one, apart)})")
+    others = f"Of {count(len(rest), 'other measure')}"
+    if not found:
+        return f"{others} none differs beyond chance."
+    verb = "differs" if len(found) == 1 else "differ"
+    return f"{others} {len(found)} {verb} beyond chance: {few(found)}."
+
+
+def _change(data: Data, measure: Measure, policy: str, before: str) -> Change | None:
+    found = data.standings(measure.name)
+    one, other = found.row(policy), found.row(before)
+    if one is None or other is None or data.results is None:
+        return None
+    apart = difference(data.results, policy, before, measure.name)
+    return Change(
+        title=f"{measure.title} per hour" if measure.unit == "1/h" else measure.title,
+        meaning=measure.meaning,
+        before=standing_text(measure, other),
+        after=standing_text(measure, one),
+        difference=difference_text(measure, apart),
+        way=way(measure, apart, average=True),
+    )
+
+
+#: Enough orders of arrival to tell small differences.
+ORDERS = 20
+
+
+#: One of these is set beside a policy that was replayed alone.
+_RIVALS = ("least_allocated", "most_allocated")
+
+
+def following(data: Data, told: Decision) -> list[tuple[str, str]]:
+    """The next questions, each with the command that answers it."""
+    if told.orders < FEWEST:
+        return [_more_orders(data)]
+    if not told.chosen:
+        needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
+        return [_rebalanced(data), *needed]
+    load = (data.run or {})["workload"]
+    # what is kept for use that no container explains is a choice, though all else be recorded
+    assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
+    ranked = told.criterion not in CONDITIONS
+    asked = assumed and ranked and "assumptions" not in data.studies and commands.may_vary(data)
+    found = nodes_needed.following(data, told, told.chosen[0])
+    return [*found, *([_varied(data, told)] if asked else [])]
+
+
+def _more_orders(data: Data) -> tuple[str, str]:
+    names = " ".join(f"--policy {quote(name)}" for name in _ours(data))
+    out = data.paths.beside("more-orders")
+    command = f"{commands.asked(data, 'replay')} {names} --repeat {ORDERS} --out {out}"
+    return "Let the policies meet more orders of arrival:", command
+
+
+def _rebalanced(data: Data) -> tuple[str, str]:
+    words = f"--policy common --rebalance load_spread --repeat {ORDERS}"
+    command = f"{commands.asked(data, 'replay')} {words} --out {data.paths.beside('rebalanced')}"
+    return "Replay policies that move containers later, too:", command
+
+
+def _varied(data: Data, told: Decision) -> tuple[str, str]:
+    first = told.chosen[0]
+    known = (*told.chosen[1:], *_runners_up(data, told), told.simple, *_ours(data), *_RIVALS)
+    rival = next(name for name in known if name and name != first)
+    command = (
+        f"tracekit vary {data.paths.store} --policy {quote(first)} --policy {quote(rival)}"
+        f" --measure {told.criterion} --out {data.paths.study('assumptions')}"
+    )
+    return "Whether the answer hangs on what was assumed:", command
+
+
+def _runners_up(data: Data, told: Decision) -> list[str]:
+    """Those that may be chosen too, the best first: who else could be the answer."""
+    if data.results is None:
+        return []
+    rows = standings(data.results, told.criterion, among=may_be_chosen(data.results)).rows
+    return [name for row in rows if row.orders >= FEWEST for name in row.names]
+
+
+def _ours(data: Data) -> list[str]:
+    """The policies, the usual one first."""
+    names = [name for name in replayed(data) if name != OBSERVED]
+    return sorted(names, key=lambda name: name != "default_scheduler")
+
 
 #: From this share of containers without recorded use on it is said before the table.
 _FEW = 0.1

@@ -1,10 +1,14 @@
-"""A few containers looked at closely: the limit each policy gave them, against their need."""
+"""A training as it went: its curve, and the limits that a few containers were given."""
 
 from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 
 import numpy as np
 import polars as pl
 
+from tracekit.sizing.agent.train import Epoch
 from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulation import Simulation
 
@@ -47,3 +51,31 @@ def _one(simulation: Simulation, policy: str, why: str, at: int) -> pl.DataFrame
             "overflow": (need > limits).any(axis=1),
         }
     )
+
+
+#: Epochs of the moving mean and band.
+WINDOW = 50
+
+
+def training_frame(logs: Mapping[tuple[str, int], Sequence[Epoch]]) -> pl.DataFrame:
+    """One row per policy, seed and epoch, with moving means with a band of one deviation.
+
+    The window holds the last 50 epochs of the same phase, fewer at its beginning.
+    """
+    rows = [
+        {"policy": policy, "seed": seed, **asdict(epoch)}
+        for (policy, seed), log in logs.items()
+        for epoch in log
+    ]
+    frame = pl.DataFrame(rows).with_columns(pl.col("loss").fill_nan(None))
+    over = ["policy", "seed", "phase"]
+    bands = []
+    for name in ("reward", "overflow_share"):
+        mean = pl.col(name).rolling_mean(WINDOW, min_samples=1).over(over)
+        spread = pl.col(name).rolling_std(WINDOW, min_samples=1).fill_nan(0).fill_null(0).over(over)
+        bands += [
+            mean.alias(f"{name}_mean"),
+            (mean - spread).alias(f"{name}_low"),
+            (mean + spread).alias(f"{name}_high"),
+        ]
+    return frame.with_columns(*bands)
