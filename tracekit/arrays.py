@@ -1,7 +1,5 @@
 """Types of the arrays that functions take and give, named by what an element is."""
 
-from __future__ import annotations
-
 from typing import TypeAlias
 
 import numpy as np

@@ -4,8 +4,6 @@ In an installed wheel they lie inside the package; in a checkout or an editable 
 lie beside it. The current directory is never looked at.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tracekit.errors import TracekitError

@@ -1,7 +1,5 @@
 """What there is of each kind, read from the registries."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 

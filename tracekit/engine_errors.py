@@ -1,7 +1,5 @@
 """What polars, DuckDB and pyarrow raise when the system refused them, told as its refusal."""
 
-from __future__ import annotations
-
 import errno
 import os
 import re

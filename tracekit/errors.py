@@ -1,7 +1,5 @@
 """What goes wrong in a way the user can mend; printed once, by ``tracekit.cli.main``."""
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterable, Sequence
 

@@ -6,8 +6,6 @@ they were given: a ``numpy.py`` there must not run. Folders that ``PYTHONPATH`` 
 own word and stay.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 

@@ -4,8 +4,6 @@ Numba keeps compiled code on disk and looks for changes in the function's own fi
 the code of every function it calls is inside. So it is kept under a digest of all that code.
 """
 
-from __future__ import annotations
-
 import hashlib
 from collections.abc import Callable, Mapping
 from types import CodeType, FunctionType

@@ -3,8 +3,6 @@
 Nothing there is data. It can be taken away at any time, and is made anew then.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import os

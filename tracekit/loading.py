@@ -1,7 +1,5 @@
 """Loading what takes long to load."""
 
-from __future__ import annotations
-
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager

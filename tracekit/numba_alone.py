@@ -6,8 +6,6 @@ kept as pickles: who stands in a folder that somebody gave them would run what t
 there. Variables of the environment are the user's own word and stay.
 """
 
-from __future__ import annotations
-
 import importlib
 import os
 import sys

@@ -4,8 +4,6 @@ Opening a pipe waits for who writes into it, and a device may be read without en
 user gives, and whatever lies in a folder that others can write, is opened here.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import stat

@@ -4,8 +4,6 @@
 ``true``/``false``, words, and pairs joined by '+': ``resources=cpu:1+memory:1``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import math

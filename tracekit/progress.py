@@ -1,7 +1,5 @@
 """How long work tells that it is moving; the command line draws it, a notebook may ignore it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol

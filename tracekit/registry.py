@@ -1,7 +1,5 @@
 """One thing per file in a folder: the file's name is the thing's public name."""
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable

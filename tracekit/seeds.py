@@ -1,7 +1,5 @@
 """Random streams: one per name, so that adding a policy changes no other result."""
 
-from __future__ import annotations
-
 import hashlib
 import zlib
 

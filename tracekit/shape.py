@@ -4,8 +4,6 @@ A document that somebody else wrote is held to its shape where it is read, so th
 has to ask again. ``ShapeError`` says where in the document what was found, and what would be right.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import types
 import typing

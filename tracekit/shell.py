@@ -1,7 +1,5 @@
 """Commands for a shell in lines that fit where they are shown and can be copied as they stand."""
 
-from __future__ import annotations
-
 import re
 import shlex
 

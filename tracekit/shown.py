@@ -3,8 +3,6 @@
 A result class mixes in ``Shown``; what is shown of it is written in ``tracekit/displays``.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import re

@@ -1,7 +1,5 @@
 """Sizes that a trace does not state: as its sources or papers give them, or read here."""
 
-from __future__ import annotations
-
 from tracekit.units import BYTES_PER_GIB
 
 #: A node: two sockets of 52 vCPU (the hosts of the patent); its memory is read here.

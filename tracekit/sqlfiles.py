@@ -11,8 +11,6 @@ A header is the comment block a file starts with::
     -- run: duckdb catalog.duckdb -f queries/usage/node_profile.sql
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass, field

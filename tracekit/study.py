@@ -1,7 +1,5 @@
 """Study folders: what a study found, as Parquet frames beside a document that says what it was."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path

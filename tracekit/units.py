@@ -1,7 +1,5 @@
 """Units: the suffixes that names end in, and how quantities look on a screen."""
 
-from __future__ import annotations
-
 MILLI_PER_CORE = 1000
 #: Whole numbers up to this are exact as doubles.
 EXACT_TO = 2**53

@@ -1,7 +1,5 @@
 """Values of parameters as text, by their type: ``spell`` and ``read`` undo each other."""
 
-from __future__ import annotations
-
 import math
 import types
 import typing

@@ -1,7 +1,5 @@
 """Numbers and lists as sentences say them, those of the report and those of a decision."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 

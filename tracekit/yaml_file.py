@@ -1,7 +1,5 @@
 """A document in YAML or JSON that somebody else's program reads too: plain data, nothing run."""
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path

@@ -1,6 +1,4 @@
 """The zones of a node by how its CPU and memory go together; SQL holds the same number."""
 
-from __future__ import annotations
-
 #: Correlations nearer to 0 than this are zone B, and weak.
 ZONE_LIMIT = 0.3

@@ -1,7 +1,5 @@
 """Which base tables a query cannot do without."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tracekit.sqlfiles import SqlFile

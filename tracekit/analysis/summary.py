@@ -1,7 +1,5 @@
 """What ``tracekit analyze`` shows of its results: a few small tables and sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 

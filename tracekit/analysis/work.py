@@ -1,7 +1,5 @@
 """What there is to analyse in a store: every query and every result, as steps."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from functools import partial

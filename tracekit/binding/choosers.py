@@ -1,7 +1,5 @@
 """Who decides on host, socket and vCPUs: the policy of the patent, and what it is compared with."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal, Protocol
 

@@ -1,7 +1,5 @@
 """One socket under every policy, to be drawn: who is bound to which core, and what it costs."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 import numpy as np

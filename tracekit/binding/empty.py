@@ -1,7 +1,5 @@
 """Empty occupancy for the hosts of a room, and how many of them a container wants."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The folder of a replay down to the vCPU."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

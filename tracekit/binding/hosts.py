@@ -1,7 +1,5 @@
 """How the hosts of a workload are built: by a rule, or as a file says."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

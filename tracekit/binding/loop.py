@@ -4,8 +4,6 @@ Events at one time happen as in ``tracekit.replay.engine.engine``: departures, r
 waits, arrivals, then the sample of that time. Containers stay where they were bound.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

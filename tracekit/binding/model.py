@@ -1,7 +1,5 @@
 """What neighbours cost each service: the coefficients of a fit, by position of the service."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Occupancy: which instance has which vCPU, and what each instance loses by the others."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tracekit.arrays import FloatArray, Int32Array, IntArray

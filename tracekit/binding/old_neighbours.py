@@ -6,8 +6,6 @@ otherwise interference would be counted twice. Whether recorded use holds that c
 first: a made-up trace may plant interference in its monitoring rows alone.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from typing import Any

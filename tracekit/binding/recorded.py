@@ -1,7 +1,5 @@
 """The vCPUs that containers had, as one of the ways to bind: the others are measured by it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Several ways to bind on one workload, repeated over orders of arrival, with intervals."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The tables of a replay down to the vCPU."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Interference as it really is, where that is known: computed from who is bound where."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray

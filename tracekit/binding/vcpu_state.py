@@ -1,7 +1,5 @@
 """The vCPUs of a cluster: who is bound where, and the ways to find free ones."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

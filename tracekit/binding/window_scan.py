@@ -5,8 +5,6 @@ pairs: a newcomer presses on an instance either on its cores or on its socket, a
 known before the windows are tried.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """What an array of ids is asked: which id a group agrees on, which place a key has."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import Int32Array, IntArray

@@ -1,7 +1,5 @@
 """Calls: what the records of one place amount to."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ states (timestamp, containerID, cpuNeed, memNeed). Where the study leaves a choi
 here is said in the functions below.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

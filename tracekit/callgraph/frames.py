@@ -1,7 +1,5 @@
 """A rebuilt graph as frames with integer keys: one row per call, one row per trace."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

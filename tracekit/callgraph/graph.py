@@ -1,7 +1,5 @@
 """The call graphs of some whole traces, rebuilt: records in, calls with their parents out."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

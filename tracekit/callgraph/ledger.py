@@ -1,7 +1,5 @@
 """The ledger: what contradicts or lacks in the records of traces, and what was done about it."""
 
-from __future__ import annotations
-
 from typing import Literal, get_args
 
 import numpy as np

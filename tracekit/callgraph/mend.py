@@ -7,8 +7,6 @@ then names the proxy it called through). Where they name different upstreams, it
 the place above, else the calling end's.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, Int32Array, IntArray

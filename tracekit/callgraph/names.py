@@ -1,7 +1,5 @@
 """Original ids for the integer keys of results, read as they are needed."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 import pyarrow as pa

@@ -5,8 +5,6 @@ file; some continue in another (alibaba/clusterdata issue 168), so a range of tr
 from every file whose statistics say that it may hold some of it. A trace is never divided.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Pieces of the call graphs: a range of traces rebuilt anywhere, and their results as Parquet."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Places in traces: each path that a trace has records of, and those that must have been there."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The records of whole traces as arrays, ready to be compared by position."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

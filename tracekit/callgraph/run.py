@@ -1,7 +1,5 @@
 """Rebuilds all call graphs of a store, a few hundred thousand rows at a time."""
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 import os

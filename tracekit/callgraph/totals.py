@@ -1,7 +1,5 @@
 """What all call graphs come to: edges, services and shapes, added up piece by piece."""
 
-from __future__ import annotations
-
 import polars as pl
 
 _EDGE = ["upstream_key", "downstream_key", "rpc_type"]

@@ -1,7 +1,5 @@
 """The trees: which call every call was made by."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -7,8 +7,6 @@ record names its two ends the wrong way round. It is left alone where numbering 
 call above reaches the service, its calls were numbered below a sibling, and the tree moves them.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ here holds a function ``command``, whose docstring is the help, with an example,
 prints what comes back.
 """
 
-from __future__ import annotations
-
 import functools
 import gc
 import importlib

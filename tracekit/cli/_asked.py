@@ -5,8 +5,6 @@ asked, and calls it. Its parameters are those of the verb that it prints, by nam
 its own, which are about printing and exit codes.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import importlib
 import inspect

@@ -4,8 +4,6 @@ Typer's own classes with three changes: what a value is called in the help is a 
 the list of commands has headings, and what typer refuses is told as every other mistake is.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager

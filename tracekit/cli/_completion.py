@@ -4,8 +4,6 @@ Every Tab starts the program anew, so nothing is imported for it: a name is a fi
 files are looked at in their folders. A test holds each list to the registry.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

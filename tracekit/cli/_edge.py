@@ -1,7 +1,5 @@
 """The edge, the only one: what went wrong becomes one line, a hint and an exit code."""
 
-from __future__ import annotations
-
 import contextlib
 import errno
 import os

@@ -1,7 +1,5 @@
 """The end of the process: at once, when all that was to be done is done."""
 
-from __future__ import annotations
-
 import atexit
 import os
 import sys

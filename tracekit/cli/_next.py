@@ -1,7 +1,5 @@
 """What to do next, given the folder one stands in: printed by ``tracekit`` alone."""
 
-from __future__ import annotations
-
 import itertools
 import json
 import re

@@ -1,7 +1,5 @@
 """How subcommands print: tables that fit 80 columns, one JSON document."""
 
-from __future__ import annotations
-
 import json
 import math
 import sys

@@ -3,8 +3,6 @@
 The lines go to a file or a pipe as to a terminal: when, what, how much in how long, what is next.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import threading

@@ -5,8 +5,6 @@ project's calls share, ``policies``, ``thresholds`` and the table ``assume``, an
 subcommand with its options by their names: ``[replay]``, ``repeat = 20``.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ characters reach a screen as ``\x1b``, never as themselves; data formats go past
 ``print_raw``.
 """
 
-from __future__ import annotations
-
 import contextlib
 import io
 import os

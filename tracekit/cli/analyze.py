@@ -1,7 +1,5 @@
 """tracekit analyze: all analytics of a store."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tracekit.cli._asked import Asked, JsonOption

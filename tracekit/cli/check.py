@@ -1,7 +1,5 @@
 """tracekit check: the data-quality ledger."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Annotated, Any

@@ -1,7 +1,5 @@
 """tracekit duckdb: the plain duckdb CLI on a store."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import sys

@@ -1,7 +1,5 @@
 """tracekit fetch kubernetes: one's own cluster through kubectl."""
 
-from __future__ import annotations
-
 from tracekit.cli._asked import Asked, JsonOption
 from tracekit.cli._command import Panel
 from tracekit.cli._output import print_json

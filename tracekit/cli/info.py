@@ -1,7 +1,5 @@
 """tracekit info: what is in a store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

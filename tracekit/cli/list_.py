@@ -1,7 +1,5 @@
 """tracekit list: what there is of a kind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Annotated, Any
 

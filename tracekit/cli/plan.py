@@ -1,7 +1,5 @@
 """tracekit plan: what a computation over a store would take, here and on a cluster."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 

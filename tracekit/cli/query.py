@@ -1,7 +1,5 @@
 """tracekit query: one SQL file of queries/ (or any other) on a store."""
 
-from __future__ import annotations
-
 import sys
 from enum import StrEnum
 from pathlib import Path

@@ -1,7 +1,5 @@
 """tracekit replay: put a workload through placement policies."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What work may take, where nobody says it."""
 
-from __future__ import annotations
-
 from tracekit.units import BYTES_PER_GIB
 
 #: Memory for all processes of an ingest together.

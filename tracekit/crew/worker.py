@@ -5,8 +5,6 @@ Started as a program of its own rather than by ``multiprocessing``, which would 
 script a second time.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import gc

@@ -1,7 +1,5 @@
 """The analytics of a store: zones, what can be told, and every frame."""
 
-from __future__ import annotations
-
 from tracekit.analysis.summary import summary, verdicts
 from tracekit.analysis.work import Analysis
 from tracekit.shown import Bar, Page, frames_in

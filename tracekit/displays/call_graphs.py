@@ -1,7 +1,5 @@
 """Call graphs of a store: counts, and what was wrong with their records."""
 
-from __future__ import annotations
-
 from tracekit.callgraph.run import CallGraphs
 from tracekit.shown import Bar, Page, page_of, table
 

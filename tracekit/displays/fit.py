@@ -1,7 +1,5 @@
 """What neighbours cost: service by service, with a verdict."""
 
-from __future__ import annotations
-
 from tracekit.fit.run import Fit
 from tracekit.shown import Page, page_of, table
 

@@ -1,7 +1,5 @@
 """What an ingest took in, file by file."""
 
-from __future__ import annotations
-
 from tracekit.ingest import IngestSummary
 from tracekit.shown import ROWS, Bar, Page
 

@@ -1,7 +1,5 @@
 """A report that was written: its key findings, and the page to open."""
 
-from __future__ import annotations
-
 from tracekit.report import ReportSummary
 from tracekit.shown import Page
 from tracekit.units import size

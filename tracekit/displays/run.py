@@ -1,7 +1,5 @@
 """A replay: what it lets one decide, the measures that tell, and a ranking by the first of them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tracekit.replay.runs.advice import sentence

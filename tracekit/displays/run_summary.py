@@ -1,7 +1,5 @@
 """Everything in one call: the key findings, and where each part is."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tracekit.shown import Page

@@ -1,7 +1,5 @@
 """A comparison of sizing policies."""
 
-from __future__ import annotations
-
 from tracekit.shown import Page, page_of, table
 from tracekit.sizing.study import Study
 

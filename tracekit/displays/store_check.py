@@ -1,7 +1,5 @@
 """What was wrong with the rows of a store, and what was done; or which stored files changed."""
 
-from __future__ import annotations
-
 from tracekit.query.describe import StoreCheck
 from tracekit.shown import ROWS, Page
 from tracekit.units import percent

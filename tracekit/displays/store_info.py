@@ -1,7 +1,5 @@
 """What is in a store: its tables, and how each quantity is known."""
 
-from __future__ import annotations
-
 from tracekit.query.describe import StoreInfo
 from tracekit.shown import Page
 from tracekit.units import duration

@@ -1,7 +1,5 @@
 """A study, such as a comparison or the fewest nodes: what was asked, and its first frame."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

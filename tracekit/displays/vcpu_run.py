@@ -1,7 +1,5 @@
 """Placement down to the vCPU: policies beside each other."""
 
-from __future__ import annotations
-
 from tracekit.binding.run import VcpuRun
 from tracekit.shown import Page, page_of
 

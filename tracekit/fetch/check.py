@@ -1,7 +1,5 @@
 """Whether an archive is whole: decompressed to its end, every checksum compared."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from typing import cast

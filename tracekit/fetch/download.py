@@ -1,7 +1,5 @@
 """Fetches one archive, however often the line breaks; it gets its name when it is whole."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Asks a cluster for its nodes and pods through the user's kubectl, and packs what it answers."""
 
-from __future__ import annotations
-
 import os
 import re
 import selectors

@@ -3,8 +3,6 @@
 Both are hidden, so that a folder can be ingested while it is still being filled.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import json

@@ -1,7 +1,5 @@
 """Which archives are wanted: tables by word or name, parts by number."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urljoin, urlsplit

@@ -1,7 +1,5 @@
 """Asks a Prometheus for what a store needs, slice by slice; run again to go on."""
 
-from __future__ import annotations
-
 import json
 import re
 import time

@@ -1,7 +1,5 @@
 """One query to a Prometheus: how it is asked, slice by slice, and what came of it."""
 
-from __future__ import annotations
-
 import json
 import shlex
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """When to try again, and how long to wait before."""
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import dataclass

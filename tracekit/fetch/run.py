@@ -1,7 +1,5 @@
 """Fetches many archives at a time into one folder."""
 
-from __future__ import annotations
-
 import time
 from collections import deque
 from collections.abc import Callable, Sequence

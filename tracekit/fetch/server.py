@@ -1,7 +1,5 @@
 """A server that answers PromQL: one question, tried again as long as that may help."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping

@@ -1,7 +1,5 @@
 """What has come of each query so far, kept in the folder as ``.prometheus.json``."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass

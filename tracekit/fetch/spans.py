@@ -1,7 +1,5 @@
 """Times and spans as one types them: 2026-01-31, 1767225600, now-24h; 30s, 5m, 1d."""
 
-from __future__ import annotations
-
 import re
 from datetime import UTC, datetime
 

@@ -1,7 +1,5 @@
 """Reads ahead: the next blocks are decompressed while the last one is parsed."""
 
-from __future__ import annotations
-
 import queue
 import threading
 from collections.abc import Callable, Generator, Iterator

@@ -1,7 +1,5 @@
 """One process at a time in a folder: the second is told who is at it."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import socket

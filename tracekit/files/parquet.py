@@ -1,7 +1,5 @@
 """Small Parquet files read whole, every value of them checked."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Numbers of archives as users write them: ``0-3,7``."""
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 

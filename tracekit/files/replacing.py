@@ -6,8 +6,6 @@ and who finds it there puts it back. A process that is killed leaves its hidden 
 next one that writes to the same place takes it away.
 """
 
-from __future__ import annotations
-
 import contextlib
 import ctypes
 import errno

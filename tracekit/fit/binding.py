@@ -1,7 +1,5 @@
 """Binding: monitoring rows that say which vCPUs an instance is bound to, checked one by one."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Mapping
 from dataclasses import dataclass

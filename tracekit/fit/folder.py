@@ -1,7 +1,5 @@
 """The folder of a fit: what ``tracekit fit --out`` writes and a replay or a report reads."""
 
-from __future__ import annotations
-
 import dataclasses
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """How the coefficients of a line are found."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

@@ -4,8 +4,6 @@ Least squares by default (patent CN116795487A [0069]); ridge, Huber's loss and c
 must not be negative are options. The intercept is never shrunk, weighed down or bounded.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sizes that a store records, by which the neighbours of a container weigh."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

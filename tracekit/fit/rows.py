@@ -5,8 +5,6 @@ cpu_ss, load``: one row per instance and binding, or per instance and time when 
 is NULL where nobody knows who shares cores (a proxy).
 """
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

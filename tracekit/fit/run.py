@@ -1,7 +1,5 @@
 """The fit from start to end: rows of a store or of monitoring data, regression, verdict."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

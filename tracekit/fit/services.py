@@ -4,8 +4,6 @@ Source: patent CN116795487A [0069]; the pooled model is tracekit's own: all serv
 k2, each keeps its mean (least squares on deviations from the service's means, "within").
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

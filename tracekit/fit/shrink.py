@@ -9,8 +9,6 @@ of B, w being its share of all weights ``1 / (V + tau2)``. ``tau2`` is that of P
 (1982). The intercept moves along, so that the line still goes through the means; k1 stays.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Bindings that a store records: vCPUs of containers, and how nodes are built."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The rows of a regression as arrays: regressors, target, service and instance by number."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

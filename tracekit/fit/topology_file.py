@@ -1,7 +1,5 @@
 """Files that say how hosts are built: a row per host, or the map of one kind of host."""
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Callable
 from pathlib import Path

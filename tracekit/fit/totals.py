@@ -5,8 +5,6 @@ beyond its services' profiles is k1 and k2 times what presses on it beyond what 
 services elsewhere. Noise of single instances is averaged away; k1 and k2 are shared by all.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cross-validation of the regression against the constant model: the service's mean alone."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

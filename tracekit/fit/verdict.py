@@ -1,7 +1,5 @@
 """A plain word for how far a fit can be trusted, with the reason."""
 
-from __future__ import annotations
-
 from typing import Literal
 
 import numpy as np

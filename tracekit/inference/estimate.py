@@ -1,7 +1,5 @@
 """Sizes of containers by non-negative least squares, and whether the data can tell them."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Sums of products of changes, node by node: all that a regression needs of the data."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Staged columns: one raw file per column, appended to block by block, read back in pieces."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path

@@ -5,8 +5,6 @@ that a store's bytes do not depend on how many workers there were, and so that w
 run is killed at, the store holds the first files and nothing of the others.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence

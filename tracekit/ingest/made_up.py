@@ -1,7 +1,5 @@
 """Whether trace files were drawn by ``tracekit synth``: the truth it planted lies with them."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

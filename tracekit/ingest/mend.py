@@ -4,8 +4,6 @@ A file is taken in once more as if the store were at the point where it first ca
 same part and the same keys, so all that came after it stays as it is.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import os

@@ -1,7 +1,5 @@
 """What the names of one file become in the store."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

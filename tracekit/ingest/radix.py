@@ -1,7 +1,5 @@
 """Compiled loops that put rows in order: into words, sorted byte by byte, out of the columns."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -1,7 +1,5 @@
 """The broken rows of one source file: written as they come, counted by kind."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from pathlib import Path
 

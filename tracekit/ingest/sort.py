@@ -5,8 +5,6 @@ memory budget lets be sorted at once, so the file's size does not matter; a file
 in one go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path

@@ -4,8 +4,6 @@ Both halves are a worker's; between them the coordinator gives the file's names 
 passes between them but a few numbers lies in the file's staging folder.
 """
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Mapping
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """What is known of a file's clean rows of one table, as they wait in a staging folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What an ingest did, the line that says it, and the error where files failed."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from pathlib import Path
 

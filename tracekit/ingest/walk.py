@@ -1,7 +1,5 @@
 """Walks over the staged rows of one file, chunk by chunk: sort keys, and columns of a range."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from typing import Any
 

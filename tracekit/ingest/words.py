@@ -1,7 +1,5 @@
 """Sort keys: the columns a table is ordered by, packed into as few 64-bit words as they need."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

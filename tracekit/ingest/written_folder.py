@@ -1,7 +1,5 @@
 """A store's folder while it is written: locked, made if need be, taken away if it stays empty."""
 
-from __future__ import annotations
-
 import dataclasses
 import errno
 import shutil

@@ -1,7 +1,5 @@
 """Metrics of arrays: one file each, a documented numpy function inside; what SQL gives agrees."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

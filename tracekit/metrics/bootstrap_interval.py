@@ -1,7 +1,5 @@
 """Bootstrap interval of a mean over nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Slope of the tail of a sample's CCDF on log-log axes."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

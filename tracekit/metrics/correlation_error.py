@@ -1,7 +1,5 @@
 """Standard error of a correlation of autocorrelated series, on Fisher's scale."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Debris rate D: the share of a node's resources that lies idle."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

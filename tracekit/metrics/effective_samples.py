@@ -1,7 +1,5 @@
 """Effective sample size of an autocorrelated series."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Hill index: how heavy the upper tail of a sample is."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

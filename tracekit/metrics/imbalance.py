@@ -1,7 +1,5 @@
 """Imbalance Z: how unevenly a node's resources are used."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Overload: use beyond capacity."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

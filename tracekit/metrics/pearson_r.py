@@ -1,7 +1,5 @@
 """Correlation of a node's CPU and memory use over time."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

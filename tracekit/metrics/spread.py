@@ -1,7 +1,5 @@
 """Spread: how far the most and the least used node lie apart."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Strength band of a correlation: strong, moderate, low, weak_or_none, undefined."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """Theil-Sen slope: the median of the slopes between all pairs of samples."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

@@ -1,7 +1,5 @@
 """Utilization difference G: how far CPU and memory use lie apart."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 

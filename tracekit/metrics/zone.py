@@ -1,7 +1,5 @@
 """Zone of a node: A, B, C by the correlation of its CPU and memory use, U when undefined."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,5 @@
 """Zone doubt: how likely a node's true correlation lies in another zone than the one found."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike
 from scipy.special import stdtr

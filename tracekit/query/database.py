@@ -3,8 +3,6 @@
 Only calls that DuckDB 1.x and 2.x share are used here, so that a new major version costs one file.
 """
 
-from __future__ import annotations
-
 import re
 import threading
 from collections.abc import Iterable, Iterator, Mapping

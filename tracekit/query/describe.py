@@ -1,7 +1,5 @@
 """What is in a store: tables, rows, times, steps, entities, source files."""
 
-from __future__ import annotations
-
 import dataclasses
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Which engine answers: DuckDB in this process, or Spark."""
 
-from __future__ import annotations
-
 from tracekit.query.database import Database
 from tracekit.spark import SparkDatabase, check_engine, is_spark
 from tracekit.store.folder import Store

@@ -1,7 +1,5 @@
 """What DuckDB answers as a polars frame; what no frame can hold is told by its column."""
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Iterator

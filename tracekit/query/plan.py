@@ -4,8 +4,6 @@ One pass over a table means: every number of it summed by entity. It is measured
 store and scaled to the others; an analysis is some tens of passes.
 """
 
-from __future__ import annotations
-
 import shutil
 import tempfile
 import time

@@ -1,7 +1,5 @@
 """Runs one query on a store, with its parameters checked against its header."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

@@ -1,7 +1,5 @@
 """One query alone, by the quick forms of those it builds on, where there are any."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Collection, Mapping
 

@@ -1,7 +1,5 @@
 """Rows of Arrow tables: a trace table as Parquet, wide tables, and fractions above 1."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace

@@ -1,7 +1,5 @@
 """Cuts a byte stream into blocks of whole lines."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 

@@ -1,7 +1,5 @@
 """A file that a source reads by code: its batches, held to the rules of their tables."""
 
-from __future__ import annotations
-
 import io
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

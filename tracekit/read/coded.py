@@ -1,7 +1,5 @@
 """Rows as they wait to be sorted: numbers, and keys in the place of names."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Protocol

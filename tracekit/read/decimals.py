@@ -7,8 +7,6 @@ Mushtak and Lemire, "Fast number parsing without fallback", ibid. 53(7), 2023). 
 both, such as twenty digits or subnormal results, is not parsed here: the caller goes another way.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import UInt8Array, UInt64Array

@@ -1,7 +1,5 @@
 """Which files of a folder are trace tables: by content and header, not by name."""
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Iterator

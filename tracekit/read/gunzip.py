@@ -3,8 +3,6 @@
 ``isal.igzip.IGzipFile`` does the same through Python's buffered readers, at twice the CPU time.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Protocol
 

@@ -1,7 +1,5 @@
 """The few machine instructions that compiled loops need and numba does not offer."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, TypeVar, cast
 

@@ -3,8 +3,6 @@
 A hit is one only when all bytes agree; the hash merely says where to look.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

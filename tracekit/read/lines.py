@@ -1,7 +1,5 @@
 """The lines of a block: which are malformed, and the text of any one of them."""
 
-from __future__ import annotations
-
 import functools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Opens a trace file, whatever it is: CSV, gzip, tar, tar.gz; told apart by its first bytes."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 import tarfile

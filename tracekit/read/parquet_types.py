@@ -1,7 +1,5 @@
 """What the columns of a Parquet file become: a value has the fate that its text has in a CSV."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 

@@ -5,8 +5,6 @@ malformed lines; a value that is no number becomes NULL there, and its text is l
 for the rejects. No step loops over good rows in Python.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

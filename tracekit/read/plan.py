@@ -1,7 +1,5 @@
 """What a line of a file is made of, as arrays that compiled loops can follow."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import NamedTuple

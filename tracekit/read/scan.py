@@ -4,8 +4,6 @@ It takes only what is plainly right. A line with anything unusual about it is "o
 noted, and ``parse`` and ``validate`` decide about it, as they do about every line of a small file.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -4,8 +4,6 @@ The careful way costs as much for one line as for thousands. So the rows of some
 each other, and the odd lines of all of them go that way together.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field

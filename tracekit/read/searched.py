@@ -1,7 +1,5 @@
 """What lies in a folder, searched whole: files, links to folders followed, and what is neither."""
 
-from __future__ import annotations
-
 import os
 from collections import deque
 from dataclasses import dataclass, field

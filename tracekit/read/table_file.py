@@ -1,7 +1,5 @@
 """Streams one trace file as clean blocks of a base table."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field

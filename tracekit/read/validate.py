@@ -1,7 +1,5 @@
 """The rules every row must pass; the names that stand for 'unknown' become NULL and are counted."""
 
-from __future__ import annotations
-
 from collections import Counter
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """A figure as the page carries it: plotly JSON, a table in its place, its SQL and its data."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Tables of the report: frames as headed columns of texts, each with the value it sorts by."""
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Sequence

@@ -4,8 +4,6 @@ Both are read from the folders that ``tracekit run`` leaves beside the store; wh
 computed when a page first asks for it, call graphs only of stores where that is quick.
 """
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Iterable, Mapping
 from pathlib import Path

@@ -1,7 +1,5 @@
 """What a report is made of: a store's query results and a run's frames, each read once."""
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Faults of tracekit's in a page of a report: the page says so, and the others are whole."""
 
-from __future__ import annotations
-
 import os
 
 import jinja2

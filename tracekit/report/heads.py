@@ -4,8 +4,6 @@ A cell carries its own unit where it has one (12 %, 3 min, 16 GiB); the head nam
 plain number. A measure of a replay is called by its title, as everywhere.
 """
 
-from __future__ import annotations
-
 from tracekit.replay.measures import all_measures
 
 #: Columns whose words do not follow from their names.

@@ -1,7 +1,5 @@
 """Names beside the marks of a figure: where they cover neither a mark nor one another."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

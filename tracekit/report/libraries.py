@@ -1,7 +1,5 @@
 """Scripts and styles of kept libraries, as a page takes them in."""
 
-from __future__ import annotations
-
 import re
 from importlib import resources
 

@@ -1,7 +1,5 @@
 """The measures of a replay on the page: which a run has, how one is written, which one ranks."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.replay.measures import Measure, compared

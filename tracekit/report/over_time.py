@@ -1,7 +1,5 @@
 """Lines over time, one per policy: what the figures of a replay's measures share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 
 import plotly.graph_objects as go

@@ -15,8 +15,6 @@ with ``or`` between them. A page is left out when there is no such thing. Files 
 underscore are parts that pages share.
 """
 
-from __future__ import annotations
-
 import functools
 import re
 from dataclasses import dataclass

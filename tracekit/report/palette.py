@@ -4,8 +4,6 @@ The series colours are of the Okabe-Ito kind: told apart by lightness too, so th
 for readers with any of the usual colour deficiencies. A test checks every contrast.
 """
 
-from __future__ import annotations
-
 #: name: (light, dark). Text needs a contrast of 4.5 to its background, marks need 3.
 SURFACES = {
     "page": ("#f5f6f8", "#12161b"),

@@ -1,7 +1,5 @@
 """Where what a report shows lies, as its commands name it, so that they run as they stand."""
 
-from __future__ import annotations
-
 import os
 import shlex
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What all figures share: layout, axes, hover boxes, named rows, and points thinned for a page."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Policies in the figures and tables of a replay: which rows are what, and how they are drawn."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The ways to place in order of rank, and how each stands: a row for each."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 

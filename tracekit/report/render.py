@@ -1,7 +1,5 @@
 """Puts a report together: data in, one HTML file out that needs nothing else."""
 
-from __future__ import annotations
-
 import base64
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """A sizing run as a report reads it: where it lies, its manifest and its frames."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The studies that a report shows: those given, and those in the folder ``studies`` beside it."""
 
-from __future__ import annotations
-
 import contextlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """The ways to place as points: nodes in use, overload, and what each is to a reader."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """The zones of nodes, in words for somebody who has never heard of them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 from tracekit.sqlfiles import default_of

@@ -4,8 +4,6 @@
 is all containers of a set at once.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import gymnasium

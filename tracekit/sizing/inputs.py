@@ -1,7 +1,5 @@
 """What a sizing study is given: settings, a trained network, policies."""
 
-from __future__ import annotations
-
 import importlib.util
 from collections.abc import Sequence
 from pathlib import Path

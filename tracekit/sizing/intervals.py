@@ -1,7 +1,5 @@
 """Means over seeds with intervals, and how the agent differs from each other policy."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

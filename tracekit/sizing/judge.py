@@ -4,8 +4,6 @@ A container-step is a step at which a container has a sample; each counts the sa
 lives long weighs much. What is freed is weighed by how long containers lived.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

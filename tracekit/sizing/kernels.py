@@ -4,8 +4,6 @@
 under the file it stands in.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

@@ -1,7 +1,5 @@
 """What a simulation came to: the quantities of the study's table 7."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Periods and cycles, compiled: running them, what a cycle looked like, and what it earned."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

@@ -5,8 +5,6 @@ and what it reads. ``start`` gives a sizer, which lives for one simulation and s
 the containers that are due.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, NamedTuple, Protocol
 

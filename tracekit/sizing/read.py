@@ -1,7 +1,5 @@
 """Reading a simulation set: the study's tables from a folder, or made from a store's trace."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Reading recorded use and requests out of a store that lists its containers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

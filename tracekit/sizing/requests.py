@@ -4,8 +4,6 @@ See ``judge`` for what is counted, ``requests_told`` for the answer in words. Th
 the assumption ``requests=sized:DIR`` of a replay, too.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

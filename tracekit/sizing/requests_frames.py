@@ -1,7 +1,5 @@
 """The frames of a study of requests: every service, and all services together."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """A study of requests in sentences: what to change, what it frees, what it risks, how sure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from shlex import quote

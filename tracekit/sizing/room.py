@@ -1,7 +1,5 @@
 """Room on nodes, compiled: which sizes fit where, and setting them."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

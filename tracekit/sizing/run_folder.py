@@ -15,8 +15,6 @@
       models/seed-N.npz    the trained network, for --model
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

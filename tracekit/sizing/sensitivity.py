@@ -1,7 +1,5 @@
 """How the result moves with what the study leaves open: one value changed, trained anew."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the study leaves open, as named parameters: cycles, sizes, nodes, reward."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

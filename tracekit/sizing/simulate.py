@@ -1,7 +1,5 @@
 """One policy through one simulation, from the first period to the last."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.sizing.network.weights import Model

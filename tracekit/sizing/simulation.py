@@ -5,8 +5,6 @@ needs more than its limit; then it is *due*: whoever sizes sees the cycle and se
 Containers are due at times of their own, since an overflow shifts all later cycles of one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray

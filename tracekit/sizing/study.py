@@ -1,7 +1,5 @@
 """The comparison: every policy on the same test chains, once per seed, the agent trained first."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

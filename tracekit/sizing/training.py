@@ -1,7 +1,5 @@
 """A training as it went: its curve, and the limits that a few containers were given."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 

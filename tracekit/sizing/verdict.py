@@ -1,7 +1,5 @@
 """What the comparison says in sentences, worst news first, and whether the study's order holds."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

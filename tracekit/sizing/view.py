@@ -1,7 +1,5 @@
 """What a sizer sees at a decision: the past, unless it is the oracle."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

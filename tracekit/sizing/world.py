@@ -1,7 +1,5 @@
 """From a simulation set to the arrays of the compiled environment, with the study's nodes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray

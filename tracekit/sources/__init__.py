@@ -5,8 +5,6 @@ cluster comes. Files that are CSV with a header are described (``TableFormat``) 
 code; all others are read by a function of the source (``ClusterFile``).
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Rows out of JSON lines, Parquet and workbooks, as frames of texts."""
 
-from __future__ import annotations
-
 import dataclasses
 import io
 import itertools

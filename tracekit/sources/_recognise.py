@@ -1,7 +1,5 @@
 """Which release and table a file belongs to: by its header, and by its ids where headers agree."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

@@ -1,7 +1,5 @@
 """What a trace release is made of: tables, archives."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType

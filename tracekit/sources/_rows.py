@@ -1,7 +1,5 @@
 """Streams delimited text as frames of typed columns, a broken line apart from the good ones."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Headerless tables, which the shape of their first lines tells apart."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ The one imports pandas where it is installed, the others ``pyarrow.compute``, an
 longer than ingesting a small file.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 
 import numpy as np

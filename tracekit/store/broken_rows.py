@@ -3,8 +3,6 @@
 The rows themselves are in the view ``reject``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tracekit.store.manifest import REJECTED, Defect, SourceEntry

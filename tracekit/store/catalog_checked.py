@@ -1,7 +1,5 @@
 """Whether a store's catalog is as it would be written here, as another would, or damaged."""
 
-from __future__ import annotations
-
 import tempfile
 from pathlib import Path
 

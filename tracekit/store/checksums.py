@@ -4,8 +4,6 @@ CRC-32 and length, as for the content of trace files: no flipped bit escapes a C
 processor computes it at several times the speed of any disk.
 """
 
-from __future__ import annotations
-
 import io
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass

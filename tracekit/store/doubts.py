@@ -3,8 +3,6 @@
 ``ingest``, ``info``, ``check``, a replay and its report all say the same, from here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 

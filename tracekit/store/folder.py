@@ -1,7 +1,5 @@
 """The store folder: where things lie in it, and opening one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The manifest: what is in the store, source file by source file; nothing else counts as in it."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 import os

@@ -1,7 +1,5 @@
 """Samples of nodes that are one moment beside a history of what runs on them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tracekit.store.manifest import DERIVED, Manifest, SourceEntry

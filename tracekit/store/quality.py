@@ -1,7 +1,5 @@
 """The quality tables: the defects that ingest met, and the files that it took in."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a store records of the quantities that an analysis or a replay may want."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from pathlib import Path
 

@@ -4,8 +4,6 @@ The same statements serve two uses: ``catalog.duckdb`` inside the store, for the
 and a connection of tracekit's own. Paths are whole ones, or relative to the store.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -5,8 +5,6 @@ written as a stored block of the gzip stream, whose length does not depend on wh
 filled in when the archive is closed. Nothing is kept aside, in memory or on the disk.
 """
 
-from __future__ import annotations
-
 import shutil
 import struct
 import tarfile

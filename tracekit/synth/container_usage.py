@@ -1,7 +1,5 @@
 """Use of each container over time: the MSResource files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Runs tasks here or in other processes; what they write does not depend on which."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from concurrent.futures import as_completed

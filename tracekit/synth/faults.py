@@ -1,7 +1,5 @@
 """Defects that are planted in the files, and what a reader should do about each."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal

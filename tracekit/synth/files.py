@@ -1,7 +1,5 @@
 """Files beside the archives of a made-up trace: nodes, sizes, and the truth."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Iterator
 from pathlib import Path

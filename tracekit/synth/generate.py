@@ -1,7 +1,5 @@
 """Writing a made-up trace: archives in the layout of the release, and the truth beside them."""
 
-from __future__ import annotations
-
 import os
 from collections.abc import Collection, Container, Iterator
 from contextlib import contextmanager

@@ -1,7 +1,5 @@
 """Original ids as the trace spells them."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -5,8 +5,6 @@ and without. What is planted is in the monitoring rows alone, so that a fit can 
 ``cpu = b0 + k1*cpu_sc + k2*cpu_ss + N(0, 0.01)``, b0, k1 and k2 being the service's.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """How the released files are laid out: folders, names, headers and their quirks."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 

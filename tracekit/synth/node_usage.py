@@ -1,7 +1,5 @@
 """Use of each node over time, with a correlation of CPU and memory that is planted exactly."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

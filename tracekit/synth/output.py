@@ -1,7 +1,5 @@
 """Output of a made-up trace: which archives, a folder complete or not there, what was written."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from collections import Counter

@@ -1,7 +1,5 @@
 """Call rates and response times per container and minute: the MSRTQps files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

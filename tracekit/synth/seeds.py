@@ -1,7 +1,5 @@
 """One seed, one child stream per concern."""
 
-from __future__ import annotations
-
 import zlib
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The services of a made-up trace: how many containers, how busy, and what a call costs."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ trace of 2021 (quantiles of 999 rows of Node and of MSResource, fits to them, an
 printed in public notebooks).
 """
 
-from __future__ import annotations
-
 import numpy as np
 from scipy import special
 

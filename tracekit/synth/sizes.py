@@ -21,8 +21,6 @@ for is so much per core, by what kind of service it is.
 Usage in the trace is a fraction of a container's limit, and of a node's capacity.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

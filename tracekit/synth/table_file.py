@@ -1,7 +1,5 @@
 """One CSV file of the trace as it grows: good rows in, good and broken lines out."""
 
-from __future__ import annotations
-
 import heapq
 import io
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,5 @@
 """What is written independently of everything else: an hour, half an hour, some call files."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """The planted truth as tables; no column is named as in the trace, so no reader mistakes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """A made-up trace without its calls: containers, where they stand, how busy they are."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Base tables of the store: one file per table, columns with types, units and rules."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from dataclasses import dataclass

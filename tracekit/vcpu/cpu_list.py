@@ -1,7 +1,5 @@
 """Lists of vCPU ids as Linux writes them: ``0-3,52``."""
 
-from __future__ import annotations
-
 import re
 
 _PART = re.compile(r"^\s*(\d{1,6})\s*(?:-\s*(\d{1,6})\s*)?$")

@@ -5,8 +5,6 @@ section 9.4: the mean of the neighbours' service profiles weighted by their vCPU
 ``occupancy`` (mean over neighbouring vCPUs, an idle one counting 0) and ``sum`` (busy vCPUs).
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

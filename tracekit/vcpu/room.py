@@ -1,7 +1,5 @@
 """A room: the vCPUs of all hosts as one range of places, so that a whole cluster is one array."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

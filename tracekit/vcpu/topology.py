@@ -5,8 +5,6 @@ Xeon 8269CY): first one thread of every core, socket by socket, then the other t
 order. Machines that number otherwise are described by an explicit map.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -5,8 +5,6 @@ each file is read whole, held to what its folder's document says of it, and the 
 what was written is named.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path

@@ -7,8 +7,6 @@ with ``Option`` how it is typed, if that is not by its name. Nothing heavy is im
 verb's file, so that ``--help`` answers at once: a verb imports what it needs once it is called.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A replay from its words to its folder: workload, policies, run, run folder."""
 
-from __future__ import annotations
-
 import contextlib
 import dataclasses
 from collections.abc import Sequence

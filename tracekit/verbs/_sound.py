@@ -1,7 +1,5 @@
 """Every verb, told apart from what it reads: a damaged folder is named, it is not a bug."""
 
-from __future__ import annotations
-
 import errno
 import functools
 import inspect

@@ -1,7 +1,5 @@
 """Stages of a whole run that need the store alone, as tasks that a crew can do beside a replay."""
 
-from __future__ import annotations
-
 import contextlib
 import shutil
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Verbs that make a study: checked before it is computed, written once it is."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

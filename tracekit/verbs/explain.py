@@ -1,7 +1,5 @@
 """Explain one decision of a replay."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from tracekit.files.places import place

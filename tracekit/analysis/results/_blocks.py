@@ -1,7 +1,5 @@
 """The blocks of ``usage/node_blocks`` as arrays, and bootstrap intervals over their nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

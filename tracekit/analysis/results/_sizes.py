@@ -1,7 +1,5 @@
 """The estimate of container sizes, computed once for the results that show it."""
 
-from __future__ import annotations
-
 from tracekit.analysis.results import Inputs
 from tracekit.inference.estimate import Estimate
 from tracekit.inference.sizes import inferred_sizes

@@ -1,7 +1,5 @@
 """Intervals for the table of nodes against containers."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.analysis.results import Inputs, Result

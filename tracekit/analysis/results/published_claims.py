@@ -4,8 +4,6 @@ Source: Yao et al., C.S.A. 2023 32(4), section 2, on 13,000 nodes over 12 hours.
 beside each other as ratios, so that a store of any size can be judged.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

@@ -1,7 +1,5 @@
 """How much of its node a container of each service takes."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Whether the trace can tell sizes at all: the identifiability report."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.analysis.results import Inputs, Result

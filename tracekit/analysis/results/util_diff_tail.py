@@ -1,7 +1,5 @@
 """The upper tail of the utilisation difference G, as numbers."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

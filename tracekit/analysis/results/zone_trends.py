@@ -1,7 +1,5 @@
 """Whether the nodes of zone A are what the study says: CPU falling while memory stands."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.analysis.results import Inputs, Result

@@ -1,7 +1,5 @@
 """How sure the zone of each node is."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 from scipy.special import stdtrit

@@ -4,8 +4,6 @@ A model sees deviations from the service's means, so that any regressor of sciki
 ``MODEL = Model(title=..., build=lambda seed: make_pipeline(...))``.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

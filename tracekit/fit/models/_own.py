@@ -1,7 +1,5 @@
 """A user's own model: a Python file with a ``MODEL``."""
 
-from __future__ import annotations
-
 import importlib.util
 from pathlib import Path
 from typing import TypeVar

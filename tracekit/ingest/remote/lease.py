@@ -5,8 +5,6 @@ An object store knows no lock that ends with its process. Who writes puts the le
 process of this machine that no longer runs.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import socket

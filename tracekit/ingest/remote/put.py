@@ -1,7 +1,5 @@
 """Putting objects: a put is seen whole or not at all, and can be made to hang on what is there."""
 
-from __future__ import annotations
-
 from contextlib import suppress
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ the ids that have keys. A file's part, rejects and new ids are put first and the
 them: whoever reads the store sees the file whole or not at all.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import tempfile
 from collections.abc import Iterator

@@ -6,8 +6,6 @@ the parts of several files give apart can be joined, but for medians. The SQL is
 must agree with: ``tests/quick/test_every_form.py`` holds every one to it.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable, Mapping

@@ -1,7 +1,5 @@
 """Ids in the place of keys, and the rows in the order of the ids."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.quick.forms import Sorted

@@ -1,7 +1,5 @@
 """``usage/node_profile``, in one walk over the samples of each node."""
 
-from __future__ import annotations
-
 import numpy as np
 import polars as pl
 

@@ -5,8 +5,6 @@ never divided, so what ranges of traces give can be added up, and quantiles are 
 calls took each time.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

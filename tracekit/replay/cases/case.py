@@ -1,7 +1,5 @@
 """A recorded case: what it asks, what an answer is, and how it is decoded."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

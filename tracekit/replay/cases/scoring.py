@@ -1,7 +1,5 @@
 """Score recorded cases: read a file of them, answer each, compare with what was expected."""
 
-from __future__ import annotations
-
 import functools
 import json
 import math

@@ -1,7 +1,5 @@
 """One decision: the container, the nodes with room, the policy's scores, the node."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -8,8 +8,6 @@ A placer decides. The plain placer recomputes everything at every decision; ever
 decide the same.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable, Hashable, Sequence
 

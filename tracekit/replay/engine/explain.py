@@ -1,7 +1,5 @@
 """One decision of a replay, explained: each node's score and its parts, or what removed it."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from dataclasses import dataclass

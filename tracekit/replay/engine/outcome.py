@@ -1,7 +1,5 @@
 """What a policy did in one replay."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

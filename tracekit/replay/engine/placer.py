@@ -4,8 +4,6 @@ The plain placer recomputes everything at every decision; it is the reading of t
 fast ones of ``tracekit.replay.fast`` are checked against.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol

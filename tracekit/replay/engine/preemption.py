@@ -10,8 +10,6 @@ first. Who says preemptionPolicy Never waits and evicts nobody. Daemons and memb
 evicted, and members of gangs evict nobody.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray

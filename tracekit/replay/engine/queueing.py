@@ -1,7 +1,5 @@
 """Who waits and in which turn: priorities, gangs and their patience, and times known beforehand."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Callable, Sequence
 

@@ -1,7 +1,5 @@
 """The samples of a replay, and the rows of running containers that are kept for them."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, insort
 from collections.abc import Sequence
 from itertools import chain

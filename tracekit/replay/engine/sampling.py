@@ -4,8 +4,6 @@ A stretch of steps in which no container moves is sampled in one go. Sums are ta
 arrival, so that every sampler gives the same bits.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple, Protocol
 

@@ -1,7 +1,5 @@
 """The state of one replay: who runs where, what has been measured, and what of it is shown."""
 
-from __future__ import annotations
-
 from collections.abc import Hashable
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The frame of a replay's sampling steps, and what it comes to over all of them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

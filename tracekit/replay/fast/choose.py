@@ -1,7 +1,5 @@
 """The choice of the fast engine: the quickest exact way that a policy and a replay allow."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.replay.engine.placer import Clock, MakePlacer, Placer, PlainPlacer

@@ -1,7 +1,5 @@
 """Placing by a compiled kernel: which kernel serves a policy, and many containers in one call."""
 
-from __future__ import annotations
-
 import importlib
 import itertools
 from collections.abc import Iterator, Sequence

@@ -9,8 +9,6 @@ The keys of a node are its sums in fractions of capacity, then the kernel's view
 views, its sizes in fractions of the largest), then its position.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

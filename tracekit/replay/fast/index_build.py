@@ -1,7 +1,5 @@
 """The index of node states: built over all nodes at once, then kept up to date node by node."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

@@ -1,7 +1,5 @@
 """The compiled loop of placements: each container sees those that were placed before it."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Placing by the policy's own scores, kept for each shape; only changed nodes are scored again."""
 
-from __future__ import annotations
-
 from collections import OrderedDict
 from collections.abc import Hashable
 from dataclasses import dataclass

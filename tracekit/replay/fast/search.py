@@ -1,7 +1,5 @@
 """The best node for a container: by searching the index, or by scoring every node with room."""
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

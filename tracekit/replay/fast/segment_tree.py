@@ -4,8 +4,6 @@ The scores are the leaves of a segment tree of maxima. The first of the best nod
 the root, and a changed score updates one path.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

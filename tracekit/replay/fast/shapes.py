@@ -1,7 +1,5 @@
 """Shapes: containers that request the same amounts of every resource share one."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Scoring a window: some of the nodes with room, or all of them, copied side by side."""
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

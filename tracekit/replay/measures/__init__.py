@@ -9,8 +9,6 @@ workload (``of_workload``) or of the columns of a frame (``measures_in``); ``all
 those that every workload may have.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import sys

@@ -1,7 +1,5 @@
 """What measures of moves share, and what measures of nodes in use share."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tracekit.replay.measures import Measure, Step

@@ -3,8 +3,6 @@
 Nothing heavy is imported here, since the verb reads it for the command line's help.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

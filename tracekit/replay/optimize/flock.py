@@ -1,7 +1,5 @@
 """A population: positions, their costs, and the best so far."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

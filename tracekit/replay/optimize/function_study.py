@@ -4,8 +4,6 @@ Protocol: Geng and Wang 2023, section 5.1 (ten independent runs; best, worst, me
 the functions, their dimension and the tolerance are not printed there and are tracekit's own.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any

@@ -1,7 +1,5 @@
 """What a search minimises: a cost over a box, asked for many positions in one call."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Who is better over runs: a rank test of one search against each of its rivals."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, get_args
 

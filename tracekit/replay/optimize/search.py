@@ -1,7 +1,5 @@
 """What every population search is: parameters, a first population, and one iteration of it."""
 
-from __future__ import annotations
-
 import abc
 from collections.abc import Callable
 from dataclasses import dataclass

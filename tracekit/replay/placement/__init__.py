@@ -4,8 +4,6 @@ A policy scores; the engine filters, breaks ties, commits and measures. A policy
 dataclass: its fields are its parameters, its class says what it reads and where it comes from.
 """
 
-from __future__ import annotations
-
 import functools
 import inspect
 import sys

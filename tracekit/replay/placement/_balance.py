@@ -5,8 +5,6 @@ pull request 135573; priorities/balanced_resource_allocation.go of v1.17. Fracti
 (resources, candidates), NaN where a resource does not count.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Policies that decide for several containers at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

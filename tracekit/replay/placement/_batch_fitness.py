@@ -4,8 +4,6 @@ The equations stand in ``placement/_fitness.py``; a batch adds them up container
 each on what those before it have left.
 """
 
-from __future__ import annotations
-
 import math
 from types import FunctionType
 from typing import Any, NamedTuple, cast

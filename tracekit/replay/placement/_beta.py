@@ -4,8 +4,6 @@ Source: scheduler-plugins 903da7df, pkg/trimaran/lowriskovercommitment/beta.go. 
 arrays or numbers that broadcast; answers have their common shape.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

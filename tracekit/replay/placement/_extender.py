@@ -4,8 +4,6 @@ Source: github.com/adolphlwq/liang @56384517, and kube-scheduler's extender weig
 ``score * weight * (MaxNodeScore / MaxExtenderPriority)``, which is ten times the weight.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

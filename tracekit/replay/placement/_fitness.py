@@ -4,8 +4,6 @@ Source: Geng and Wang, C.S.A. 2023 32(4) 187-196, eqs 16-27; weights, critical l
 of samples are not in the paper, those here are tracekit's own.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """The two roundings of Go that decide scores: half away from zero, and division toward zero."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ Adding millicores to MiB mixes units, yet it is what AccaSim's Best_Fit does, an
 be compared with ours one by one. Adding fractions of each node's own size is free of units.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 from tracekit.parameters import About

@@ -3,8 +3,6 @@
 Source: kubernetes v1.17 pkg/scheduler/algorithm/priorities/resource_allocation.go.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Upstream's arithmetic is in percent of node capacity and its order decides where
 percent is kept here.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Balanced load: the variance of load over the nodes, and BNP's rule on one resource."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

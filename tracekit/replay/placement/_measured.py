@@ -4,8 +4,6 @@ Workloads measure cpu and memory. Of network and disk most say nothing; then the
 containers on a node stand for their use, which is an assumption of this project.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

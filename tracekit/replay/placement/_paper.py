@@ -4,8 +4,6 @@ Requests are as stated, without the scheduler's defaults for what is missing; th
 ``least_requested``, ``least_allocated`` and ``balanced_allocation``.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: scheduler-plugins 903da7df, pkg/trimaran/targetloadpacking and pkg/trimaran/handler.go.
 """
 
-from __future__ import annotations
-
 import bisect
 from collections.abc import Sequence
 from dataclasses import dataclass

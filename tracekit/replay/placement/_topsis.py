@@ -4,8 +4,6 @@ Source: Hwang and Yoon 1981. ``sum_of_squares`` is the normalisation of the Lian
 unit tests only its values reproduce.
 """
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal
 
 import numpy as np

@@ -3,8 +3,6 @@
 Source: scheduler-plugins 903da7df, pkg/trimaran/resourcestats.go and apis/config/v1/defaults.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Resources with weights, as the scoring strategies of NodeResourcesFit take them."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

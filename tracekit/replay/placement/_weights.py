@@ -3,8 +3,6 @@
 Sources: Saaty 1980 (row geometric means, consistency ratio); Shannon entropy weights.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

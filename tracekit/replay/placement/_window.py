@@ -7,8 +7,6 @@ Source: kubernetes v1.34 pkg/scheduler/schedule_one.go (numFeasibleNodesToFind, 
 findNodesThatPassFilters without its parallelism).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import IntArray

@@ -1,7 +1,5 @@
 """Balanced allocation: the node whose resources would be requested most evenly."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal

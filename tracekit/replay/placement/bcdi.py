@@ -1,7 +1,5 @@
 """BCDI: the node whose CPU and disk loads would be closest to each other."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """BDI: the node whose disk load would vary least from the others'."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

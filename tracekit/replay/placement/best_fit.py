@@ -1,7 +1,5 @@
 """Best fit: the node that would have the least left over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

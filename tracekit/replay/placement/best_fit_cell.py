@@ -1,7 +1,5 @@
 """Best fit by cell: the NUMA cell that would have the least cpu left over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

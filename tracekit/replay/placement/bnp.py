@@ -1,7 +1,5 @@
 """BNP: the node whose network load would vary least from the others'."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

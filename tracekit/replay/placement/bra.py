@@ -1,7 +1,5 @@
 """BRA: the node whose cpu and memory would be requested most alike, as the paper writes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """CMDN: TOPSIS over CPU, memory, network and disk use and the bandwidth of the network card."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

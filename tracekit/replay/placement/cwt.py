@@ -1,7 +1,5 @@
 """CWT: TOPSIS over what each node would have left, by combined weights."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

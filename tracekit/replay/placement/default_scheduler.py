@@ -1,7 +1,5 @@
 """The default scheduler: least allocated and balanced allocation over a window of the nodes."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """First fit: the first node with room."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

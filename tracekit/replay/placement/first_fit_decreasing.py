@@ -1,7 +1,5 @@
 """First fit decreasing: the largest first, each to the first node with room."""
 
-from __future__ import annotations
-
 import dataclasses
 from dataclasses import dataclass
 from typing import Annotated, ClassVar

@@ -1,7 +1,5 @@
 """Least allocated: the node with the largest share of its resources left unrequested."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """Least requested: the node with the most left, as schedulers before 1.22 counted it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Load variation risk balancing: the node whose load is low and steady."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass

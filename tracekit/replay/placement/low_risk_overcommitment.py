@@ -1,7 +1,5 @@
 """Low risk overcommitment: the node least likely to run out when limits are used."""
 
-from __future__ import annotations
-
 import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass

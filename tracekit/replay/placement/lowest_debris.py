@@ -1,7 +1,5 @@
 """Lowest debris (FD): the node that would be left with the least idle share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

@@ -1,7 +1,5 @@
 """LRA: the node with the largest share of cpu and memory free, as the paper writes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

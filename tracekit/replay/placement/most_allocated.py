@@ -1,7 +1,5 @@
 """Most allocated: the node with the largest share of its resources requested already."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

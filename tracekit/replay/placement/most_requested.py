@@ -1,7 +1,5 @@
 """Most requested: the node with the least left, as schedulers before 1.22 counted it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any, ClassVar
 

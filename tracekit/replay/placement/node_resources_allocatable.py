@@ -1,7 +1,5 @@
 """Node resources allocatable: the smallest node, or the largest, whatever runs on it."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal

@@ -1,7 +1,5 @@
 """Observed: where production really ran each container."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

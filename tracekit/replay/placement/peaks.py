@@ -1,7 +1,5 @@
 """Peaks: the node whose power draw grows least."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar

@@ -1,7 +1,5 @@
 """Pod topology spread: the nodes, racks and zones with the fewest containers of the service."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Random: any node with room, all equally likely."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Requested to capacity ratio: a function of the requested share, drawn by points."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Target load packing: fill nodes up to a target CPU utilisation, then spread."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar

@@ -1,7 +1,5 @@
 """Bald eagle search with tent start and t mutation for the nodes of a batch."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

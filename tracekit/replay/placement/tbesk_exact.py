@@ -1,7 +1,5 @@
 """The node of the highest fitness: what TBESK searches for, found by looking at all nodes."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Satin bowerbird search for the nodes of a batch, by the fitness of TBESK."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Worst fit: the node that would have the most left over."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

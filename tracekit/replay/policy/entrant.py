@@ -4,8 +4,6 @@ Spelled ``NAME[param=value,...]``, or ``NAME[...]+REBALANCER[...]``; in place of
 ``0.7*NAME+0.3*NAME``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path

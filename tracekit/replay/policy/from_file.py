@@ -1,7 +1,5 @@
 """A policy out of a file: a scheduler's configuration, or a user's own policy in Python."""
 
-from __future__ import annotations
-
 import functools
 import importlib.util
 import sys

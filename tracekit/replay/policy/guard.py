@@ -6,8 +6,6 @@ through here, in whichever process it is made. What no program can stop from wit
 a signal that ends the process, and compiled code that never returns.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import inspect

@@ -9,8 +9,6 @@ six that a network of three tiers has. Where no node states a rack or a zone the
 the same node or another.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated
 

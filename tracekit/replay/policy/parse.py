@@ -4,8 +4,6 @@
 that ends in ``.yaml`` or ``.json`` the configuration of a scheduler.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any

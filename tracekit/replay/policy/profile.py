@@ -7,8 +7,6 @@ from the least to the most over the candidates, and are all 100 where they are e
 NormalizeScore of kube-scheduler's plugins may do.
 """
 
-from __future__ import annotations
-
 import functools
 import math
 import re

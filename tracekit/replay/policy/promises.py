@@ -4,8 +4,6 @@ The project's tests ask it of every policy in the registry, and a user's own fil
 before it may decide anything. A broken promise is a TracekitError that says what was seen.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Callable
 from typing import Any, get_args

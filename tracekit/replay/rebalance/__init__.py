@@ -5,8 +5,6 @@ It places nothing: what it evicts goes back to the queue, and at the next sampli
 placement policy of the replay. Moves are counted, and each costs ``move_downtime_ms``.
 """
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Plugins of the descheduler as one rebalancer: each sees what those before it leave."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any, ClassVar

@@ -5,8 +5,6 @@ deschedule come first, then plugins that balance, each in the order of the docum
 the rebalancer name what tracekit leaves out.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass

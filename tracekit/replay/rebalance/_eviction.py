@@ -3,8 +3,6 @@
 Source: evictPodsFromSourceNodes and its helpers, sigs.k8s.io/descheduler @7d2b28bf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Annotated

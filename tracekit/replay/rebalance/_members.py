@@ -1,7 +1,5 @@
 """Running containers service by service, and whether other nodes would take them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -5,8 +5,6 @@ owners or namespaces: every other container may be evicted. Quality of service f
 and limits. Whether another node takes a container is asked of room alone, not of constraints.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from typing import Literal
 

@@ -3,8 +3,6 @@
 Source: validation.go of sigs.k8s.io/descheduler @7d2b28bf.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Annotated
 

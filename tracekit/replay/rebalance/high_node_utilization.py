@@ -1,7 +1,5 @@
 """High node utilization: empty nodes under a threshold, so that fewer nodes are used."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

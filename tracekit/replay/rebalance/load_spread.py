@@ -1,7 +1,5 @@
 """Load spread: move containers off nodes whose measured load lies well above the mean."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 

@@ -1,7 +1,5 @@
 """Low node utilization: move containers from nodes over a target to nodes under a threshold."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Pod life time: evict what has run for longer than it may."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -1,7 +1,5 @@
 """Remove duplicates: no node shall run more containers of a service than its even share."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """Topology spread: move containers of a service from full zones to empty ones."""
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal

@@ -3,8 +3,6 @@
 Terminal, display and report say the same sentence: what to use or to keep, and what it costs.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

@@ -3,8 +3,6 @@
 A difference of two percentages is in percentage points (pp).
 """
 
-from __future__ import annotations
-
 import math
 
 from tracekit.replay.measures import Measure

@@ -1,7 +1,5 @@
 """Confidence intervals of means by resampling; what is paired stays paired."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

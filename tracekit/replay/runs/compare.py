@@ -1,7 +1,5 @@
 """Which policies differ over several orders of arrival: as frames of a run, and in sentences."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """What of a run folder is compared with that of another."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """What a run lets one decide: which policy, how sure, against what, and what it does not tell."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

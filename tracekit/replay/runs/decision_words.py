@@ -1,7 +1,5 @@
 """What a decision says in sentences: the answer, or why there is none; what is not told."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 
 from tracekit.replay.measures import Measure, small, words_of

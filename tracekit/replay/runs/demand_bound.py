@@ -1,7 +1,5 @@
 """How many nodes the demand itself needs: what containers use, whatever they request."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import IntArray

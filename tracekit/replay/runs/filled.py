@@ -1,7 +1,5 @@
 """What is so whatever chance adds: of one recorded order, and of nodes that fill until the end."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tracekit.replay.runs.fitness import left_out

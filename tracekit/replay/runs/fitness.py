@@ -1,7 +1,5 @@
 """Which policies of a run may be chosen at all: those that hold the load as production does."""
 
-from __future__ import annotations
-
 import functools
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """Who of the policies that met one order of arrival is worth the others too."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """Holm's correction of many comparisons, in one family or two."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray

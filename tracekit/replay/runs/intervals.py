@@ -1,7 +1,5 @@
 """The intervals of a run: of each policy's means, and of every difference, within what can be."""
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import itertools

@@ -6,8 +6,6 @@ and Parquet, so that reading one runs nothing; a hash of its place and its bytes
 damaged or was put in another's place, and its head the layout it was written in.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import io

@@ -1,7 +1,5 @@
 """What requests know of the use that no container explains, in sentences."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

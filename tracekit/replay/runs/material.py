@@ -1,7 +1,5 @@
 """From where on a difference counts at all, however sure it is."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 from tracekit.replay.measures import Measure

@@ -6,8 +6,6 @@ it goes to these: policies that may be chosen, by measures that may answer; and 
 each of them, by all measures of the answer.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -6,8 +6,6 @@ daemons, and containers that are put back where they were observed. Of a further
 stand for use.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What rebalancers did, in sentences."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.units import duration

@@ -14,8 +14,6 @@ many pairs is solved without these rows: it has more solutions, so its least sum
 too, a weaker one.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import IntArray

@@ -1,7 +1,5 @@
 """How full each node is: on average, under every policy of a run, and at most."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

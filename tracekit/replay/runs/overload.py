@@ -1,7 +1,5 @@
 """How much overload a policy may cause: what ``decision`` allows, and ``shrink`` asks for."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

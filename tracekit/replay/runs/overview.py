@@ -1,7 +1,5 @@
 """A run on one screen: its policies in rows, the measures that tell them apart in columns."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

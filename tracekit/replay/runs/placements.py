@@ -1,7 +1,5 @@
 """Where containers went, as frames: in few bytes between processes, with names in a run folder."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 import numpy as np

@@ -4,8 +4,6 @@ The measure that decides tells which policies are within chance of the best; to 
 of those would be to read what the orders do not tell.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 

@@ -1,7 +1,5 @@
 """One workload in several orders of arrival, under several seeds: how much is chance."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from typing import Any

@@ -1,7 +1,5 @@
 """Who does the replays of a run: this process, several, or a cluster; and what is done already."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import Future, as_completed
 from dataclasses import dataclass

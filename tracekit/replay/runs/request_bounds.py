@@ -3,8 +3,6 @@
 They hold for placements of all containers that respect requests.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

@@ -3,8 +3,6 @@
 A run folder, or a run in memory, gives the same.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A run: one workload through several policies, beside production and a lower bound."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

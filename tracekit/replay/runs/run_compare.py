@@ -1,7 +1,5 @@
 """Two runs beside each other: what changed, policy by policy and measure by measure."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """The run folder: a manifest and Parquet files, written whole or not at all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -5,8 +5,6 @@ memory where one of them is the fuller on every node. Such a measure heads no ta
 Whether a difference is beyond chance is asked of ``tracekit.replay.runs.standings``.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

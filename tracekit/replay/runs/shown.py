@@ -1,7 +1,5 @@
 """How measures and names are written: values with as many digits as their interval allows."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

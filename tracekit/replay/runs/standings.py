@@ -4,8 +4,6 @@ Tables, sentences, comparisons and the report read these; nothing else ranks pol
 means an interval, or says that one is better.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

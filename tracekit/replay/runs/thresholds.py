@@ -9,8 +9,6 @@ the end of a name may be left out: ``cpu_p99 <= 0.8``.
 ``POLICY: EXPRESSION`` speaks of one policy, an expression alone of each.
 """
 
-from __future__ import annotations
-
 import ast
 import operator
 from collections.abc import Callable, Mapping, Sequence

@@ -1,7 +1,5 @@
 """What production came to in the time that is not judged, while containers still arrive."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What can differ between repeats: orders of arrival and drawn sizes."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray

@@ -1,7 +1,5 @@
 """How many nodes the policy needs that a run names: ``tracekit run`` asks it after its replays."""
 
-from __future__ import annotations
-
 import shutil
 from collections.abc import Sequence
 from pathlib import Path

@@ -3,8 +3,6 @@
 All of them return node numbers of a batch; how good these are is told by ``BatchFitness`` alone.
 """
 
-from __future__ import annotations
-
 import itertools
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Which nodes to drain, and which of them no drain gets empty, in words and for a document."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

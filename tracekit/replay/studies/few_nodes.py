@@ -1,7 +1,5 @@
 """One replay on some of the nodes: done here, by another process, or known from before."""
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import json

@@ -23,8 +23,6 @@ holds, and with one node fewer a limit breaks in some order, or the bound is rea
 still would hold again, or another choice of so many nodes, is not ruled out.
 """
 
-from __future__ import annotations
-
 import functools
 import itertools
 from collections.abc import Callable, Sequence

@@ -1,7 +1,5 @@
 """A lower bound on the nodes on which a policy can keep limits."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

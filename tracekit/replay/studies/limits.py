@@ -1,7 +1,5 @@
 """Limits within which fewer nodes are enough: on measures of the summary, and nobody waits."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """How sure the values are that a study of the fewest nodes promises: over its orders of arrival."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -4,8 +4,6 @@ The paper's figures are "on the whole" (section 5.3.1): over all numbers of cont
 last has come. Both are judged here, each under its name.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

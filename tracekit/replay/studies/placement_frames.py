@@ -1,7 +1,5 @@
 """What a placement study found, as frames: by number of containers, by resource, by claim."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

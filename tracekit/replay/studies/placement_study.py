@@ -5,8 +5,6 @@ of nodes and pods are lost; the workload ``paper000`` draws others, many times o
 requests over capacity, the mean over nodes of eqs 32 to 34.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 

@@ -4,8 +4,6 @@ See ``tracekit.replay.studies.fewest`` for the search, ``limits`` for what has t
 ``tracekit.replay.workload.multiplied`` for more load, and ``shrink_told`` for the answer in words.
 """
 
-from __future__ import annotations
-
 import contextlib
 import functools
 from collections.abc import Callable, Mapping, Sequence

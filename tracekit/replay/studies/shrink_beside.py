@@ -1,7 +1,5 @@
 """A study of the fewest nodes of several policies: how many each needs, and what is chance."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What a study of the fewest nodes says of its workload."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tracekit.replay.runs.kept_back import shares

@@ -1,7 +1,5 @@
 """The frames of a study of the fewest nodes."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -3,8 +3,6 @@
 The command line and the report say these sentences; neither makes its own.
 """
 
-from __future__ import annotations
-
 import re
 import shlex
 from collections.abc import Mapping

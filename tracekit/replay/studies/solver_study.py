@@ -4,8 +4,6 @@ Each places the same batches by the same fitness, on clusters filled to several 
 program tells the best there is.
 """
 
-from __future__ import annotations
-
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace

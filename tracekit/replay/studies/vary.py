@@ -6,8 +6,6 @@ Each change is judged as a run is, beside production: ``vary_answers``. Ranks by
 beside that, and decide nothing; ``vary_told`` has the words.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path

@@ -3,8 +3,6 @@
 What decides is ``runs.decision`` alone: who is barred, whether production is kept, who is chosen.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """The replays of a study of assumptions: one policy under one change, in some orders of arrival."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """A study of changed assumptions in words: what the answer hangs on, and what to do next."""
 
-from __future__ import annotations
-
 import shlex
 from collections.abc import Mapping, Sequence
 

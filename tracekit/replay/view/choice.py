@@ -1,7 +1,5 @@
 """Which nodes a container fits on, and from scores to one of them."""
 
-from __future__ import annotations
-
 from typing import Annotated, Literal
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The cluster's state: who runs where, and the sums per node. Only the engine changes it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 import numpy as np

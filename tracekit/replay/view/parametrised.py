@@ -1,7 +1,5 @@
 """What every policy of a replay has, whether it places or moves: a name and parameters."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tracekit import parameters

@@ -4,8 +4,6 @@ Source: resource helpers of kubernetes v1.34 (PodRequests). A pod is what is pla
 container is a pod with one container.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 

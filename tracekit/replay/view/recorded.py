@@ -1,7 +1,5 @@
 """What a recorded case tells of a cluster beyond a snapshot's arrays: pods and raw metrics."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any

@@ -3,8 +3,6 @@
 Source: pkg/scheduler/framework/plugins/noderesources/resource_allocation.go, kubernetes v1.34.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple

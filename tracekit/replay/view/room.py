@@ -6,8 +6,6 @@ of Weng et al., "Beware of Fragmentation", USENIX ATC 2023: for a node and a res
 those containers that ask for it, and would fit on the node if it were empty, that do not fit now.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray

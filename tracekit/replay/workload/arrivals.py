@@ -1,7 +1,5 @@
 """When containers come and go: life spans in the trace, arrivals in the replay, other orders."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass

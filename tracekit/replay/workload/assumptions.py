@@ -4,8 +4,6 @@ CTM21 holds no sizes, requests or limits; usage is in fractions of them. The def
 of this project where the sources are silent; every report prints them beside its results.
 """
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable
 from dataclasses import dataclass

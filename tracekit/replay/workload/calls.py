@@ -1,7 +1,5 @@
 """Who calls whom, as a workload knows it: the weights of a call graph between services."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

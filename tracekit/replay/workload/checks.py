@@ -1,7 +1,5 @@
 """What makes a workload impossible, said in one line each."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Assumptions about what happens in a replay, of whatever workload: losses, and gangs' patience."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 

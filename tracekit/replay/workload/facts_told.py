@@ -1,7 +1,5 @@
 """What was counted while a workload was made, in words; terminal and report say the same."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tracekit.arrays import BoolArray, IntArray

@@ -7,8 +7,6 @@ Source of the rule: scheduler-plugins 903da7df pkg/coscheduling (PodGroup with m
 permit phase takes no time, as nothing else happens between two members of a gang.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import itertools
 

@@ -4,8 +4,6 @@ What ran on such a node is evicted and waits for another; the node takes nothing
 own background use and daemons are gone with it. Production lost no nodes, so it has no row then.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import re
 from collections.abc import Collection, Mapping, Sequence

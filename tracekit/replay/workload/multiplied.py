@@ -1,7 +1,5 @@
 """More load, or less: a workload whose number of containers is multiplied."""
 
-from __future__ import annotations
-
 import dataclasses
 from fractions import Fraction
 

@@ -1,7 +1,5 @@
 """A workload on some of its nodes, as if the others had been drained and taken away."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

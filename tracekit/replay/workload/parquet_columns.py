@@ -1,7 +1,5 @@
 """Columns of Parquet files that people write by hand: there, of the right type, complete."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 

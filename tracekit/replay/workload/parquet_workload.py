@@ -17,8 +17,6 @@ what it requests all the time, as in a store with sizes, and is counted. Samples
 container's arrival or from its departure on are not used, and are counted.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

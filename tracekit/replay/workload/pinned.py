@@ -1,7 +1,5 @@
 """Containers that a replay leaves where they were observed."""
 
-from __future__ import annotations
-
 import operator
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The assumption ``requests``: where what containers ask for comes from."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path

@@ -6,8 +6,6 @@ what would have to be reserved. What production ran on a node fitted there, so n
 its requests left.
 """
 
-from __future__ import annotations
-
 import re
 from typing import Annotated
 

@@ -4,8 +4,6 @@ Amounts of cpu are millicores, of memory bytes; a name that is neither is an ext
 counted. Kubernetes spells weights with ``cpu`` and ``memory``; arrays carry the unit in the name.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Mapping, Sequence
 

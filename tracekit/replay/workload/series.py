@@ -1,7 +1,5 @@
 """Time axes and series: the step, stray timestamps, gaps."""
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass

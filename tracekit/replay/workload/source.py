@@ -1,7 +1,5 @@
 """Where a workload comes from, in so few words that another process can read it again."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

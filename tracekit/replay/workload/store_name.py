@@ -1,7 +1,5 @@
 """What a workload out of a store is called."""
 
-from __future__ import annotations
-
 from tracekit.store import Store
 
 

@@ -1,7 +1,5 @@
 """Workload: what a replay takes. Nodes, containers in order of arrival, and usage over time."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 

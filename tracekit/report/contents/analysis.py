@@ -1,7 +1,5 @@
 """Tables and sentences of the analytics and the call graphs, for the page templates."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What the page on assumptions says: each with its value and meaning, and what was counted."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from typing import Any

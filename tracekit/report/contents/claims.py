@@ -1,7 +1,5 @@
 """What papers claim, beside what came out here: of traces, placement studies and sizing runs."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.cells import Table, table

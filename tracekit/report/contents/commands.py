@@ -1,7 +1,5 @@
 """Commands that ask of the same workload what a run asked, with what it assumed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from shlex import quote

@@ -1,7 +1,5 @@
 """What the page on two compared runs says."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

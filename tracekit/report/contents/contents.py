@@ -1,7 +1,5 @@
 """What the page templates show beside figures: titles, tables and lists made from the data."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

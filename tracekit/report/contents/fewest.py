@@ -1,7 +1,5 @@
 """What the page on the fewest nodes says beside its figure."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What the first screen of a question holds, whoever fills it: a run, or a study."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What the method page lists: parameters of the queries, metrics and their sources."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.metrics import all_metrics

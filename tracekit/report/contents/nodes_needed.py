@@ -1,7 +1,5 @@
 """How many nodes are enough for what a run recommends: on the first screen, below the policy."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any

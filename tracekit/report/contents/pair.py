@@ -4,8 +4,6 @@ The page works on data that is in it: measures of all policies, their course ove
 many containers each node, and how many nodes each service, has under each of them.
 """
 
-from __future__ import annotations
-
 import itertools
 from typing import Any
 

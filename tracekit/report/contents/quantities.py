@@ -1,7 +1,5 @@
 """What a store records and what a replay rests on: quantities by how they are known."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What the replay page says beside its figures: the comparison, the gap, the policies."""
 
-from __future__ import annotations
-
 import dataclasses
 import math
 from collections.abc import Container, Sequence

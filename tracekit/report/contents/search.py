@@ -1,7 +1,5 @@
 """What the page on batch search says beside its figures."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What the sizing page says beside its figures: the verdict, table 7, claims, values chosen."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import polars as pl

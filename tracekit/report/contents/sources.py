@@ -1,7 +1,5 @@
 """Where the data of a store come from, and what programs a report carries."""
 
-from __future__ import annotations
-
 from importlib import metadata
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """What the page on changed assumptions says beside its figure, and the first page of it."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.replay.measures import find_measure

@@ -1,7 +1,5 @@
 """The glossary: what words mean, and every measure's formula and direction from its registry."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.replay.measures import RESOURCES, all_measures, resources_in

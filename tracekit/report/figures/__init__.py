@@ -1,7 +1,5 @@
 """Figures of the report: one file each, found by its name."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """What the answer hangs on: how the order of policies holds as assumptions change."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """The busiest edges between services, and their response times."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """What was wrong with the records of calls, and what was done about it."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

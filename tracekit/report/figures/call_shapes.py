@@ -1,7 +1,5 @@
 """How deep, how large and how wide call graphs are."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Relative change of each measure from one run to another."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Number of containers on a node against its utilization: the heat maps of figure 7."""
 
-from __future__ import annotations
-
 import numpy as np
 import plotly.graph_objects as go
 import polars as pl

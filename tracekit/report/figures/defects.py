@@ -1,7 +1,5 @@
 """The kinds of defect that were met, by the rows they touch."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

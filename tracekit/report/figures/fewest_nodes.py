@@ -1,7 +1,5 @@
 """How many nodes are enough under each policy, beside all of them and the lower bound."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """What neighbours cost each service, with intervals."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """CPU lost to neighbours under each way to bind."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

@@ -1,7 +1,5 @@
 """CPU of containers as the fit predicts it, against what was measured."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """A socket with its cores, and who sits on them: before, by the fit, and under the best way."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

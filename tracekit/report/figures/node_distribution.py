@@ -1,7 +1,5 @@
 """How full nodes are on average: their distribution in production and under the chosen policy."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

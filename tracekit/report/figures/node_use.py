@@ -1,7 +1,5 @@
 """Where each node lies between idle and full, in CPU and in memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

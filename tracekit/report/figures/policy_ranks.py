@@ -1,7 +1,5 @@
 """Every way to place in order of rank, each with its interval."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """CPU of the fullest node over time, under each policy."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report import over_time

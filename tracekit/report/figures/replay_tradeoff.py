@@ -1,7 +1,5 @@
 """Nodes in use against the risk of overload: what one gives up for the other."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from math import ceil, floor, log10, sqrt
 from typing import Any

@@ -1,7 +1,5 @@
 """What containers of each service request and use, in cores and GiB: where the waste is."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """CPU requests of the services that free most: now, as recommended, and what one uses."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Cost against iteration on test functions, original beside shifted."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Imbalance against the number of containers, policy by policy."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

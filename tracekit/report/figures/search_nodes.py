@@ -1,7 +1,5 @@
 """Use of each resource, node by node, when all containers are placed."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """How close methods come to the best placement of a batch, against the time they take."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

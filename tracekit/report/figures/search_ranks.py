@@ -1,7 +1,5 @@
 """Mean rank of each search on test functions, by where their optimum lies."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

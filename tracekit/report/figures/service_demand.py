@@ -1,7 +1,5 @@
 """What a call costs each service, and how well calls explain its CPU."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

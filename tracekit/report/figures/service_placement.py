@@ -1,7 +1,5 @@
 """The containers of the largest service, and how busy the nodes are that they are on."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """One container closely: its need, and the limit the agent and another policy gave it."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

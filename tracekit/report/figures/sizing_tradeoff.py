@@ -1,7 +1,5 @@
 """QoS against what is reserved: what each sizing policy gives up for the other."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """The training curve: reward of an epoch, moving mean and band."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

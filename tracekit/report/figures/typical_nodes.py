@@ -1,7 +1,5 @@
 """CPU and memory over time of one typical node per zone, as small multiples."""
 
-from __future__ import annotations
-
 import math
 
 import plotly.graph_objects as go

@@ -1,7 +1,5 @@
 """How far apart CPU and memory use of the nodes lie, by zone."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """How far the utilization difference reaches: its complementary distribution, by zone."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

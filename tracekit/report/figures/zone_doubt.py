@@ -1,7 +1,5 @@
 """How sure the zone of each node is."""
 
-from __future__ import annotations
-
 import plotly.graph_objects as go
 import polars as pl
 

@@ -1,7 +1,5 @@
 """Nodes in the order of the correlation of their CPU and memory."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import plotly.graph_objects as go

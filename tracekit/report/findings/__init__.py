@@ -1,7 +1,5 @@
 """Findings: what a report says first, each a number and the sentence around it."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """How far apart CPU and memory use lie."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.data import Data

@@ -1,7 +1,5 @@
 """How much of the nodes is in use, and how much lies idle."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.data import Data

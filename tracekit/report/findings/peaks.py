@@ -1,7 +1,5 @@
 """How hot the hottest nodes get."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.data import Data

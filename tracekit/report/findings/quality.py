@@ -1,7 +1,5 @@
 """How much of the trace was as it should be."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.data import Data

@@ -1,7 +1,5 @@
 """Whether the learning agent sizes containers better than what practice uses."""
 
-from __future__ import annotations
-
 from tracekit.report.data import Data
 from tracekit.report.findings import Finding, Said
 from tracekit.report.words import percent

@@ -1,7 +1,5 @@
 """Which zone most nodes are in."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.report.data import Data

@@ -1,7 +1,5 @@
 """One epoch of training: decide, run, remember, hand rewards back, learn."""
 
-from __future__ import annotations
-
 from typing import Any, Literal, Protocol
 
 import numpy as np

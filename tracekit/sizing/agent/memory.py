@@ -1,7 +1,5 @@
 """Prioritised replay, proportional: what surprised more is drawn more often (Schaul 2016)."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Importing what the extra ``rl`` brings, or saying how to get it."""
 
-from __future__ import annotations
-
 import importlib
 from typing import Any
 

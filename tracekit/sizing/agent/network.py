@@ -1,7 +1,5 @@
 """The network in torch: five convolutions over cycles, two dense layers, one q per size."""
 
-from __future__ import annotations
-
 import functools
 from typing import Any
 

@@ -1,7 +1,5 @@
 """One training from its first epoch or its checkpoint to its last, with progress."""
 
-from __future__ import annotations
-
 import dataclasses
 import hashlib
 import json

@@ -1,7 +1,5 @@
 """Training: epochs of a few chains each, all their containers learning into one network."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

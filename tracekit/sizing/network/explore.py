@@ -1,7 +1,5 @@
 """Which size is tried: eq 10 of the study as printed, which is not UCB1: it has no logarithm."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """A trained network as a file: named arrays and what they were trained for, no code."""
 
-from __future__ import annotations
-
 import json
 import zipfile
 from collections.abc import Mapping

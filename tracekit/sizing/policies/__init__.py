@@ -1,7 +1,5 @@
 """Sizing policies: one policy per file beside this; the interface is ``sizing/policy.py``."""
 
-from __future__ import annotations
-
 import functools
 import sys
 

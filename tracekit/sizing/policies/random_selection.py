@@ -1,7 +1,5 @@
 """Random selection (MN): a first size drawn as often as minimum selection ends with it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """JSON values of lines, each with the line it stands in; or one value over many lines."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator
 from typing import Any

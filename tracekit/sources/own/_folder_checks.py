@@ -1,7 +1,5 @@
 """What is checked across a folder's files: ids that another one holds, lives, sizes and steps."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import polars as pl

@@ -1,7 +1,5 @@
 """Rows of the store out of wide tables of nodes, containers, usage and background."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass

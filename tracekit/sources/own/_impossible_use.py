@@ -1,7 +1,5 @@
 """Refuses use in another unit: what no node could give, or times of another scale."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 

@@ -1,7 +1,5 @@
 """Reads JSON of any length item by item: lists inside an answer, documents one after another."""
 
-from __future__ import annotations
-
 import io
 import json
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """A node of a watch log over time: what changed of it, and since when."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, latest_ms

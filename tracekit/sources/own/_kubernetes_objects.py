@@ -1,7 +1,5 @@
 """The nodes and pods in what kubectl prints: lists, single objects, watch logs."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime

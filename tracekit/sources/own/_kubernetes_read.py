@@ -1,7 +1,5 @@
 """Reads nodes and containers out of what kubectl printed."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any

@@ -1,7 +1,5 @@
 """What a pod as a whole asks for, out of its containers."""
 
-from __future__ import annotations
-
 import functools
 import math
 from collections.abc import Mapping, Sequence

@@ -5,8 +5,6 @@ first one keeps it and each later one is ``namespace/name@uid``. Metrics seldom 
 belong to the life that had begun last when they were taken.
 """
 
-from __future__ import annotations
-
 import bisect
 import contextlib
 import functools

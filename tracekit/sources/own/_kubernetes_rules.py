@@ -1,7 +1,5 @@
 """Where a pod may run: its selector, its tolerations, what it requires of others, its ports."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Mapping, Sequence

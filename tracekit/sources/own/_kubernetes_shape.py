@@ -1,7 +1,5 @@
 """What in an object of the cluster has not the kind that Kubernetes gives it, in a sentence."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """What is around the containers of a pod, and counts their use again."""
 
-from __future__ import annotations
-
 from tracekit.sources.own._prometheus_series import Series
 
 

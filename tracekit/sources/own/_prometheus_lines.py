@@ -1,7 +1,5 @@
 """Name and labels, value and time of a line as Prometheus dumps samples and exposes them."""
 
-from __future__ import annotations
-
 import re
 
 _LABEL = re.compile(r'\s*"?([^\s"={},]+)"?\s*=\s*"((?:[^"\\]|\\.)*)"\s*(,|$)')

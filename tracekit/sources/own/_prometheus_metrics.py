@@ -1,7 +1,5 @@
 """Which metric of Prometheus means what, and the query that fetches it."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass

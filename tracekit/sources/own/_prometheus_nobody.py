@@ -1,7 +1,5 @@
 """Series of which it cannot be told whose use they are."""
 
-from __future__ import annotations
-
 from tracekit.sources._cluster import Broken
 from tracekit.sources.own._prometheus_metrics import USES
 from tracekit.sources.own._prometheus_series import Series

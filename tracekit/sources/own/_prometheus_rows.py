@@ -1,7 +1,5 @@
 """Rows of nodes, containers and what they use out of time series."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """Time series out of the forms in which Prometheus and VictoriaMetrics hand them out."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Nodes and pods as kube-state-metrics recorded them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Adds the series of a container or node up to what it uses, without holding more than a part."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path

@@ -5,8 +5,6 @@ an object's pods, those count. Else an object has as many pods as it asks for re
 number adds pods, a smaller one ends the youngest, another template ends all and begins as many.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field

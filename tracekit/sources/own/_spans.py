@@ -1,7 +1,5 @@
 """Spans of distributed traces, gathered by trace; on disk where they are many."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import groupby

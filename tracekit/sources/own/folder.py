@@ -1,7 +1,5 @@
 """A folder of tables that somebody wrote from their own monitoring, as Parquet or as CSV."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable
 

@@ -1,7 +1,5 @@
 """Spans in Jaeger's JSON: what its query service answers, or lines of traces or spans."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any
 

@@ -3,8 +3,6 @@
 Facts: kubernetes-sigs/kube-scheduler-simulator, simulator/snapshot and simulator/recorder.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime

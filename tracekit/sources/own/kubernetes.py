@@ -1,7 +1,5 @@
 """One's own cluster: nodes and pods from kubectl, their use from Prometheus or metrics-server."""
 
-from __future__ import annotations
-
 import json
 from typing import Any
 

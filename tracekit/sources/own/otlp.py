@@ -1,7 +1,5 @@
 """Spans in OpenTelemetry's JSON: what a collector's file exporter or Grafana Tempo writes."""
 
-from __future__ import annotations
-
 import base64
 import binascii
 import re

@@ -3,8 +3,6 @@
 Facts: acrlabs/simkube, docs/ref/trace-files.md and sk-core/src/trace.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

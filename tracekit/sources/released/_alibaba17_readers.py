@@ -1,7 +1,5 @@
 """Readers of the six tables of the Alibaba trace of 2017."""
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.sources._cluster import Batch, Broken, Opened, Read

@@ -5,8 +5,6 @@ together; tasks that come without the file of instances stand for all their inst
 as the task and on no known node.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 

@@ -4,8 +4,6 @@ A VM type that takes half of one machine type and a quarter of another says that
 twice as much. So each resource gets capacities in one unit, and each VM type one request.
 """
 
-from __future__ import annotations
-
 import statistics
 from collections import defaultdict
 from collections.abc import Mapping

@@ -1,7 +1,5 @@
 """Reads arrivals, durations and maps of azure_v1_arrivals."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field

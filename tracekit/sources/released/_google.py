@@ -1,7 +1,5 @@
 """Times of Google's cluster data, and attributes of its machines as labels."""
 
-from __future__ import annotations
-
 import json
 from collections.abc import Sequence
 

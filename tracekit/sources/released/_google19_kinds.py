@@ -1,7 +1,5 @@
 """The five tables of google19: what tells them apart, their columns, and codes that have names."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

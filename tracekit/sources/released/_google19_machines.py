@@ -1,7 +1,5 @@
 """Reads the machines of google19 and their attributes."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -1,7 +1,5 @@
 """What another file says of each thing that a file names, found without holding rows in Python."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 
 import numpy as np

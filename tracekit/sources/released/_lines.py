@@ -1,7 +1,5 @@
 """What readers of delimited files share: which file it is, times, states that repeat."""
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence

@@ -1,7 +1,5 @@
 """Readers of the four files of Tianchi 2018, alone or in the zip they are released in."""
 
-from __future__ import annotations
-
 import re
 import zipfile
 import zlib

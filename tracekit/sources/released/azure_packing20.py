@@ -3,8 +3,6 @@
 Facts: Azure/AzurePublicDataset, AzureTracesForPacking2020.md (one sqlite file).
 """
 
-from __future__ import annotations
-
 import json
 import sqlite3
 from collections.abc import Iterable, Iterator

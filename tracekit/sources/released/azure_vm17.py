@@ -3,8 +3,6 @@
 Facts: Azure/AzurePublicDataset, AzurePublicDatasetV1.md and V2.md, and their notebooks.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -4,8 +4,6 @@ Facts: Shen, van Beek, Iosup, "Statistical Characterization of Business-Critical
 Cloud Datacenters", CCGrid 2015; the archive's page names the columns.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

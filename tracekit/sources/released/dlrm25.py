@@ -3,8 +3,6 @@
 Facts: alibaba/clusterdata, cluster-trace-gpu-v2025, README.md and the first rows of the file.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource

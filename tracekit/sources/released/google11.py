@@ -3,8 +3,6 @@
 Facts: google/cluster-data, ClusterData2011_2 (headerless CSV, times in microseconds).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -3,8 +3,6 @@
 Facts: google/cluster-data, clusterdata_trace_format_v3.proto (JSON lines or Parquet).
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterator, Mapping, Sequence
 

@@ -3,8 +3,6 @@
 Facts: huaweicloud/VM-placement-dataset, Huawei-East-1 (README).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import polars as pl

@@ -4,8 +4,6 @@ Facts: mdl1104/Dataset-for-topology-aware-VM-placement (README, PM_res, VM_data_
 topology_provider).
 """
 
-from __future__ import annotations
-
 import itertools
 import re
 from collections.abc import Iterator

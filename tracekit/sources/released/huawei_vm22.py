@@ -3,8 +3,6 @@
 Facts: huaweicloud/HUAWEICloudPublicDataset, HuaweiCloudVMSchedulingDataset/README.md.
 """
 
-from __future__ import annotations
-
 import datetime as dt
 import re
 from collections.abc import Callable, Iterator

@@ -3,8 +3,6 @@
 Facts: alibaba/clusterdata, cluster-trace-gpu-v2023 (``openb_node_list_*``, ``openb_pod_list_*``).
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.errors import TracekitError

@@ -3,8 +3,6 @@
 Facts: atlarge-research/opendc, its documentation of input files and the tests' own data.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator, Mapping

@@ -4,8 +4,6 @@ Facts: alibaba/clusterdata, cluster-trace-gpu-v2020, README.md (columns, checksu
 table itself.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

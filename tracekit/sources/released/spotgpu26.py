@@ -4,8 +4,6 @@ Facts: alibaba/clusterdata, cluster-trace-v2026-spot-gpu, README.md (which lists
 another order than the files have them), and the node table itself.
 """
 
-from __future__ import annotations
-
 import polars as pl
 
 from tracekit.sources import ClusterFile, ClusterSource

@@ -4,8 +4,6 @@ Facts: Chapin et al., "Benchmarks and Standards for the Evaluation of Parallel J
 JSSPP 1999; the Parallel Workloads Archive keeps the logs.
 """
 
-from __future__ import annotations
-
 import json
 import re
 from collections.abc import Iterator

@@ -1,7 +1,5 @@
 """Who may call whom: every service has a few fixed targets for each type of call."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """What the trace records of each call: one end or both, names known or not, files and order."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 

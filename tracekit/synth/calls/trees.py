@@ -1,7 +1,5 @@
 """The calls of traces as trees, grown level by level for all traces at once."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Sizes of made-up traces: one file per preset."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Kinds of recorded cases, each a function of a file beside this; see ``cases/case.py``."""
 
-from __future__ import annotations
-
 import functools
 import sys
 

@@ -4,8 +4,6 @@ Sources: DefaultEvictor, node.go (NodeFit) and predicates.go of sigs.k8s.io/desc
 tolerations and node affinity of kubernetes v1.34.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any
 

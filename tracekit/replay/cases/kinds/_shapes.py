@@ -1,7 +1,5 @@
 """Shapes that the inputs of several kinds share: pods, nodes, amounts, metrics, arguments."""
 
-from __future__ import annotations
-
 from tracekit import shape as s
 
 NUMBER = s.number()

@@ -1,7 +1,5 @@
 """Cases of kind ``balance``: what one call of a descheduler plugin evicts."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any

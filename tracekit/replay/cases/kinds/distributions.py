@@ -1,7 +1,5 @@
 """Cases about Beta distributions, moments and broken lines, as the load-aware plugins use them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any

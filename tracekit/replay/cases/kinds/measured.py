@@ -1,7 +1,5 @@
 """Cases about what was measured or is claimed: statistics, requests, limits, risks, power."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Cases about scores of nodes and what follows from them."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Any
 

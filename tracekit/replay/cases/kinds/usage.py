@@ -1,7 +1,5 @@
 """Cases about usage of nodes in percent, as the descheduler sorts and classifies it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ policies that state none, one policy per file, named as the policy.
 A kernel gives the same bits as the policy's own ``score`` on every node with room, or it is wrong.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any

@@ -1,7 +1,5 @@
 """What stands in for the parts that a kernel does not have; never called."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray

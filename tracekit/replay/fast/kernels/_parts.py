@@ -1,7 +1,5 @@
 """Parts that several kernels share: formulas, rounding, columns that count, and room for bounds."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from types import FunctionType
 from typing import Any

@@ -6,8 +6,6 @@ the parts before and that of the next one become the kernel of both.
 
 # ruff: noqa: ARG001 - kernels share one signature
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 from collections.abc import Callable, Sequence

@@ -7,8 +7,6 @@ lowest values, which these take of whole columns, are taken here block by block:
 nodes in place of several.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 

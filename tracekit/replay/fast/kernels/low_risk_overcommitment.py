@@ -1,7 +1,5 @@
 """Low risk overcommitment, compiled; the risk by load is kept per node, no pod enters it."""
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Sequence
 from typing import Any

@@ -2,8 +2,6 @@
 
 # ruff: noqa: ARG001 - kernels share one signature
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Test functions, one per file: their least value is 0, at the origin."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from collections.abc import Callable

@@ -1,7 +1,5 @@
 """Rastrigin."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray

@@ -1,7 +1,5 @@
 """Schwefel 2.22."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray

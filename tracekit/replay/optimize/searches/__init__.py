@@ -1,7 +1,5 @@
 """The searches, one per file; a file's name is the search's."""
 
-from __future__ import annotations
-
 import functools
 import sys
 from typing import Any

@@ -3,8 +3,6 @@
 Sines and the like are numpy's, because those of compiled code differ in the last bit; so are means.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from tracekit.arrays import FloatArray

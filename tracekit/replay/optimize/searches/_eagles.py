@@ -4,8 +4,6 @@ Source: Alsattar, Zaidan and Zaidan 2020, and the author's program for what the 
 the other swoop is that of Geng and Wang 2023, eqs 11, 12, 31.
 """
 
-from __future__ import annotations
-
 import functools
 import importlib
 from dataclasses import dataclass

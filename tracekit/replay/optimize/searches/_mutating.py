@@ -1,7 +1,5 @@
 """What the rivals have in common: each iteration may end with a mutation by Student's t."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, TypeVar
 

@@ -1,7 +1,5 @@
 """BES: bald eagle search as published in 2020."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

@@ -1,7 +1,5 @@
 """tPSO: particle swarm with mutation by Student's t."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

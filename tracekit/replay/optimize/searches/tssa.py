@@ -1,7 +1,5 @@
 """tSSA: sparrow search with a tent start and mutation by Student's t."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 

@@ -4,8 +4,6 @@ Source: kubernetes v1.34 pkg/scheduler/apis/config/v1 (default_plugins.go, defau
 pkg/scheduler/framework/runtime (expandMultiPointPlugins).
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -5,8 +5,6 @@ An extender is a web service that scores nodes 0..10; its score counts ``weight 
 Source: kubernetes v1.34 pkg/scheduler/extender.go, and schedule_one.go (prioritizeNodes).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 
 from tracekit.given import Given

@@ -4,8 +4,6 @@ Source: kubernetes v1.20 pkg/scheduler/apis/config/v1 (legacy Policy) and framew
 legacy_registry.go.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 
 from tracekit.errors import strangers

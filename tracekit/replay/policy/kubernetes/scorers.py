@@ -5,8 +5,6 @@ plugin's own. Source: kubernetes v1.34 pkg/scheduler/apis/config, scheduler-plug
 apis/config/v1.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any
 

@@ -4,8 +4,6 @@ What containers and nodes state is read and evaluated once for each distinct sta
 cluster of any size costs what its distinct statements cost.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Constraints out of what containers require of other containers, and out of ports of the host."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar

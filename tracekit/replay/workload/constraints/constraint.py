@@ -1,7 +1,5 @@
 """A kind of constraint: what every file of this room gives."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol, Self
 

@@ -1,7 +1,5 @@
 """JSON in a column of a table: read strictly, and named where it is broken."""
 
-from __future__ import annotations
-
 import json
 
 from tracekit.errors import TracekitError

@@ -5,8 +5,6 @@ that lacks the label meets NotIn and DoesNotExist, and no other requirement; Gt 
 whole numbers, and a label that is none does not meet them.
 """
 
-from __future__ import annotations
-
 import functools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Who states a rule and whom it means: containers by classes, rules by numbers."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise

@@ -1,7 +1,5 @@
 """What containers state of others and wear themselves, each distinct statement once."""
 
-from __future__ import annotations
-
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass

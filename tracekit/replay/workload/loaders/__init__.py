@@ -5,8 +5,6 @@ made up, or just a path, whose loader is then found by what lies there. A loader
 dataclass: its fields are its assumptions, and are written into the run with their values.
 """
 
-from __future__ import annotations
-
 import dataclasses
 import functools
 import re

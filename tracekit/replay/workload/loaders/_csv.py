@@ -1,7 +1,5 @@
 """CSV files of published workloads, in a folder, a zip or alone: found by what they hold."""
 
-from __future__ import annotations
-
 import io
 import lzma
 import zipfile

@@ -1,7 +1,5 @@
 """What loaders share: a table of containers in order of arrival becomes a workload."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from dataclasses import dataclass
 

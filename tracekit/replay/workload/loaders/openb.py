@@ -1,7 +1,5 @@
 """openb: nodes and pods of a GPU cluster, with requests and times of creation and deletion."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar, Literal

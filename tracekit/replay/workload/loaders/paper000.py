@@ -1,7 +1,5 @@
 """paper000: the size of the evaluation in the TBESK paper, made up because its tables are lost."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated, ClassVar

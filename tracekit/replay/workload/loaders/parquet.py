@@ -1,7 +1,5 @@
 """Parquet: a folder that anybody may write, in the documented schema."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar

@@ -1,7 +1,5 @@
 """What containers ask for, as arrays, and the answer of an assumption laid over it."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

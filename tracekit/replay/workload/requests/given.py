@@ -1,7 +1,5 @@
 """The assumption ``requests`` put to work: on the containers of a trace, or on a workload."""
 
-from __future__ import annotations
-
 import dataclasses
 import json
 from collections.abc import Sequence

@@ -5,8 +5,6 @@ within what its own interval does not rule out. A resource of which not even the
 is left to the assumptions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 

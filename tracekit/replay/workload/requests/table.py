@@ -6,8 +6,6 @@ any other column of numbers is a resource, called as the column: ``disk_bytes``,
 empty field says nothing, and what nothing is said of stays as it is otherwise.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

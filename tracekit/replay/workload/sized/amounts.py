@@ -1,7 +1,5 @@
 """Recorded amounts as the integer columns of a workload: units, and resources that nobody asks."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a store with sizes still leaves open; ``--assume name=value`` sets one."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Annotated, Literal
 

@@ -1,7 +1,5 @@
 """Who is replayed of a store with sizes: nodes, containers with their lives, what they ask for."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """What the tables of a store say beside sizes: rules, gangs, priorities; domains, prices."""
 
-from __future__ import annotations
-
 import json
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The small tables of a store with their ids as texts: what there is, has and asks for what."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import polars as pl

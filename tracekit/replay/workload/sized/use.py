@@ -1,7 +1,5 @@
 """Recorded use as matrices over the axis of the replay, a row group of the store at a time."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What containers of a store with sizes use, and nodes beyond them, over the replay's time."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple

@@ -1,7 +1,5 @@
 """A workload from the sizes, lives and use that a store records."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass

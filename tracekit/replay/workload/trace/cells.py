@@ -1,7 +1,5 @@
 """Rows of a table put into the cells of a matrix, compiled."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from numpy.typing import NDArray

@@ -4,8 +4,6 @@ Of several rows for one cell the first stays: by time, then by the id of the nod
 of the table come. Parts may come in any order, and the rows of an entity may lie in several.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

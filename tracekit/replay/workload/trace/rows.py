@@ -1,7 +1,5 @@
 """The complete rows of a store's usage table, a row group at a time: no table is held whole."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Rules, gangs, priorities and daemons of a trace's containers, from tables recorded beside it."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

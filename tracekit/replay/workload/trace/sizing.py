@@ -1,7 +1,5 @@
 """Sizes of the nodes and containers of a trace: recorded beside it, inferred, given, or assumed."""
 
-from __future__ import annotations
-
 import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass

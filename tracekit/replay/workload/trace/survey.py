@@ -5,8 +5,6 @@ ends behind. Where the stretches of an entity follow each other, ends give the g
 where they cross, the rows of that entity are read again.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """The two usage tables of a store as matrices of fractions, and what they say of each container."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 

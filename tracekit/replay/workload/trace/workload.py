@@ -1,7 +1,5 @@
 """A workload from a trace: usage tables and named assumptions."""
 
-from __future__ import annotations
-
 import dataclasses
 
 import numpy as np

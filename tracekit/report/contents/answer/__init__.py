@@ -1,7 +1,5 @@
 """What the first screen says: what was asked, the answer, how sure it is, and what to do next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 from tracekit.replay.studies import shrink

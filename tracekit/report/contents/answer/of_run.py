@@ -1,7 +1,5 @@
 """What the first screen of a run says: its question, its answer, how sure, and what is next."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from shlex import quote
 from typing import Any

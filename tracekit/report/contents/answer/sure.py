@@ -1,7 +1,5 @@
 """How sure the answer of a run is: what its intervals cover, and what is not told."""
 
-from __future__ import annotations
-
 from tracekit.replay.measures import all_measures, find_measure, small
 from tracekit.replay.runs.amounts import way
 from tracekit.replay.runs.decision import Decision
