@@ -40,7 +40,7 @@ def shown_kinds() -> dict[str, type[Shown]]:
     for name in registry.module_names(displays):
         importlib.import_module(f"tracekit.displays.{name}")
     others = (
-        "query.describe synth.summary query.plan fetch.run fetch.prometheus fetch.kubernetes"
+        "query.describe synth.output query.plan fetch.run fetch.prometheus fetch.kubernetes"
         " verbs._whole"
     )
     for name in others.split():
