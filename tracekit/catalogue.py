@@ -136,9 +136,22 @@ def _assumptions() -> list[Entry]:
     found: dict[str, dict[str, Any]] = {}
     for load, kind in kinds.items():
         for one in _params(kind):
-            entry = {"title": one["description"], "default": one["default"], "of": []}
-            found.setdefault(str(one["name"]), entry)["of"].append(load)
-    return [{"name": name, **about} for name, about in sorted(found.items())]
+            entry = {"title": one["description"], "default": {}, "of": []}
+            known = found.setdefault(str(one["name"]), entry)
+            known["of"].append(load)
+            known["default"][load] = one["default"]
+    return [
+        {"name": name, **about, "default": _default(about["default"])}
+        for name, about in sorted(found.items())
+    ]
+
+
+def _default(by_load: dict[str, Any]) -> Any:
+    """The default; where it differs by what is replayed, each with what it is of."""
+    values = list(by_load.values())
+    if all(value == values[0] for value in values):
+        return values[0]
+    return "; ".join(f"{value} of {load}" for load, value in by_load.items())
 
 
 def _sizing_policies() -> list[Entry]:

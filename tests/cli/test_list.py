@@ -32,3 +32,11 @@ def test_every_one_of_a_kind_can_be_explained(
 def test_a_near_name_is_suggested(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["list", "queries", "usage/zone_sumary"]) == 2
     assert "did you mean 'usage/zone_summary'?" in capsys.readouterr().err
+
+
+def test_a_default_that_differs_by_workload_is_told_with_what_it_is_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list", "assumptions", "reserved"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "default: background:memory of a trace without sizes; none of a store with sizes" in said

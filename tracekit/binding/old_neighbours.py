@@ -1,4 +1,4 @@
-"""What recorded neighbours cost: recorded use holds it already, another binding takes it off.
+"""The CPU that recorded neighbours cost: recorded use contains it, another binding subtracts it.
 
 A container's recorded CPU was measured beside the neighbours that it had then. Where the recorded
 binding is known, what those cost by the model is taken off before what the new ones cost is added;

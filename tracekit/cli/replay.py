@@ -16,8 +16,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     Without --policy every policy is replayed with its defaults. Policies that are named meet six
     orders of arrival, and of all policies the ten that are compared first (common): one is called
     better only where an interval says so. --repeat 20 asks for more, --repeat 1 for one.
-    Any policy also takes near_weight=W: then nodes count W times more that keep calls between
-    services on the node.
+    Every policy also takes near_weight=W: it prefers nodes that keep calls between services on
+    the node, with weight W.
     Interrupted, the same command goes on with the policies that are not done yet.
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run

@@ -12,9 +12,8 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
     Needs no data of your own when SRC is synth:small, a made-up trace.
     Leaves DIR/store, DIR/analysis, DIR/replay and DIR/report.html.
-    Without --policy every policy is replayed, and the ten that are compared first meet six orders
-    of arrival, so that an interval can say which differ. For the policy that comes of it the
-    fewest nodes are searched for.
+    Without --policy every policy is replayed. The ten common ones meet six orders of arrival,
+    which gives intervals. Then the fewest nodes are searched for the recommended policy.
 
     Example: tracekit run synth:small --out demo
     """

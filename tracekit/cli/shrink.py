@@ -31,9 +31,10 @@ _NAMED = 10
 def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> None:
     """Find the fewest nodes that are enough, and which, within limits on use.
 
-    Each policy is replayed on all nodes, then on ever fewer: those on which it put least go first,
-    or the smallest, whichever ends with fewer. Daemons go with their node, and what no container
-    explains of its use. The count has to hold in six orders of arrival.
+    Each policy is replayed on all nodes, then on ever fewer. Two orders are tried: the emptiest
+    nodes go first, or the smallest; the better result counts. Daemons go with their node. Use that
+    no container explains moves to the nodes that stay, and nodes of the control plane always stay.
+    The count has to hold in six orders of arrival.
 
     Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """

@@ -1,4 +1,4 @@
-"""What is written takes the place of what was there: at every moment one or the other stands there.
+"""Replaces a file or folder in one step: a reader finds the old one or the new one.
 
 It is written under a hidden name beside its place first. Where the system can exchange two names in
 one step (Linux), a folder is put in place so; elsewhere the earlier one is put aside for a moment,

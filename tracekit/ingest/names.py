@@ -1,4 +1,4 @@
-"""What the names of one file become in the store."""
+"""The store key of each name in one file."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""What the tables of a store cannot mean as they stand, in sentences: said wherever it matters.
+"""Contradictions in a store's tables, as sentences that every verb on it prints.
 
 ``ingest``, ``info``, ``check``, a replay and its report all say the same, from here.
 """

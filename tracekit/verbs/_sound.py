@@ -1,4 +1,4 @@
-"""Every verb, told apart from what it reads: a damaged folder is named, it is not a bug."""
+"""Wraps a verb: if it fails because a folder is damaged, the error names the folder."""
 
 import errno
 import functools

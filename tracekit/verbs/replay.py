@@ -71,7 +71,7 @@ def replay(
     repeat_policies: Annotated[
         Sequence[str],
         Option(
-            "Only these meet all orders, the others one; may be repeated.",
+            "Replay only these policies in all orders, the others in one; repeatable.",
             names="--repeat-policy",
             completes="policies",
             metavar="common|NAME[...]",

@@ -39,9 +39,9 @@ def shrink(
     limits: Annotated[
         Sequence[str],
         Option(
-            "What must hold: 'cpu_max_fraction <= 0.8'; repeatable. 'observed' in it is what"
-            " production has, 'base' the policy on all nodes. Without it nodes are overloaded no"
-            " more often than in production. Every container is placed at once.",
+            "A limit that must hold, such as 'cpu_max_fraction <= 0.8'; repeatable. It may name"
+            " 'observed' (production) and 'base' (the policy on all nodes). Default: no more"
+            " overload than in production. Every container must be placed at once.",
             names="--limit",
             completes="measures",
             metavar="[POLICY:] EXPRESSION",

@@ -1,4 +1,4 @@
-"""One writer at a time on an object store: an object that says who writes, put anew while he does.
+"""A lease on an object store: one object names the writer, who renews it while it works.
 
 An object store knows no lock that ends with its process. Who writes puts the lease anew every
 ``RENEWED_S`` seconds; whose lease has not been put for ``LAPSES_S`` is taken to be gone. So is a

@@ -1,4 +1,4 @@
-"""What a run lets one decide: which policy, how sure, against what, and what it does not tell."""
+"""The decision that follows from a run: the policy, how sure, against what, and what stays open."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Who of the policies that met one order of arrival is worth the others too."""
+"""Chooses policies for further orders of arrival, from their result in the first."""
 
 import itertools
 from collections.abc import Sequence

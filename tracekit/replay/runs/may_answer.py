@@ -1,4 +1,4 @@
-"""What may answer which policy is best: the measures, and the comparisons that a decision asks for.
+"""The measures and comparisons that may decide which policy is best.
 
 Of some 30 policies by some 40 measures there are thousands of comparisons. If each of them had its
 share of what may go wrong, little were left to the few that a decision hangs on. So nearly all of

@@ -22,7 +22,7 @@ from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.varying import SEED, varying
 from tracekit.replay.workload.workload import Workload
 
-# Whether more orders of arrival may tell what those that policies met do not. Of eight policies
+# Whether further orders of arrival could decide which policy is best. Of eight policies
 # over six orders the best has to be ahead by some ten standard deviations of one order to be told
 # from all others in 94 of 100 runs; by four it is told in none. With a second look after twelve
 # orders, each look at half of what may go wrong, it is told in 96 of 100 at four (see

@@ -19,7 +19,7 @@ def told_of(load: Workload) -> dict[str, Any]:
 
 
 def unjudged(load: Workload) -> str:
-    """That production's peak is in the time that no measure counts, a sentence.
+    """A sentence if production's peak lies in steps that no measure counts.
 
     Empty where all is judged, where production is not known, and where later peaks are as high.
     """

@@ -27,7 +27,7 @@ _PERCENTILE = re.compile(r"p(\d{1,2}(?:\.\d+)?|100)")
 Reserved = Annotated[
     str,
     About(
-        "What of each node policies that go by requests may not give away. none: nothing;"
+        "The part of each node that policies by request may not use. none: nothing;"
         " background: the mean of what it uses that no container explains, as far as production's"
         " requests left room; background:p95: that percentile of it; background:memory: memory"
         " alone."

@@ -84,7 +84,7 @@ class State:
     step_ms: int = 0
 
     def settle(self) -> None:
-        """What was said of a pod without its uid belongs to the pod, where it has one life."""
+        """Assign series without a uid to their pod, if that pod's name had one uid only."""
         by_pod: dict[str, list[str]] = {}
         for pod, uid in self.pods:
             by_pod.setdefault(pod, []).append(uid)

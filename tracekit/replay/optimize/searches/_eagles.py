@@ -49,8 +49,8 @@ class EagleSearch(Search[Flock]):
     mutated: Annotated[
         Mutated,
         About(
-            "population: all as they are once who is better has moved, proposed once more;"
-            " proposed: what the stage proposes, in its place, as eqs 15 and 29 print it."
+            "population: mutate the eagles after the stage has moved them;"
+            " proposed: mutate the stage's proposals instead (eqs 15 and 29)."
         ),
     ] = "population"
     t_anchor: Anchor = "origin"

@@ -35,7 +35,7 @@ class SizedAssumptions:
     arrival_span_ms: Annotated[
         int,
         About(
-            "Span over which arrives what was there at the beginning; at most half of the time.",
+            "Containers there at the beginning arrive over this span; at most half of the time.",
             minimum=0,
         ),
     ] = ARRIVAL_SPAN_MS
@@ -50,8 +50,8 @@ class SizedAssumptions:
     waiting: Annotated[
         Literal["auto", "leave_out", "place"],
         About(
-            "Who had no node in production to the end: leave_out: no policy is asked to place them;"
-            " auto: leave_out with start=empty, where kubectl listed them and most others run."
+            "Containers that never had a node in production. leave_out: no policy places them."
+            " auto: leave_out if start=empty, kubectl listed them, and most others run."
         ),
     ] = "auto"
     order: Annotated[
@@ -84,7 +84,7 @@ class SizedAssumptions:
     ] = "keep"
     groups: Annotated[
         Literal["keep", "none"],
-        About("keep: who shall be apart, together or beside whom, and ports, are a filter."),
+        About("keep: rules on apart, together and sharing, and host ports, filter nodes."),
     ] = "keep"
     selectors: Annotated[
         Literal["keep", "none"], About("keep: selectors and taints are a filter.")
