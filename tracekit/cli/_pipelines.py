@@ -25,6 +25,9 @@ def write_junit(found: Study, path: Path) -> None:
         errors="0",
         skipped="0",
     )
+    if about["other_workload"]:
+        properties = ET.SubElement(suite, "properties")
+        ET.SubElement(properties, "property", name="warning", value=about["other_workload"])
     for one in outcomes:
         case = ET.SubElement(suite, "testcase", classname=one["policy"], name=one["threshold"])
         if one["failed"]:
@@ -63,6 +66,8 @@ def write_markdown(found: Study, path: Path) -> None:
 def _page(found: Study) -> Iterator[str]:
     about, outcomes = found.about, found.frames["thresholds"].to_dicts()
     yield f"## {_text(about['new'])} compared with {_text(about['base'])}"
+    if about["other_workload"]:
+        yield f"\n**{_text(about['other_workload'])}.**"
     failed = sum(one["failed"] for one in outcomes)
     if outcomes:
         yield f"\n{failed} of {len(outcomes)} thresholds are exceeded.\n"

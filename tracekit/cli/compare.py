@@ -81,6 +81,8 @@ def command(
 
 def _show(found: Study, *, all_measures: bool) -> None:
     changes, about = found.frames["changes"], found.about
+    if about["other_workload"]:
+        print_paragraph(f"{about['other_workload']}.")
     shown = [
         row for row in changes.iter_rows(named=True) if all_measures or row["verdict"] != "same"
     ]

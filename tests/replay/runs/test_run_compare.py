@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from workload_support import parquet_folder
 
+from tracekit.cli import run
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run_compare import compare_runs
@@ -58,6 +59,21 @@ def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
         assert row["change"] == pytest.approx(other - one)
         assert row["change_low"] is None
     assert found.about["differs"] == ["target_alloc_fraction: 0.75 to 0.85"]
+    assert not found.about["other_workload"]
+
+
+def test_runs_of_other_workloads_are_told_so_first(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.md"
+    call = ["compare", str(runs["base"]), str(larger), "--junit", str(junit)]
+    assert run([*call, "--markdown", str(page)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    told = "The runs replay different workloads (nodes: "
+    assert said.startswith(told)
+    assert told in junit.read_text()
+    assert told in page.read_text()
 
 
 def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:

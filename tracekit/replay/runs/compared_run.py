@@ -19,6 +19,10 @@ from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
 
+#: What settings of the workload begin with, and those that say how large it is.
+_LOAD = "workload "
+_SIZES = ("nodes", "containers", "steps", "step_ms")
+
 
 @dataclass(frozen=True, kw_only=True)
 class ComparedRun:
@@ -94,6 +98,24 @@ def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     ]
 
 
+def other_workload(differs: Sequence[str]) -> str:
+    """That the runs do not replay the same, a sentence; empty where their workloads are as large.
+
+    Parameters
+    ----------
+    differs : sequence of str
+        As ``what_differs`` gives it.
+    """
+    sizes = [text.removeprefix(_LOAD) for text in differs if text.startswith(_LOAD)]
+    told = [text for text in sizes if text.partition(":")[0] in _SIZES]
+    if not told:
+        return ""
+    return (
+        f"The runs replay different workloads ({'; '.join(told)}): what changed may come from that"
+        " and not from a policy"
+    )
+
+
 def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
     load = manifest.get("workload", {})
     plain = ("name", "nodes", "containers", "steps", "step_ms", "gangs")
@@ -101,6 +123,6 @@ def _settings(manifest: dict[str, Any]) -> dict[str, Any]:
         "version": manifest.get("tool_version"),
         "seed": manifest.get("seed"),
         "orders of arrival": manifest.get("repeats"),
-        **{f"workload {name}": load.get(name) for name in plain},
+        **{f"{_LOAD}{name}": load.get(name) for name in plain},
         **load.get("assumptions", {}),
     }

@@ -9,7 +9,12 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.replay.measures import compared, find_measure
-from tracekit.replay.runs.compared_run import ComparedRun, compared_run, what_differs
+from tracekit.replay.runs.compared_run import (
+    ComparedRun,
+    compared_run,
+    other_workload,
+    what_differs,
+)
 from tracekit.replay.runs.results import looks_of
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST, Compared, Sample, apart, judge, unpaired
@@ -78,6 +83,7 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
     for one in thresholds:
         _check_policy(one, common)
         _check_compared(one, before, after, common)
+    differs = what_differs(before.manifest, after.manifest)
     return Study(
         name=NAME,
         about={
@@ -86,7 +92,8 @@ def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study
             "policies": common,
             "only_base": [name for name in before.rows() if name not in common],
             "only_new": [name for name in after.rows() if name not in common],
-            "differs": what_differs(before.manifest, after.manifest),
+            "differs": differs,
+            "other_workload": other_workload(differs),
         },
         frames={
             "changes": _changes(before, after, common),

@@ -20,7 +20,9 @@ _SHOWN = 6
 def answer(data: Data) -> Answer:
     """What was asked, what changed and what is the same, and what must not have happened."""
     failed = data.result(f"{STUDY}/thresholds").filter("failed")
-    warnings = [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
+    other = data.studies[STUDY].about.get("other_workload")
+    warnings = [f"{other}."] if other else []
+    warnings += [f"Failed: {row['threshold']}, under {row['policy']}." for row in failed.to_dicts()]
     return Answer(
         asked="What changed from one run to the other, beyond chance?",
         sentence=lead(data),
@@ -95,7 +97,9 @@ def some(names: Sequence[str]) -> str:
 def sentences(data: Data) -> list[str]:
     """What differs between the runs beyond their measures, and how sure the changes are."""
     about = data.studies[STUDY].about
-    said = [f"The runs differ in {text}." for text in about["differs"]]
+    other = about.get("other_workload")
+    said = [f"{other}."] if other else []
+    said += [f"The runs differ in {text}." for text in about["differs"]]
     for what, names in (("base", about["only_base"]), ("new", about["only_new"])):
         if names:
             said.append(f"Only in {about[what]}: {listed(names)}.")
