@@ -121,7 +121,9 @@ def _each(name: str, measure: Measure, resources: Iterable[str]) -> list[Measure
 
 def words_of(resource: str) -> str:
     """What sentences call a resource."""
-    return _WORDS.get(resource, resource.replace("_", " "))
+    # of thousandths shares are the same, and nobody speaks of them
+    name = resource.removesuffix("_milli")
+    return _WORDS.get(name, name.replace("_", " "))
 
 
 def of_use(measure: Measure) -> bool:

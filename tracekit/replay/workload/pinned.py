@@ -6,6 +6,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.workload.resources import amount_text
 from tracekit.replay.workload.workload import Workload
 
 
@@ -88,6 +89,6 @@ def too_large(workload: Workload) -> str | None:
     name = workload.resources[column]
     left = "" if workload.reserved is None else " left for requests"
     return (
-        f"'{workload.container_ids[large[0]]}' requests {asked[column]:,} {name},"
-        f" the largest node has {room[column]:,}{left}"
+        f"'{workload.container_ids[large[0]]}' requests {amount_text(asked[column], name)},"
+        f" the largest node has {amount_text(room[column], name)}{left}"
     )

@@ -10,10 +10,13 @@ from collections.abc import Iterable, Mapping, Sequence
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.units import MILLI_PER_CORE, size
 
 CPU = "cpu_milli"
 MEMORY = "memory_bytes"
 PODS = "pods"
+#: What counts thousandths ends so.
+_MILLI = "_milli"
 #: Columns beyond these, when a workload has them: kbit/s, bytes, bytes/s.
 NET = "net_kbit"
 DISK = "disk_bytes"
@@ -38,6 +41,16 @@ def full_name(short: str) -> str:
 
 #: Other names of a column: policies that ask for it look at shares of capacity, whatever the unit.
 _SAME = {NET: ("net",), DISK: ("disk",), DISK_IO: ("disk_io",)}
+
+
+def amount_text(amount: float, resource: str) -> str:
+    """An amount of a column as people write it: 32 cores, 1.5 GB, 0.5 gpu, 2 nvidia.com/gpu."""
+    if resource.endswith("_bytes"):
+        return size(amount)
+    thousandths = resource.endswith(_MILLI)
+    shown = f"{amount / MILLI_PER_CORE:,.6g}" if thousandths else f"{amount:,.6g}"
+    name = "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
+    return f"{shown} {name}"
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:

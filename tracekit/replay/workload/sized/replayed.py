@@ -11,6 +11,7 @@ import polars as pl
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.losses import without
+from tracekit.replay.workload.resources import amount_text
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
@@ -182,8 +183,8 @@ def too_large_told(who: Replayed) -> tuple[str, ...]:
         column = int(np.argmax(asked / np.maximum(room, 1)))
         resource = who.amounts.resources[column]
         named.append(
-            f"{names[at]} (requests {asked[column]:,} {resource}, the largest node has"
-            f" {room[column]:,})"
+            f"{names[at]} (requests {amount_text(asked[column], resource)}, the largest node has"
+            f" {amount_text(room[column], resource)})"
         )
     count = len(who.too_large)
     more = f" and {count - _NAMED:,} more" if count > _NAMED else ""

@@ -116,11 +116,13 @@ _RIVALS = ("least_allocated", "most_allocated")
 
 def following(data: Data, told: Decision) -> list[tuple[str, str]]:
     """The next questions, each with the command that answers it."""
-    if told.orders < FEWEST:
+    # where every order is the recorded one, more of them tell nothing
+    alone = bool((data.run or {}).get("repeats_none"))
+    if told.orders < FEWEST and not alone:
         return [_more_orders(data)]
     if not told.chosen:
         needed = nodes_needed.following(data, told, told.subject or next(iter(_ours(data)), ""))
-        return [_rebalanced(data), *needed]
+        return needed if alone else [_rebalanced(data), *needed]
     load = (data.run or {})["workload"]
     # what is kept for use that no container explains is a choice, though all else be recorded
     assumed = "assumed" in load.get("quantities", {}).values() or bool(background(load))
