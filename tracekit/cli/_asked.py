@@ -120,16 +120,15 @@ def _declared(verb: str) -> dict[str, tuple[inspect.Parameter, Any, Option]]:
 
 
 def _option_of(abouts: Sequence[About]) -> Option:
-    """How a parameter is typed, with the help and the range that it is declared with."""
-    declared = [one for one in abouts if not isinstance(one, Option)][-1:] or abouts[:1]
-    last = abouts[-1]
-    option = last if isinstance(last, Option) else Option()
+    """How a parameter is typed: each declaration, but for what the next one says otherwise."""
     said = {
-        one.name: getattr(declared[0], one.name)
-        for one in dataclasses.fields(About)
-        if getattr(option, one.name) == one.default or not getattr(option, one.name)
+        field.name: getattr(one, field.name)
+        for one in abouts
+        for field in dataclasses.fields(one)
+        if getattr(one, field.name) != field.default
     }
-    return dataclasses.replace(option, **said)
+    made = type(abouts[-1]) if isinstance(abouts[-1], Option) else Option
+    return made(**said)
 
 
 def _own(one: inspect.Parameter) -> inspect.Parameter:

@@ -3,8 +3,10 @@
 ``jobs: Annotated[int, Option("Processes side by side.", minimum=1)] = 1``. A subcommand is made
 from this; see ``tracekit.cli._asked``. What a package below takes as well is declared there, in its
 ``declared.py``, with ``About``: the verb takes type, help, range and default from it, and adds
-with ``Option`` how it is typed, if that is not by its name. Nothing heavy is imported here or by a
-verb's file, so that ``--help`` answers at once: a verb imports what it needs once it is called.
+with ``Option`` how it is typed, if that is not by its name. What several verbs ask for is declared
+below; a verb that says part of it in another way adds an ``Option`` with that part. Nothing heavy
+is imported here or by a verb's file, so that ``--help`` answers at once: a verb imports what it
+needs once it is called.
 """
 
 import re
@@ -113,6 +115,22 @@ ReplayedStore = Annotated[
     Argument("The store whose trace is replayed.", metavar="STORE", completes="stores"),
 ]
 Seed = Annotated[int, Option("Seed of every random choice.", minimum=0)]
+Policies = Annotated[
+    Sequence[str],
+    Option(
+        "A policy; may be repeated.",
+        names="--policy",
+        completes="entrants",
+        setting="policies",
+        metavar="all|common|NAME[param=value,...]",
+    ),
+]
+#: A verb says with an ``Option`` of its own what it is without it.
+Repeats = Annotated[int | None, Option("Orders of arrival.", minimum=1, names="--repeat")]
+OtherWorkload = Annotated[
+    Path | str | None,
+    Option("Replay this instead of a store.", metavar="NAME[:PATH]|PATH", takes=str),
+]
 Engine = Annotated[
     str | None,
     Option("For example spark:local[2], spark://HOST:7077.", metavar="duckdb|spark:MASTER"),

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.binding.declared import RECORDED_USE, RecordedUse
 from tracekit.progress import SILENT, Progress
 from tracekit.vcpu.declared import SOCKETS, THREADS_PER_CORE, Sockets, ThreadsPerCore
-from tracekit.verbs._options import Assumed, Frames, Option, ReplayedStore, Seed
+from tracekit.verbs._options import Assumed, Frames, Option, OtherWorkload, ReplayedStore, Seed
 
 if TYPE_CHECKING:
     from tracekit.binding.run import VcpuRun
@@ -38,10 +38,7 @@ def bind(
     truth: Annotated[
         Path | str | None, Option("Measure by a made-up trace's truth/binding.parquet.")
     ] = None,
-    workload: Annotated[
-        Path | str | None,
-        Option("Replay this instead of a store.", metavar="NAME[:PATH]|PATH", takes=str),
-    ] = None,
+    workload: OtherWorkload = None,
     assume: Assumed = (),
     topology: Annotated[
         Path | str | None, Option("How nodes are built; as for tracekit fit.")
@@ -63,11 +60,9 @@ def bind(
     policies : sequence of str
         ``tracekit.binding.run.USUAL`` when empty, and ``recorded`` where the store or the fit
         knows which vCPUs containers had.
-    fit : path
-        What ``tracekit fit --out`` wrote: policies decide by it.
     topology : path, optional
-        How nodes are built: see ``tracekit.fit.topology_file``. Without it, Linux's usual rule
-        with ``sockets`` and ``threads_per_core``.
+        See ``tracekit.fit.topology_file``. Without it, Linux's usual rule with ``sockets`` and
+        ``threads_per_core``.
     truth : path, optional
         ``truth/binding.parquet`` of a made-up trace: interference is then measured by what was
         planted, not by the fit that decided.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
@@ -13,9 +12,14 @@ from tracekit.verbs._options import (
     Engine,
     Gangs,
     Option,
+    OtherWorkload,
+    Policies,
+    Repeats,
     RepeatsUpTo,
     ReplayedStore,
     RunFolder,
+    Seed,
+    SideBySide,
     starting,
 )
 
@@ -25,28 +29,19 @@ if TYPE_CHECKING:
 
 def replay(
     store: ReplayedStore,
-    policies: Annotated[
-        Sequence[str],
-        Option(
-            "A policy, or POLICY+REBALANCER; may be repeated.",
-            names="--policy",
-            completes="entrants",
-            setting="policies",
-            metavar="all|common|NAME[param=value,...]",
-        ),
-    ] = ("all",),
+    policies: Annotated[Policies, Option("A policy, or POLICY+REBALANCER; may be repeated.")] = (
+        "all",
+    ),
     *,
     out: RunFolder,
-    seed: Annotated[int, Option("Same seed, same bytes.", minimum=0)] = 0,
+    seed: Annotated[Seed, Option("Same seed, same bytes.")] = 0,
     assume: Assumed = (),
     start: Start = START,
     workload: Annotated[
-        Path | str | None,
+        OtherWorkload,
         Option(
             "Replay this instead of a store: paper000, openb:PATH, tianchi18:PATH, or a"
             " folder in tracekit's own schema.",
-            metavar="NAME[:PATH]|PATH",
-            takes=str,
             completes="workloads",
         ),
     ] = None,
@@ -60,11 +55,10 @@ def replay(
     ] = (),
     gangs: Gangs = False,
     repeats: Annotated[
-        int | None,
+        Repeats,
         Option(
             "Orders of arrival, each its own seed; without it as many as an interval needs (six),"
             " of all policies for the common ones. 1: no interval.",
-            minimum=1,
             names="--repeat --seeds",
         ),
     ] = None,
@@ -78,7 +72,7 @@ def replay(
         ),
     ] = (),
     repeats_up_to: RepeatsUpTo = None,
-    jobs: Annotated[int, Option("Policies to replay side by side.", minimum=1)] = 1,
+    jobs: Annotated[SideBySide, Option("Policies to replay side by side.")] = 1,
     engine: Engine = None,
     progress: Progress = SILENT,
 ) -> Run:
@@ -88,18 +82,6 @@ def replay(
     ----------
     workload : path or str, optional
         What ``tracekit.replay.workload.loaders.load_workload`` understands.
-    rebalance : sequence of str
-        Rebalance policies that each policy is replayed with once more; or write
-        ``POLICY+REBALANCER`` among the policies.
-    gangs : bool
-        Whether the containers of a service are admitted together or not at all.
-    repeats : int, optional
-        How many orders of arrival; more than one give the run intervals and differences. Without
-        it six, the fewest that an interval needs: for each policy that is named, and of ``all``
-        for those that are ``common``.
-    repeat_policies : sequence of str
-        Those of ``policies`` that meet every order, ``common`` for the ten that are compared first;
-        the others meet one. All of them when empty.
     repeats_up_to : int, optional
         Where the orders leave open which policy is best, those that met them meet more, up to so
         many. It is then looked twice, so each look has half of what may go wrong.

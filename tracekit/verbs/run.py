@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,6 +13,8 @@ from tracekit.verbs._options import (
     Assumed,
     MemoryLimit,
     Option,
+    Policies,
+    Repeats,
     RepeatsUpTo,
     Seed,
     starting,
@@ -35,23 +36,12 @@ def run(
     ],
     out: Annotated[str | Path, Option("Where everything goes.", metavar="DIR")],
     *,
-    policies: Annotated[
-        Sequence[str],
-        Option(
-            "A policy; may be repeated.",
-            names="--policy",
-            completes="entrants",
-            setting="policies",
-            metavar="all|common|NAME[param=value,...]",
-        ),
-    ] = ("all",),
+    policies: Policies = ("all",),
     repeats: Annotated[
-        int | None,
+        Repeats,
         Option(
             "Orders of arrival of named policies, of all the common ones; without it as many as"
-            " an interval needs (six). 1: no interval.",
-            minimum=1,
-            names="--repeat",
+            " an interval needs (six). 1: no interval."
         ),
     ] = None,
     repeats_up_to: RepeatsUpTo = None,
@@ -71,8 +61,6 @@ def run(
         ``report.html``, ``bound/`` where it is known who sits on which vCPU, and
         ``studies/fewest/`` with the fewest nodes of the policy that the replays recommend, and of
         ``default_scheduler`` beside it, where they recommend one
-    repeats : orders of arrival that policies meet which are named, and of ``all`` those that are
-        ``common``; the others meet one. The default is the fewest that an interval needs
     repeats_up_to : where those orders leave open which policy is best, more are added, up to so
         many; it is then looked twice, so each look has half of what may go wrong
     jobs : processes side by side; as many as there are cores if not given. With more than one,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
@@ -12,6 +11,9 @@ from tracekit.verbs._options import (
     Assumed,
     Gangs,
     Option,
+    OtherWorkload,
+    Policies,
+    Repeats,
     ReplayedStore,
     Seed,
     SideBySide,
@@ -26,14 +28,7 @@ if TYPE_CHECKING:
 def shrink(
     store: ReplayedStore = None,
     policies: Annotated[
-        Sequence[str],
-        Option(
-            "A policy, or POLICY+REBALANCER; repeatable. Without it, three.",
-            names="--policy",
-            completes="entrants",
-            setting="policies",
-            metavar="all|common|NAME[param=value,...]",
-        ),
+        Policies, Option("A policy, or POLICY+REBALANCER; repeatable. Without it, three.")
     ] = (),
     *,
     limits: Annotated[
@@ -49,17 +44,10 @@ def shrink(
     ] = (),
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
-        int | None,
-        Option(
-            "Orders of arrival, in each of which it must hold; without it six, as replay has.",
-            minimum=1,
-            names="--repeat",
-        ),
+        Repeats,
+        Option("Orders of arrival, in each of which it must hold; without it six, as replay has."),
     ] = None,
-    workload: Annotated[
-        Path | str | None,
-        Option("Another workload than a store.", metavar="NAME[:PATH]|PATH", takes=str),
-    ] = None,
+    workload: Annotated[OtherWorkload, Option("Another workload than a store.")] = None,
     assume: Assumed = (),
     gangs: Gangs = False,
     start: Start = START,

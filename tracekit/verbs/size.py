@@ -74,17 +74,11 @@ def size(
 
     Parameters
     ----------
-    store : path
-        A store, or a folder with the study's tables (``tracekit callgraph --export``).
     policies : sequence of str
         ``NAME[param=value,...]``, or ``all``; without torch or a model ``all`` leaves the agent
         out, and the study's policies say so.
-    model : path, optional
-        A trained network; none is trained then.
-    epochs : int, optional
-        Of training, instead of the agent's own.
     seeds : int
-        How many splits and trainings, from ``seed`` on; more than one give intervals.
+        How many splits and trainings, from ``seed`` on.
     assume : sequence of str
         ``name=value`` of ``Settings``.
     sensitivity_epochs : int, optional

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING, Annotated
 
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.verbs._options import Option, ReportedStudy, Seed, SideBySide, Store
+from tracekit.verbs._options import (
+    Option,
+    Policies,
+    Repeats,
+    ReportedStudy,
+    Seed,
+    SideBySide,
+    Store,
+)
 
 if TYPE_CHECKING:
     from tracekit.study import Study
@@ -17,13 +25,7 @@ def vary(
     store: Store,
     *,
     policies: Annotated[
-        Sequence[str],
-        Option(
-            "A policy; repeatable. Without it, six.",
-            names="--policy",
-            completes="entrants",
-            setting="policies",
-        ),
+        Policies, Option("A policy; repeatable. Without it, six.", metavar="POLICY")
     ] = (),
     changes: Annotated[
         Sequence[str],
@@ -37,12 +39,10 @@ def vary(
         ),
     ] = None,
     repeats: Annotated[
-        int | None,
+        Repeats,
         Option(
             "Orders of arrival under each change; without it six, as replay has. 1: nothing can be"
-            " told.",
-            minimum=1,
-            names="--repeat",
+            " told."
         ),
     ] = None,
     out: ReportedStudy = None,
