@@ -16,6 +16,17 @@ def _drawn(low: int, high: int) -> tuple[str, object]:
     return figure.layout.annotations[0].text, figure.data[0].error_x.array
 
 
+def test_nodes_to_add_are_told_and_lie_beyond_the_line_of_all() -> None:
+    frame = pl.DataFrame(
+        {"policy": ["best_fit"], "nodes": [131], "nodes_low": [131], "nodes_high": [131],
+         "of": [130], "bound": [98]}
+    )  # fmt: skip
+    figure = get_figure("fewest_nodes")
+    said = figure.takeaway(frame).replace("\N{NO-BREAK SPACE}", " ")
+    assert said == "The 130 nodes are too few; 1 more node is enough for best_fit."
+    assert max(figure.draw(frame).data[0].x) == 131
+
+
 def test_a_range_that_ends_below_the_bar_is_written_not_drawn() -> None:
     assert _drawn(115, 121) == ("best_fit: 124 (one order alone: 115 to 121)", None)
     assert _drawn(124, 124) == ("best_fit: 124", None)

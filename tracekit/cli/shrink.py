@@ -34,7 +34,8 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     Each policy is replayed on all nodes, then on ever fewer. Two orders are tried: the emptiest
     nodes go first, or the smallest; the better result counts. Daemons go with their node. Use that
     no container explains moves to the nodes that stay, and nodes of the control plane always stay.
-    The count has to hold in six orders of arrival.
+    The count has to hold in six orders of arrival. Where all nodes are too few, it says how many
+    more like them are enough.
 
     Example: tracekit shrink mystore --policy best_fit --limit 'cpu_max_fraction <= 0.8'
     """
@@ -53,6 +54,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
                         **row,
                         "by_order": orders.filter(policy=row["policy"])["nodes"].to_list(),
                         "goes": drains_told.going(found, row["policy"]),
+                        "add": drains_told.added(found, row["policy"]),
                         "kept": nodes.filter(policy=row["policy"])["node"].to_list(),
                         "barred_by": drains_told.held(found, row["policy"]),
                     }
@@ -78,7 +80,8 @@ def _show(study: Study, out: Path | None) -> None:
         f"Fewest of {study.about['nodes']:,} nodes",
         ["policy", "nodes", "can go", "bound", "CPU", "memory", "overload"],
         [*_production(study), *(_row(row) for row in _answers(study))],
-        note="CPU, memory: highest use of any node; overload: node-steps above what a node has",
+        note="CPU, memory: highest use of any node; overload: node-steps above what a node has"
+        f"{_to_add(study)}",
     )
     for row in study.frames["policies"].to_dicts():
         if row["problem"] is not None:
@@ -138,10 +141,25 @@ def _row(row: Mapping[str, Any]) -> list[Any]:
     return [
         row["policy"],
         span(row["nodes_low"], row["nodes"]).replace(" to ", ".."),
-        span(row["of"] - row["nodes"], row["of"] - row["nodes_low"]).replace(" to ", ".."),
+        _can_go(row),
         row["bound"],
         *_use(row),
     ]
+
+
+def _to_add(study: Study) -> str:
+    more = any(row["nodes"] > row["of"] for row in _answers(study))
+    return "; can go: +N are nodes to add" if more else ""
+
+
+def _can_go(row: Mapping[str, Any]) -> str:
+    """How many nodes can go, or have to be added."""
+    from tracekit.replay.studies.shrink_told import span
+
+    low, high = row["of"] - row["nodes"], row["of"] - row["nodes_low"]
+    if low < 0:
+        return f"+{span(max(-high, 0), -low)}".replace(" to ", "..")
+    return span(low, high).replace(" to ", "..")
 
 
 def _production(study: Study) -> list[list[Any]]:

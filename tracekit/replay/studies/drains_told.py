@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.studies.shrink_frames import BARRED_BY
+from tracekit.replay.studies.shrink_frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink_told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
@@ -23,6 +23,12 @@ def going(study: Study, policy: str) -> list[str]:
     return [str(name) for name in nodes.sort("place", descending=True)["node"]]
 
 
+def added(study: Study, policy: str) -> list[dict[str, str]]:
+    """The nodes to add under a policy: their names in the study, and the node each is like."""
+    nodes = study.frames["nodes"].filter(pl.col(LIKE).is_not_null(), policy=policy)
+    return nodes.sort("place").select("node", pl.col(LIKE).alias("like")).to_dicts()
+
+
 def query_of_going(study: str, policy: str) -> str:
     """The statement that lists them all from the study's folder."""
     file, name = (text.replace("'", "''") for text in (f"{study}/nodes.parquet", policy))
@@ -30,25 +36,42 @@ def query_of_going(study: str, policy: str) -> str:
 
 
 def goes(found: Told) -> str:
-    """Which nodes go, by shape, and what they cost; empty where none can."""
+    """Which nodes go, or are to be added, by shape, and what they cost; empty for none."""
+    added = found.nodes.filter(pl.col(LIKE).is_not_null())
+    if added.height:
+        like = "like those that are there, evenly over their sizes"
+        return f"{added.height:,} to add, {like}: {_listed(added)}{_cost(added, found, 'more')}."
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
-    shapes = _by_shape(gone)
-    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
-    more = shapes.height - len(listed)
-    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
     first = {
         "least_asked": "those that are asked for least",
         "smallest": "the smallest",
         "sorted_anew": "at last those that are asked for least where the others stay",
         "one_by_one": "at last single ones without which all limits hold",
     }
-    said = f"{gone.height:,} can go, {first[found.best['going']]}: {', '.join(listed)}"
-    if "price_per_hour" in gone.columns and gone["price_per_hour"].is_not_null().any():
-        saved, all_ = (one["price_per_hour"].sum() for one in (gone, found.nodes))
-        said += f"; they cost {saved:,.2f} of {all_:,.2f} per hour"
-    return f"{said}."
+    said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
+    return f"{said}{_cost(gone, found, 'of')}."
+
+
+def _listed(nodes: pl.DataFrame) -> str:
+    """Nodes by shape, in words."""
+    shapes = _by_shape(nodes)
+    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
+    more = shapes.height - len(listed)
+    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
+    return ", ".join(listed)
+
+
+def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
+    """What some nodes cost ``of`` all, or ``more`` than those that are there; a clause."""
+    if "price_per_hour" not in some.columns or some["price_per_hour"].is_null().all():
+        return ""
+    there = found.nodes.filter(pl.col(LIKE).is_null())
+    theirs, all_ = (one["price_per_hour"].sum() for one in (some, there))
+    if how == "of":
+        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour"
+    return f"; they cost {theirs:,.2f} per hour, beside {all_:,.2f} now"
 
 
 def _by_shape(nodes: pl.DataFrame) -> pl.DataFrame:

@@ -27,7 +27,7 @@ import functools
 import itertools
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -74,6 +74,9 @@ class Fewest:
     peak : float64, shape (2, nodes)
         The highest use of CPU and memory of each node that stays, as a share of what it has, in
         the order of arrival as given; NaN for those that go.
+    like : int64, shape (more,)
+        Where all nodes are too few: which node each further one is like. They come after all
+        others in every array.
     """
 
     nodes: int
@@ -87,6 +90,7 @@ class Fewest:
     asked: FloatArray
     trials: tuple[Trial, ...]
     peak: FloatArray
+    like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def at(self, nodes: int) -> list[Trial]:
         """The replays on so many nodes, by order of arrival."""
@@ -146,7 +150,7 @@ def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: i
     nodes = every if held is None else held
     for order in orders if held is None else ():
         tried.check_all_nodes(order)
-    return _found(tried, nodes, bound, by_order)
+    return found_on(tried, nodes, bound, by_order)
 
 
 def _sorted_anew(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
@@ -192,10 +196,11 @@ def _fewer(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest | None
     if found.nodes == low or not holds(found.nodes - 1):
         return None
     nodes = fewest_around(holds, found.nodes - 1, low, found.nodes - 1) or found.nodes - 1
-    return _found(tried, nodes, found.bound, [min(one, nodes) for one in found.by_order])
+    return found_on(tried, nodes, found.bound, [min(one, nodes) for one in found.by_order])
 
 
-def _found(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[int]) -> Fewest:
+def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[int]) -> Fewest:
+    """The answer where so many nodes of an order are enough."""
     return Fewest(
         nodes=nodes,
         bound=bound,

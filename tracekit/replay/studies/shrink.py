@@ -1,7 +1,8 @@
 """How many nodes are enough: per policy the fewest, and which, within limits on use.
 
-See ``tracekit.replay.studies.fewest`` for the search, ``limits`` for what has to hold,
-``tracekit.replay.workload.multiplied`` for more load, and ``shrink_told`` for the answer in words.
+See ``tracekit.replay.studies.fewest`` for the search, ``enough`` for where all nodes are too few,
+``limits`` for what has to hold, ``tracekit.replay.workload.multiplied`` for more load, and
+``shrink_told`` for the answer in words.
 """
 
 import contextlib
@@ -22,8 +23,9 @@ from tracekit.replay.runs.followed import LARGEST, how_large
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.studies.enough import enough_nodes
 from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
-from tracekit.replay.studies.fewest import Fewest, fewest_nodes
+from tracekit.replay.studies.fewest import Fewest
 from tracekit.replay.studies.limits import Limits, parse_limits, plain
 from tracekit.replay.studies.shrink_facts import facts_of
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
@@ -55,15 +57,17 @@ class _Asked:
     seed: int
     repeats: int
 
-    def of(self, policy: Entrant, ask: Ask | None = None, beside: int = 1) -> Fewest:
+    def of(
+        self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
+    ) -> Fewest:
         """The answer for one."""
-        return fewest_nodes(
+        return enough_nodes(
             _scaled(self.source, self.scale),
             policy,
             self.limits,
             seed=self.seed,
             repeats=self.repeats,
-            ask=ask,
+            asks=asks,
             beside=beside,
         )
 
@@ -168,11 +172,13 @@ def shrink_cluster(
         over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
         closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
         it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
-        where the bound is reached). A policy under which even all nodes are too few, or that cannot
-        run here, has its problem there.
+        where the bound is reached). ``nodes`` above ``of`` are enough where all there are are too
+        few. A policy under which twice as many are too few, or that cannot run here, has its
+        problem there.
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
         ``sizes``: every replay in that order of nodes, with all measures.
-        ``nodes``: policy, node, place (1 stays longest), requested_fraction (on all nodes), kept,
+        ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
+        it is like; null for those that are there), requested_fraction (on all nodes), kept,
         the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
         ``barred_by`` where there are budgets of disruption: those that allow no eviction from it.
 
@@ -243,17 +249,21 @@ def _begun(
 
 def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
     """One search, whose replays are done by all processes of a crew."""
-    load = _scaled(asked.source, asked.scale)
     with contextlib.ExitStack() as opened:
         folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
-        if crew.size > 1:
-            source = opened.enter_context(shared(load, folder / "workload"))
-            ask: Ask = ByCrew(crew, source, policy.address(), asked.seed)
-        else:
-            ask = Here(load, policy, asked.seed)
-        if kept is not None:
-            ask = Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
-        return asked.of(policy, ask, crew.size)
+
+        def asks(load: Workload) -> Ask:
+            if crew.size > 1:
+                at = folder / f"workload-{load.nodes}"
+                source = opened.enter_context(shared(load, at))
+                ask: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+            else:
+                ask = Here(load, policy, asked.seed)
+            if kept is None:
+                return ask
+            return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+
+        return asked.of(policy, asks, crew.size)
 
 
 def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:

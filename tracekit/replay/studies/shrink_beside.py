@@ -45,7 +45,9 @@ def _other(row: Mapping[str, Any], way: int | None) -> str:
         return f"Under {name} not even all {row['of']:,} are: {row['problem']}."
     all_ = "all " if row["nodes"] == row["of"] else ""
     sure = {None: "", 0: ", within chance of it"}.get(way, ", beyond chance")
-    return f"{known} needs {all_}{row['nodes']:,}{sure}."
+    more = max(row["nodes"] - row["of"], 0)
+    there = f", {more:,} more than there are" if more else ""
+    return f"{known} needs {all_}{row['nodes']:,}{there}{sure}."
 
 
 def _apart(study: Study, best: str) -> dict[str, int]:

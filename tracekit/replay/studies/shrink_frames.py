@@ -1,7 +1,9 @@
 """The frames of a study of the fewest nodes."""
 
+from __future__ import annotations
+
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +14,15 @@ from tracekit.errors import TracekitError
 from tracekit.replay.measures import compared, find_measure
 from tracekit.replay.studies.fewest import Fewest
 from tracekit.replay.studies.limits import Limits
+from tracekit.replay.workload.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
 
 #: What is told of every answer besides the measures that limits speak of.
 TOLD = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
 BARRED_BY = "barred_by"
+#: The column of nodes with the name of the one that a further node is like; null for its own.
+LIKE = "like_node"
 
 _POLICIES = {
     "policy": pl.String,
@@ -47,6 +52,7 @@ _NODES = {
     "policy": pl.String,
     "node": pl.String,
     "place": pl.Int64,
+    LIKE: pl.String,
     "requested_fraction": pl.Float64,
     "kept": pl.Boolean,
     "cpu_max_fraction": pl.Float64,
@@ -59,7 +65,8 @@ class Cluster:
     """The nodes there are: names, what they have, what they cost, and who bars their drain.
 
     Prices and budgets are None where they are not known; see ``tracekit.replay.workload.on_nodes``.
-    ``left`` of them are gone by the end, and no frame counts or names these.
+    ``left`` of them are gone by the end, and no frame counts or names these. ``like`` has the name
+    of the node that each further one is like, None for those that are there.
     """
 
     node_ids: tuple[str, ...]
@@ -68,6 +75,20 @@ class Cluster:
     price_per_hour: FloatArray | None
     barred_by: tuple[str, ...] | None
     left: int = 0
+    like: tuple[str | None, ...] = ()
+
+    def with_more(self, like: IntArray) -> Cluster:
+        """The same with further nodes behind these, each like the one at its position."""
+        every = np.concatenate([np.arange(len(self.node_ids)), like])
+        bars, price = self.barred_by, self.price_per_hour
+        return replace(
+            self,
+            node_ids=(*self.node_ids, *numbered(self.node_ids, like)),
+            capacity=self.capacity[every],
+            price_per_hour=None if price is None else price[every],
+            barred_by=None if bars is None else (*bars, *("" for _ in like)),
+            like=(*(None for _ in self.node_ids), *(self.node_ids[at] for at in like.tolist())),
+        )
 
 
 def frames_of(
@@ -117,7 +138,7 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
     return {
         "policy": name,
         "nodes": one.nodes - one.left,
-        "of": len(one.place) - one.left,
+        "of": len(one.place) - one.left - len(one.like),
         "bound": None if one.bound is None else max(one.bound - one.left, 0),
         "nodes_low": min(one.by_order) - one.left,
         "nodes_high": max(one.by_order) - one.left,
@@ -167,12 +188,14 @@ def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
 
 def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
     """The nodes in the order in which they stay; the first in it are gone, and left out."""
+    cluster = cluster.with_more(one.like)
     at = one.place[one.left :]
     cpu, memory = (pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.peak)
     columns = {
         "policy": pl.repeat(policy, len(at), dtype=pl.String, eager=True),
         "node": [cluster.node_ids[place] for place in at.tolist()],
         "place": np.arange(1, len(at) + 1),
+        LIKE: [cluster.like[place] for place in at.tolist()],
         "requested_fraction": one.put[at],
         "kept": np.arange(len(at)) < one.nodes - one.left,
         "cpu_max_fraction": cpu,

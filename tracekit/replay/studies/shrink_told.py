@@ -20,6 +20,7 @@ from tracekit.replay.studies.limits import plain
 from tracekit.replay.studies.shrink_beside import beyond_chance, others
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
+from tracekit.words import count
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
@@ -113,11 +114,24 @@ def _enough(found: Told) -> str:
     ]
     beside = "".join(f" {one}" for one in known if one)
     every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
+    if row["nodes"] > row["of"]:
+        return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
     if row["nodes"] == row["of"]:
         return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
     return (
         f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
+    )
+
+
+def _too_few(found: Told, load: str, every: str) -> str:
+    """That there are too few nodes, and how many more are enough, a sentence."""
+    row = found.best
+    more = row["nodes"] - row["of"]
+    return (
+        f"The {row['of']:,} nodes are too few for {row['policy']}{load}:"
+        f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every},"
+        f" {row['nodes']:,} in all."
     )
 
 

@@ -45,6 +45,12 @@ class TooFewError(TracekitError):
 
     broken: Broken | None = None
 
+    def though(self, more: str) -> TooFewError:
+        """The same, and something more that is known."""
+        error = TooFewError(f"{self.what}; {more}", hint=self.hint)
+        error.broken = self.broken
+        return error
+
 
 class Trials:
     """Replays of one policy on the first nodes of its order.

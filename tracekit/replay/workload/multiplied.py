@@ -1,6 +1,7 @@
 """More load, or less: a workload whose number of containers is multiplied."""
 
 import dataclasses
+from collections.abc import Iterable
 from fractions import Fraction
 
 import numpy as np
@@ -78,12 +79,17 @@ def _grown(load: Workload, made: Workload) -> str:
     )
 
 
-def _names(load: Workload, order: IntArray, replica: IntArray) -> tuple[str, ...]:
-    """Names of replicas, with a number that no container's own name has."""
-    taken = set(load.container_ids)
-    mark = "+"
+def mark_for(names: Iterable[str]) -> str:
+    """What stands before the number of a copy in its name, so that no original has that name."""
+    mark, taken = "+", set(names)
     while any(mark in name for name in taken):
         mark += "+"
+    return mark
+
+
+def _names(load: Workload, order: IntArray, replica: IntArray) -> tuple[str, ...]:
+    """Names of replicas, with a number that no container's own name has."""
+    mark = mark_for(load.container_ids)
     return tuple(
         load.container_ids[at] if not number else f"{load.container_ids[at]}{mark}{number}"
         for at, number in zip(order.tolist(), replica.tolist(), strict=True)

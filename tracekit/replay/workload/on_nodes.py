@@ -10,7 +10,7 @@ from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Losses, Workload
 
 
-def on_nodes(load: Workload, nodes: IntArray) -> Workload:
+def on_nodes(load: Workload, nodes: IntArray, node_ids: tuple[str, ...] | None = None) -> Workload:
     """The workload on the nodes at these positions, in this order.
 
     The daemons of a node go with it. All other load stays. A container that was pinned to a node
@@ -22,13 +22,14 @@ def on_nodes(load: Workload, nodes: IntArray) -> Workload:
     Parameters
     ----------
     nodes : int64, shape (kept,)
+        Where one is given again, that is a further node like it, and needs a name in ``node_ids``.
     """
     place = np.full(load.nodes + 1, -1, dtype=np.int64)  # the last is that of -1
-    place[nodes] = np.arange(len(nodes))
+    place[nodes[::-1]] = np.arange(len(nodes))[::-1]
     stays = _without_daemons_of(load, place)
     return dataclasses.replace(
         stays,
-        node_ids=tuple(load.node_ids[at] for at in nodes.tolist()),
+        node_ids=node_ids or tuple(load.node_ids[at] for at in nodes.tolist()),
         capacity=load.capacity[nodes],
         background=_all_background(load, nodes),
         reserved=None if load.reserved is None else _all_reserved(load.reserved, load, nodes),
@@ -67,7 +68,9 @@ def _all_reserved(reserved: IntArray, load: Workload, nodes: IntArray) -> IntArr
 
 
 def _gone(load: Workload, nodes: IntArray) -> IntArray:
-    return np.setdiff1d(np.arange(load.nodes), nodes, assume_unique=True)
+    gone = np.ones(load.nodes, np.bool_)
+    gone[nodes] = False
+    return np.flatnonzero(gone)
 
 
 def _parts(capacity: IntArray, own: FloatArray | IntArray) -> FloatArray:

@@ -10,7 +10,7 @@ from tracekit.replay.runs.amounts import interval_text, value_text
 from tracekit.replay.studies import drains_told, shrink_told
 from tracekit.replay.studies.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink import NAME
-from tracekit.replay.studies.shrink_frames import BARRED_BY, TOLD
+from tracekit.replay.studies.shrink_frames import BARRED_BY, LIKE, TOLD
 from tracekit.replay.studies.shrink_told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
@@ -90,17 +90,22 @@ def _changes(found: shrink_told.Told) -> list[Change]:
     before = observed["measures"] if observed else _on_all(found)
     few = best["of"] - best["nodes"]
     nodes = Change(
-        title="Nodes kept",
+        title="Nodes kept" if few >= 0 else "Nodes",
         meaning="how many nodes there are to keep, used or not",
         before=f"{best['of']:,}",
         after=f"{best['nodes']:,}",
-        difference=f"{MINUS}{few:,}" if few else "none",
-        way="better" if few else "",
+        difference=_less(few, f"{abs(few):,}"),
+        way="better" if few > 0 else "worse" if few else "",
     )
     names = list(dict.fromkeys([*TOLD, *found.about["measures"]]))
     sure = over_orders(found.study, str(best["policy"]), best["nodes"])
     rows = [_change(name, before, best, sure.get(name)) for name in names]
     return [nodes, *_price(found), *rows]
+
+
+def _less(by: float, text: str) -> str:
+    """How much less there is, or more."""
+    return f"{MINUS if by > 0 else '+'}{text}" if by else "none"
 
 
 def _on_all(found: shrink_told.Told) -> Mapping[str, Any]:
@@ -113,15 +118,16 @@ def _price(found: shrink_told.Told) -> list[Change]:
     nodes = found.nodes
     if "price_per_hour" not in nodes.columns or nodes["price_per_hour"].is_null().all():
         return []
-    before, after = (float(one["price_per_hour"].sum()) for one in (nodes, nodes.filter("kept")))
+    there = nodes.filter(pl.col(LIKE).is_null())
+    before, after = (float(one["price_per_hour"].sum()) for one in (there, nodes.filter("kept")))
     return [
         Change(
             title="Price per hour",
             meaning="prices of the nodes, in the currency of the source; no chance is in it",
             before=f"{before:,.2f}",
             after=f"{after:,.2f}",
-            difference=f"{MINUS}{before - after:,.2f}" if after < before else "none",
-            way="better" if after < before else "",
+            difference=_less(before - after, f"{abs(before - after):,.2f}"),
+            way="better" if after < before else "worse" if after > before else "",
         )
     ]
 
@@ -162,6 +168,7 @@ def policies(data: Data) -> Table:
         "over_orders": pl.String,
         "lower_bound": pl.Int64,
         "nodes_that_can_go": pl.Int64,
+        "nodes_to_add": pl.Int64,
         "highest_cpu_fraction": pl.Float64,
         "highest_memory_fraction": pl.Float64,
         "overloaded_node_steps": pl.Int64,
@@ -179,13 +186,15 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
         "least_asked": "least asked of",
         "sorted_anew": "least asked of, again and again",
         "one_by_one": "least asked of, then one by one",
+        "added": "none goes",
     }
     return {
         "policy": row["policy"],
         "nodes": row["nodes"],
         "over_orders": span(row["nodes_low"], row["nodes_high"]) if known else "\u2013",
         "lower_bound": row["bound"],
-        "nodes_that_can_go": row["of"] - row["nodes"] if known else None,
+        "nodes_that_can_go": max(row["of"] - row["nodes"], 0) if known else None,
+        "nodes_to_add": max(row["nodes"] - row["of"], 0) if known else None,
         "highest_cpu_fraction": row["cpu_max_fraction"],
         "highest_memory_fraction": row["memory_max_fraction"],
         "overloaded_node_steps": None if not known else int(row["overloaded_node_steps"]),

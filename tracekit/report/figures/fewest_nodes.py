@@ -75,6 +75,12 @@ def _mark(figure: go.Figure, nodes: int, name: str) -> None:
 
 def _takeaway(frame: pl.DataFrame) -> str:
     best = frame.row(0, named=True)
+    if best["nodes"] > best["of"]:
+        more = best["nodes"] - best["of"]
+        return (
+            f"The {best['of']:,} nodes are too few; {count(more, 'more node')}"
+            f" {'is' if more == 1 else 'are'} enough for {best['policy']}."
+        )
     going = best["of"] - best["nodes"]
     share = f" ({percent(going / best['of'])})" if going else ""
     return (
@@ -87,7 +93,8 @@ FIGURE = Figure(
     title="Fewest nodes on which every limit holds",
     question="How many nodes can go, and under which policy?",
     how_to_read="A bar is the number of nodes that are enough in every order of arrival; a single"
-    " order may need fewer. The dashed line on the right is all nodes, the one on the"
+    " order may need fewer. The dashed line on the right is all nodes there are; a bar beyond it"
+    " needs more. The one on the"
     " left, where there is one, a proven lower bound: no policy gets below it.",
     reads=(f"{NAME}/policies",),
     prepare=_prepare,

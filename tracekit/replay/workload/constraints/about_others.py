@@ -8,7 +8,7 @@ from typing import Self
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, everywhere
+from tracekit.replay.workload.constraints.constraint import Constraint, domains_on, everywhere
 from tracekit.replay.workload.constraints.relation import Related, Relation, Tally
 
 
@@ -37,7 +37,8 @@ class RulesAboutOthers(Constraint):
 
     def on(self, nodes: IntArray) -> Self:
         """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[:, nodes])
+        rows = [domains_on(row, nodes) for row in self.domain]
+        return replace(self, domain=np.array(rows, dtype=np.int64).reshape(-1, len(nodes)))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,12 @@ from typing import Self
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, check_positions, everywhere
+from tracekit.replay.workload.constraints.constraint import (
+    Constraint,
+    check_positions,
+    domains_on,
+    everywhere,
+)
 
 
 def members_of(domain: IntArray) -> list[IntArray]:
@@ -59,7 +64,7 @@ class Grouped(Constraint):
 
     def on(self, nodes: IntArray) -> Self:
         """The same where the nodes at these positions are all there are."""
-        return replace(self, domain=self.domain[nodes])
+        return replace(self, domain=domains_on(self.domain, nodes))
 
 
 # Members of a group stay together: they share a node, a rack, a domain or a zone. Required

@@ -89,6 +89,27 @@ def everywhere(nodes: int) -> BoolArray:
     return every
 
 
+def domains_on(domain: IntArray, nodes: IntArray) -> IntArray:
+    """Domains of the nodes at these positions; one given again is a further node like it.
+
+    Where every node is a domain of its own, as by host name, a further one is a new domain.
+
+    Parameters
+    ----------
+    domain : int64, shape (nodes,)
+        -1 is no domain.
+    """
+    found = domain[nodes]
+    again = np.ones(len(nodes), np.bool_)
+    again[np.unique(nodes, return_index=True)[1]] = False
+    known = domain[domain >= 0]
+    if not again.any() or len(np.unique(known)) < len(known):
+        return found
+    new = np.flatnonzero(again & (found >= 0))
+    found[new] = domain.max(initial=-1) + 1 + np.arange(len(new))
+    return found
+
+
 def check_positions(what: str, positions: IntArray, below: int) -> None:
     """Raise TracekitError where a position is neither -1 nor one of those there are."""
     wrong = (positions < -1) | (positions >= below)
