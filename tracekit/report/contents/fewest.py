@@ -217,10 +217,16 @@ def _means(study: Study, row: dict[str, Any]) -> str:
 
 
 def removed(data: Data) -> Table:
-    """The nodes that can go under the best policy, the first to go first."""
+    """The nodes that can go under the best policy, the first to go first; or those to add."""
     found = shrink_told.told(data.studies[NAME])
     if found is None:
         return Table(caption="Nodes that can go", columns=[], rows=[])
+    added = _whole(found.nodes.filter(pl.col(LIKE).is_not_null()).sort("place"))
+    if added.height:
+        has = [name for name in _SHAPE if name in added.columns]
+        more = count(added.height, "node")
+        caption = f"{more} to add for {found.best['policy']}, each by the one it is like"
+        return table(added.select(pl.col(LIKE).alias("node"), *has), caption)
     going = _whole(found.nodes.filter(~pl.col("kept")).sort("place", descending=True))
     shape = [name for name in (*_SHAPE, BARRED_BY) if name in going.columns]
     shown = going.select(
