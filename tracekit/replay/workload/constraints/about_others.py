@@ -8,7 +8,12 @@ from typing import Self
 import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
-from tracekit.replay.workload.constraints.constraint import Constraint, domains_on, everywhere
+from tracekit.replay.workload.constraints.constraint import (
+    Constraint,
+    CountingKeeper,
+    domains_on,
+    everywhere,
+)
 from tracekit.replay.workload.constraints.relation import Related, Relation, Tally
 
 
@@ -56,6 +61,15 @@ class RulesOfTheirOwn(RulesAboutOthers):
         return self.related.stating
 
 
+class _RulesKeeper(CountingKeeper):
+    """What keepers of these know of each container's class: rules it states, rules that mean it."""
+
+    def __init__(self, rules: RulesAboutOthers, nodes: int) -> None:
+        self._of = rules.related.of.tolist()
+        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        self._everywhere = everywhere(nodes)
+
+
 # Containers that want to be near others, as required affinity of Kubernetes. Source: kubernetes
 # v1.34 interpodaffinity/filtering.go. All terms of a container are one rule: they mean who meets
 # every one of them. A node is open where somebody whom the rule means runs in the node's domain
@@ -88,18 +102,16 @@ class PodAffinity(RulesOfTheirOwn):
         return AffinityKeeper(self, nodes)
 
 
-class AffinityKeeper:
+class AffinityKeeper(_RulesKeeper):
     """Who runs where of those whom each rule means."""
 
     def __init__(self, rules: PodAffinity, nodes: int) -> None:
-        self._of = rules.related.of.tolist()
-        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        super().__init__(rules, nodes)
         self._terms = [
             range(begin, end)
             for begin, end in zip(rules.terms.start[:-1], rules.terms.start[1:], strict=True)
         ]
         self._met = Tally(rules.domain, rules.terms.to)
-        self._everywhere = everywhere(nodes)
         self._inside = [
             np.asarray((rules.domain[rows] >= 0).all(axis=0)) for rows in rules.terms.rows()
         ]
@@ -118,14 +130,6 @@ class AffinityKeeper:
         for counts in near:
             found = found & (counts > 0) if counts is not None else np.zeros_like(found)
         return found
-
-    def add(self, index: int, node: int) -> None:
-        """One more there of those whom rules mean."""
-        self._change(index, node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """One less there."""
-        self._change(index, node, -1)
 
     def _change(self, index: int, node: int, more: int) -> None:
         at = self._of[index]
@@ -173,14 +177,12 @@ class PodAntiAffinity(RulesAboutOthers):
         return AntiAffinityKeeper(self, nodes)
 
 
-class AntiAffinityKeeper:
+class AntiAffinityKeeper(_RulesKeeper):
     """Who runs where of those that state a rule, and of those whom it means."""
 
     def __init__(self, rules: PodAntiAffinity, nodes: int) -> None:
-        self._of = rules.related.of.tolist()
-        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
+        super().__init__(rules, nodes)
         self._stating, self._met = Tally(rules.domain, rules.by), Tally(rules.domain, rules.by)
-        self._everywhere = everywhere(nodes)
 
     def open(self, index: int) -> BoolArray:
         """The nodes in whose domains nobody is who is kept away, or keeps away."""
@@ -194,14 +196,6 @@ class AntiAffinityKeeper:
             if counts is not None:
                 found = found & (counts == 0)
         return found
-
-    def add(self, index: int, node: int) -> None:
-        """One more there, of those that state rules and of those whom rules mean."""
-        self._change(index, node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """One less there."""
-        self._change(index, node, -1)
 
     def _change(self, index: int, node: int, more: int) -> None:
         at = self._of[index]
@@ -252,16 +246,14 @@ class Spread(RulesOfTheirOwn):
         return SpreadKeeper(self, nodes)
 
 
-class SpreadKeeper:
+class SpreadKeeper(_RulesKeeper):
     """How many of those whom each rule means are in each domain."""
 
     def __init__(self, rules: Spread, nodes: int) -> None:
+        super().__init__(rules, nodes)
         self._rules = rules
-        self._of = rules.related.of.tolist()
-        self._states, self._meant = rules.related.states.rows(), rules.related.meant.rows()
         self._met = Tally(rules.domain, rules.counted_by)
         self._known = [np.unique(row[row >= 0]) for row in rules.domain]
-        self._everywhere = everywhere(nodes)
 
     def open(self, index: int) -> BoolArray:
         """The nodes of domains that may have one more."""
@@ -281,14 +273,6 @@ class SpreadKeeper:
         there = np.zeros(int(domain.max(initial=-1)) + 2, dtype=np.int64)
         there[: len(counts) - 1] = counts[:-1]
         return np.asarray((domain >= 0) & (there[domain] + more - fewest <= rules.skew[rule]))
-
-    def add(self, index: int, node: int) -> None:
-        """One more there of those whom rules mean."""
-        self._change(index, node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """One less there."""
-        self._change(index, node, -1)
 
     def _change(self, index: int, node: int, more: int) -> None:
         at = self._of[index]

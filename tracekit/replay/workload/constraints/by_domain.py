@@ -11,6 +11,7 @@ import numpy as np
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.workload.constraints.constraint import (
     Constraint,
+    CountingKeeper,
     check_positions,
     domains_on,
     everywhere,
@@ -87,7 +88,7 @@ class Together(Grouped):
         return TogetherKeeper(self, nodes)
 
 
-class TogetherKeeper:
+class TogetherKeeper(CountingKeeper):
     """In which domains each group is: one, unless some were put elsewhere unasked."""
 
     def __init__(self, together: Together, nodes: int) -> None:
@@ -110,18 +111,11 @@ class TogetherKeeper:
             found[self._members[domain]] = True
         return found
 
-    def add(self, index: int, node: int) -> None:
-        """One more of its group in the domain."""
-        group, domain = self._group[index], self._domain[node]
-        if group >= 0 and domain >= 0:
-            self._count[group][domain] += 1
-
-    def remove(self, index: int, node: int) -> None:
-        """One less of its group in the domain."""
+    def _change(self, index: int, node: int, more: int) -> None:
         group, domain = self._group[index], self._domain[node]
         if group >= 0 and domain >= 0:
             there = self._count[group]
-            there[domain] -= 1
+            there[domain] += more
             if not there[domain]:
                 del there[domain]
 
@@ -154,7 +148,7 @@ class Apart(Grouped):
         return ApartKeeper(self, nodes)
 
 
-class ApartKeeper:
+class ApartKeeper(CountingKeeper):
     """How many of each group are in each domain; a question costs the domains that are full."""
 
     def __init__(self, apart: Apart, nodes: int) -> None:
@@ -175,14 +169,6 @@ class ApartKeeper:
         for domain in full:
             found[self._members[domain]] = False
         return found
-
-    def add(self, index: int, node: int) -> None:
-        """One more of its group in the domain."""
-        self._change(index, node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """One less of its group in the domain."""
-        self._change(index, node, -1)
 
     def _change(self, index: int, node: int, more: int) -> None:
         group, domain = self._group[index], self._domain[node]

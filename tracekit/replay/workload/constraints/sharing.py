@@ -16,7 +16,12 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.workload.constraints.constraint import Constraint, check_positions, everywhere
+from tracekit.replay.workload.constraints.constraint import (
+    Constraint,
+    CountingKeeper,
+    check_positions,
+    everywhere,
+)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -120,7 +125,7 @@ class _About:
     as_holder: IntArray
 
 
-class SharingKeeper:
+class SharingKeeper(CountingKeeper):
     """Who shares a node with whom, kept so that the nodes closed to a service are at hand.
 
     Holds two counts per service and node; a change costs the number of rules about its service, a
@@ -135,20 +140,13 @@ class SharingKeeper:
         self._everywhere = everywhere(nodes)
         self._about = _by_service(sharing.limits)
 
-    def add(self, index: int, node: int) -> None:
-        """The container starts on the node."""
-        self._change(self._service[index], node, 1)
-
-    def remove(self, index: int, node: int) -> None:
-        """The container leaves the node."""
-        self._change(self._service[index], node, -1)
-
     def open(self, index: int) -> BoolArray:
         """Which nodes take one more container of the service without a rule being broken."""
         service = self._service[index]
         return self._everywhere if service < 0 else np.asarray(self._reasons[service] == 0)
 
-    def _change(self, service: int, node: int, more: int) -> None:
+    def _change(self, index: int, node: int, more: int) -> None:
+        service = self._service[index]
         about = self._about.get(service)
         if about is None:
             return
