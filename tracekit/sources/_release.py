@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
+from typing import Self
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,6 +28,12 @@ class Archives:
     part_bytes: int
     part_ms: int
     sha256: tuple[str, ...] = ()
+
+    @classmethod
+    def single(cls, stem: str, part_bytes: int, sha256: str, *, part_ms: int) -> Self:
+        """The one archive that holds a whole table."""
+        path = f"{stem}.tar.gz"
+        return cls(path=path, parts=1, part_bytes=part_bytes, part_ms=part_ms, sha256=(sha256,))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -7,8 +7,8 @@ below one of the same service is work within that service and no call.
 
 from __future__ import annotations
 
-from collections import defaultdict, deque
-from collections.abc import Callable, Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 from itertools import count
@@ -16,8 +16,7 @@ from typing import NamedTuple
 
 import polars as pl
 
-from tracekit.sources._cluster import Batch, Broken, Opened, Read
-from tracekit.sources._lives import Parts
+from tracekit.sources._cluster import Batch, Broken, Read
 from tracekit.sources.own._spans import CALLED, CALLING, Span, by_trace
 
 _BLOCK_ROWS = 100_000
@@ -36,31 +35,6 @@ _SCHEMA = {
     "line": pl.Int64,
 }
 _Row = tuple[int, str, str, str | None, str | None, str | None, str | None, float, int]
-
-
-def read_calls(
-    opened: Opened, word: str, spans_of: Callable[[Opened], Iterable[Span | Broken]]
-) -> Read:
-    """The broken spans of a file, and the calls of its spans.
-
-    A trace's spans may lie in several files, so the first of the files tells the calls of all.
-    """
-    parts = Parts.of(opened, word)
-    broken: list[Broken] = []
-
-    def good() -> Iterator[Span]:
-        for part in parts.files if parts.first else (opened,):
-            for one in spans_of(part):
-                if isinstance(one, Span):
-                    yield one
-                elif Parts.same(part, opened):
-                    broken.append(one)
-
-    if parts.first:
-        yield from call_rows(good())
-    else:
-        deque(good(), maxlen=0)
-    yield from broken
 
 
 def call_rows(spans: Iterable[Span]) -> Read:

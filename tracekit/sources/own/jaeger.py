@@ -3,9 +3,9 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._json_items import Cut, items
-from tracekit.sources.own._span_calls import read_calls
+from tracekit.sources.own._span_source import span_source
 from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer, service_in
 
 _SIDES = {"server": CALLED, "consumer": CALLED, "client": CALLING, "producer": CALLING}
@@ -17,11 +17,6 @@ def is_jaeger(head: Head) -> bool:
     text = head.start.decode(errors="replace").removeprefix("\ufeff").lstrip()
     named = '"traceID"' in text and ('"spanID"' in text or '"spans"' in text)
     return text[:1] in {"{", "["} and named
-
-
-def read_spans(opened: Opened) -> Read:
-    """The broken spans of this file; of the first file, the calls of all files' traces."""
-    yield from read_calls(opened, "spans", _spans)
 
 
 def _spans(opened: Opened) -> Iterator[Span | Broken]:
@@ -106,31 +101,15 @@ def _parent(span: Mapping[str, Any], trace: str) -> str | None:
     return _id(older) if older and str(older).strip("0") else None
 
 
-SOURCE = ClusterSource(
+SOURCE = span_source(
     name="jaeger",
     title="Spans of Jaeger in JSON (/api/traces, exports), as calls",
     url="https://www.jaegertracing.io/docs/latest/apis/",
-    missing_names=frozenset({""}),
-    licence="your own",
-    files=(
-        ClusterFile(
-            word="spans",
-            title="spans of distributed traces",
-            tables=("call",),
-            recognises=is_jaeger,
-            read=read_spans,
-        ),
-    ),
-    lacks=("nodes", "containers", "use", "calls that no span tells of"),
+    recognises=is_jaeger,
+    spans_of=_spans,
     inferred=(
-        "a service in Kubernetes is namespace/controller, by the k8s attributes of its process",
         "the position of a call: from the references of spans, and their starts",
         "the end that a span is of: span.kind, else whether its parent is of another service",
         "the type of a call, from tags: db, messaging, rpc, http, component; else rpc",
-        "the called service where it left no span: peer.service, the database, queue or host",
-    ),
-    notes=(
-        "times are ms since 1970 by the clock of each host; skew between hosts stays",
-        "ingest all files of a trace together: a trace's calls are numbered once",
     ),
 )

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from tracekit.sources._cluster import Broken, ClusterFile, ClusterSource, Head, Opened, Read
+from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._documents import line_values
-from tracekit.sources.own._span_calls import read_calls
+from tracekit.sources.own._span_source import span_source
 from tracekit.sources.own._spans import CALLED, CALLING, Span, call_kind, called_peer, service_in
 
 _SIDES = {
@@ -24,11 +24,6 @@ _SIDES = {
 _RESOURCES = ("resourceSpans", "resource_spans", "batches")
 _SCOPES = ("scopeSpans", "scope_spans", "instrumentationLibrarySpans")
 _ID_DIGITS = {"traceId": 32, "spanId": 16, "parentSpanId": 16}
-
-
-def read_spans(opened: Opened) -> Read:
-    """The broken spans of this file; of the first file, the calls of all files' traces."""
-    yield from read_calls(opened, "spans", _spans)
 
 
 def _spans(opened: Opened) -> Iterator[Span | Broken]:
@@ -133,30 +128,14 @@ def _is_spans(head: Head) -> bool:
     return bool(_BEGINS.match(text)) and any(f'"{name}"' in text for name in _HOLDS)
 
 
-SOURCE = ClusterSource(
+SOURCE = span_source(
     name="otlp",
     title="Spans of OpenTelemetry in JSON (file exporter, Grafana Tempo), as calls",
     url="https://opentelemetry.io/docs/specs/otlp/",
-    missing_names=frozenset({""}),
-    licence="your own",
-    files=(
-        ClusterFile(
-            word="spans",
-            title="spans of distributed traces",
-            tables=("call",),
-            recognises=_is_spans,
-            read=read_spans,
-        ),
-    ),
-    lacks=("nodes", "containers", "use", "calls that no span tells of"),
+    recognises=_is_spans,
+    spans_of=_spans,
     inferred=(
-        "a service in Kubernetes is namespace/controller, by the k8s attributes of its process",
         "the position of a call: from the parents of spans, and their starts",
         "the type of a call, from attributes: db, messaging, rpc, http; else rpc",
-        "the called service where it left no span: peer.service, the database, queue or host",
-    ),
-    notes=(
-        "times are ms since 1970 by the clock of each host; skew between hosts stays",
-        "ingest all files of a trace together: a trace's calls are numbered once",
     ),
 )

@@ -5,6 +5,9 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tracekit.errors import TracekitError
+from tracekit.sources._cluster import Opened
+
 #: What a user should know of these times.
 BEFORE = "the trace begins at 600 s: what stands at time 0 was there before and is put at 600 s"
 AFTER = "events at 2^63-1 lie behind the trace and say nothing about it: they are left out"
@@ -25,6 +28,15 @@ def time_ms(column: str) -> pl.Expr:
     """``time_ms`` of a column of microseconds; what was before the trace stands at its start."""
     ms = (pl.col(column) / 1000).floor().cast(pl.Int64)
     return pl.when(pl.col(column) == 0).then(TRACE_START_MS).otherwise(ms).alias("time_ms")
+
+
+def check_beside_machines(opened: Opened) -> None:
+    """Raise TracekitError where attributes come without the machines whose labels they are."""
+    if not opened.beside.get("machines"):
+        raise TracekitError(
+            f"{opened.name}: machine_attributes without machine_events, whose labels they are",
+            hint="ingest both together",
+        )
 
 
 #: How a machine's labels are inferred.

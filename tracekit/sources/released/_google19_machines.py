@@ -4,11 +4,10 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._objects import objects
 from tracekit.sources._rows import long, missing, refuse
-from tracekit.sources.released._google import in_trace, labelled, time_ms
+from tracekit.sources.released._google import check_beside_machines, in_trace, labelled, time_ms
 from tracekit.sources.released._google19_kinds import (
     ATTRIBUTES,
     MACHINE_EVENTS,
@@ -95,17 +94,7 @@ def _named(opened: Opened) -> Iterator[tuple[pl.DataFrame, list[Broken]]]:
 
 
 def read_attributes(opened: Opened) -> Read:
-    """The broken rows only: the others are labels of the machines of ``machine_events``.
-
-    Raises
-    ------
-    TracekitError
-        When no ``machine_events`` is ingested with it.
-    """
-    if not opened.beside.get("machines"):
-        raise TracekitError(
-            f"{opened.name}: machine_attributes without machine_events, whose labels they are",
-            hint="ingest both together",
-        )
+    """The broken rows only: the others are labels of the machines of ``machine_events``."""
+    check_beside_machines(opened)
     for _, broken in _named(opened):
         yield from broken

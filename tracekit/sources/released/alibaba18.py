@@ -17,17 +17,7 @@ from tracekit.sources.released._alibaba18_readers import (
 from tracekit.sources.released._alibaba_batch import INFERRED, NUM, read_instances, read_tasks
 from tracekit.sources.released._lines import headerless
 
-_DAYS_MS = 8 * 86_400_000
-
-
-def _archive(stem: str, size_bytes: int, sha256: str) -> Archives:
-    return Archives(
-        path=f"{stem}.tar.gz",
-        parts=1,
-        part_bytes=size_bytes,
-        part_ms=_DAYS_MS,
-        sha256=(sha256,),
-    )
+_archive = partial(Archives.single, part_ms=8 * 86_400_000)
 
 
 SOURCE = ClusterSource(

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import polars as pl
 
-from tracekit.errors import TracekitError
 from tracekit.sources import ClusterFile, ClusterSource
 from tracekit.sources._cluster import Batch, Broken, Opened, Read
 from tracekit.sources._lives import Parts, lives
@@ -18,6 +17,7 @@ from tracekit.sources.released._google import (
     BEFORE,
     LABELS,
     SAMPLED,
+    check_beside_machines,
     in_trace,
     labelled,
     time_ms,
@@ -130,18 +130,8 @@ def _named(opened: Opened) -> Iterator[pl.DataFrame]:
 
 
 def read_attributes(opened: Opened) -> Read:
-    """The broken rows only: the others are labels of the machines of ``machine_events``.
-
-    Raises
-    ------
-    TracekitError
-        When no ``machine_events`` is ingested with it.
-    """
-    if not opened.beside.get("machines"):
-        raise TracekitError(
-            f"{opened.name}: machine_attributes without machine_events, whose labels they are",
-            hint="ingest both together",
-        )
+    """The broken rows only: the others are labels of the machines of ``machine_events``."""
+    check_beside_machines(opened)
     form = ATTRIBUTES.form("node", ("time", "deleted"))
     for rows, broken in frames(opened, form):
         yield from broken

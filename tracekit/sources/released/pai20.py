@@ -154,19 +154,9 @@ def read_machine_metric(opened: Opened) -> Read:
         yield Batch(table="node_amount", rows=long(made, ["time_ms", "node"], _MEASURED))
 
 
-_TWO_MONTHS_MS = 62 * 86_400_000
+_archive = partial(Archives.single, part_ms=62 * 86_400_000)
 _N = r"(?:-?[\d.]+(?:[eE][-+]?\d+)?)?"
 _NAME = r"[\w./-]*"
-
-
-def _archive(stem: str, size_bytes: int, sha256: str) -> Archives:
-    return Archives(
-        path=f"{stem}.tar.gz",
-        parts=1,
-        part_bytes=size_bytes,
-        part_ms=_TWO_MONTHS_MS,
-        sha256=(sha256,),
-    )
 
 
 SOURCE = ClusterSource(
