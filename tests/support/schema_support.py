@@ -25,7 +25,8 @@ FOLDER = DOCS / "reference" / "schemas"
 NAMED = frozenset({
     "assume", "assumptions", "barred_by", "columns", "counts", "defects", "dimensions",
     "facts", "layouts", "missing", "models", "movable", "parameters", "params", "quantities",
-    "results", "rows", "settings", "tables", "values", "options",
+    "results", "rows", "settings", "tables", "values", "options", "request", "in_the_way",
+    "most_free",
 })  # fmt: skip
 #: What each study calls its own; any value of JSON.
 FREE = frozenset({"about"})

@@ -29,6 +29,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.runs.overview import overview
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
+    from tracekit.replay.runs.waiting import waiting_told
     from tracekit.words import MINUS, NBSP
 
     run = asked()
@@ -53,6 +54,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     told = [
         *notes,
         *_lost(run),
+        *waiting_told(found.manifest["policies"]),
         *_told(load),
         *_blind(run),
         *_unseen(run),

@@ -149,9 +149,9 @@ def test_a_large_one_is_searched_for_in_one_order_unless_the_policy_searches_its
     assert read_study(out).about["repeats"] == 1
     assert "in one order of arrival" in shrink_told.short(read_study(out))
     told = dataclasses.replace(decision(run), chosen=("tbesk[iterations=5]",))
-    assert "a search replays tbesk" in after_run.unasked(told, containers=30, nodes=12)
+    assert "a search replays tbesk" in after_run.unasked(told, (), containers=30, nodes=12)
     told = dataclasses.replace(told, chosen=("best_fit",))
-    assert not after_run.unasked(told, containers=30, nodes=12)
+    assert not after_run.unasked(told, (), containers=30, nodes=12)
 
 
 def test_beside_the_named_policy_stands_what_clusters_run_already(
@@ -174,6 +174,20 @@ def test_beside_the_named_policy_stands_what_clusters_run_already(
     # whoever has fewer: the answer is about the policy that the run names
     other = dataclasses.replace(study, about={**study.about, "subject": "default_scheduler"})
     assert shrink_told.short(other).startswith(f"{usual} of 12 nodes are enough for default_")
+
+
+def test_where_none_is_recommended_nodes_are_counted_for_what_clusters_run(
+    tmp_path: Path,
+) -> None:
+    """Two orders tell nothing, so that no policy is recommended."""
+    names = ("default_scheduler", *POLICIES)
+    run, source = made(tmp_path, 2, names)
+    assert not decision(run).subject
+    out = tmp_path / "studies" / "fewest"
+    assert asked(run, source, out, policies=names) == ""
+    study = read_study(out)
+    assert study.about["policies"] == ["default_scheduler"]
+    assert "of 12 nodes are enough for default_scheduler" in shrink_told.short(study)
 
 
 def test_where_all_nodes_are_too_few_for_the_named_policy_the_other_is_told() -> None:

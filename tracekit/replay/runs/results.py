@@ -19,6 +19,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.waiting import waiting
 
 
 @dataclass(frozen=True, eq=False)
@@ -157,6 +158,7 @@ def _about(run: Run) -> dict[str, Any]:
                 "policy": str(policy),
                 "placements": run.digests.get(str(policy)),
                 "decisions_without_use": decisions_without_use(run, policy),
+                "waiting": waiting(run.workload, run.placements, str(policy)),
             }
             for policy in run.policies
         ],

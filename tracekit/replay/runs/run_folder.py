@@ -15,6 +15,7 @@ from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.unjudged import told_of
+from tracekit.replay.runs.waiting import waiting
 from tracekit.replay.workload.loaders import respelled
 from tracekit.replay.workload.pinned import pinned_over_capacity
 from tracekit.replay.workload.resources import lacking
@@ -57,20 +58,23 @@ def manifest_of(run: Run) -> dict[str, Any]:
             **told_of(load),
         },
         "bounds": {"nodes_for_demand": demand_bound(load)},
-        "policies": [
-            {
-                "policy": str(policy),
-                "name": policy.name(),
-                "source": policy.source,
-                "repeats": _repeats(run, str(policy)),
-                "placements": run.digests.get(str(policy)),
-                "decisions_without_use": decisions_without_use(run, policy),
-                "left_out": lacking(policy.wants, load.resources),
-                "parameters": spelled(policy),
-                **({"notes": list(policy.notes)} if policy.notes else {}),
-            }
-            for policy in run.policies
-        ],
+        "policies": [_policy(run, policy) for policy in run.policies],
+    }
+
+
+def _policy(run: Run, policy: Entrant) -> dict[str, Any]:
+    waits = waiting(run.workload, run.placements, str(policy))
+    return {
+        "policy": str(policy),
+        "name": policy.name(),
+        "source": policy.source,
+        "repeats": _repeats(run, str(policy)),
+        "placements": run.digests.get(str(policy)),
+        "decisions_without_use": decisions_without_use(run, policy),
+        "left_out": lacking(policy.wants, run.workload.resources),
+        "parameters": spelled(policy),
+        **({"notes": list(policy.notes)} if policy.notes else {}),
+        **({"waiting": waits} if waits else {}),
     }
 
 

@@ -1,7 +1,7 @@
 """How many nodes the policy needs that a run names: ``tracekit run`` asks it after its replays."""
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 
 from tracekit.crew.crew import Crew
@@ -25,14 +25,22 @@ _REPLAYS = 15
 LARGEST_ONCE = 2_000_000_000
 
 
-def unasked(told: Decision, *, containers: int, nodes: int) -> str:
+def subject_of(told: Decision, policies: Collection[str]) -> str:
+    """The policy that nodes are counted for: what the run names, else what clusters run already.
+
+    Empty where none is recommended and the run has not what clusters run.
+    """
+    return told.subject or (USUAL if USUAL in policies else "")
+
+
+def unasked(told: Decision, policies: Collection[str], *, containers: int, nodes: int) -> str:
     """Why ``tracekit run`` does not ask how many nodes are enough, a clause; else empty."""
-    if not told.subject:
+    subject = subject_of(told, policies)
+    if not subject:
         return "it hangs on the policy, and none can be recommended"
-    if containers * nodes > (LARGEST if _searches(told.subject) else LARGEST_ONCE):
+    if containers * nodes > (LARGEST if _searches(subject) else LARGEST_ONCE):
         return (
-            f"a search replays {told.subject} about {_REPLAYS} times, and"
-            f" {how_large(containers, nodes)}"
+            f"a search replays {subject} about {_REPLAYS} times, and {how_large(containers, nodes)}"
         )
     return ""
 
@@ -51,7 +59,7 @@ def asked_of(found: Results, told: Decision) -> list[str]:
     load = found.manifest["workload"]
     large = load["containers"] * load["nodes"] > LARGEST
     usual = [USUAL] if USUAL in found.policies and not large else []
-    return list(dict.fromkeys([told.subject, *usual]))
+    return list(dict.fromkeys([subject_of(told, found.policies), *usual]))
 
 
 def nodes_after(
@@ -67,8 +75,9 @@ def nodes_after(
 ) -> tuple[Study | None, str]:
     """Search for the fewest nodes of the policy that a run names, and write the study.
 
-    Where production is kept that is the policy that comes nearest to it. Beside it the same is
-    asked of what clusters run already, so that one knows what a change of policy is worth in nodes.
+    Where production is kept that is the policy that comes nearest to it, where none can be
+    recommended what clusters run already. Beside it the same is asked of that, so that one knows
+    what a change of policy is worth in nodes.
 
     A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
     called again it goes on.
@@ -93,7 +102,7 @@ def nodes_after(
     found = results(run)
     told = decision(found)
     load = found.manifest["workload"]
-    why = unasked(told, containers=load["containers"], nodes=load["nodes"])
+    why = unasked(told, found.policies, containers=load["containers"], nodes=load["nodes"])
     if why:
         progress.told(f"how many nodes are enough is not asked: {why}")
         return None, why
@@ -101,7 +110,7 @@ def nodes_after(
     study = shrink_cluster(
         source,
         policies=[_address(name, policies, fit) for name in asked_of(found, told)],
-        subject=told.subject,
+        subject=subject_of(told, found.policies),
         seed=seed,
         crew=crew,
         kept=kept,

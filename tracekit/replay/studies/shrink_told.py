@@ -18,6 +18,7 @@ from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.limits import plain
 from tracekit.replay.studies.shrink_beside import beyond_chance, others
+from tracekit.replay.studies.shrink_frames import LIKE
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import count
@@ -46,7 +47,10 @@ class Told:
     @property
     def nodes(self) -> pl.DataFrame:
         """The nodes under the best policy, those that stay longest first."""
-        return self.study.frames["nodes"].filter(policy=self.best["policy"])
+        nodes = self.study.frames["nodes"].filter(policy=self.best["policy"])
+        # a study of an earlier version adds none
+        none = pl.lit(None, pl.String).alias(LIKE)
+        return nodes if LIKE in nodes.columns else nodes.with_columns(none)
 
 
 def told(study: Study) -> Told | None:

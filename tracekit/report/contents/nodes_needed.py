@@ -87,4 +87,5 @@ def _safer(data: Data, told: Decision) -> str:
 
 def _unasked(data: Data, told: Decision) -> str:
     load = (data.run or {})["workload"]
-    return unasked(told, containers=load["containers"], nodes=load["nodes"])
+    policies = data.results.policies if data.results else ()
+    return unasked(told, policies, containers=load["containers"], nodes=load["nodes"])

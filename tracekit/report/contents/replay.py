@@ -13,6 +13,7 @@ from tracekit.replay.runs.amounts import standing_text, value_text
 from tracekit.replay.runs.moved import moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
+from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Cell, Column, Table, table
 from tracekit.report.contents import quantities
@@ -185,7 +186,13 @@ def verdicts(data: Data) -> list[str]:
     said = []
     if len(policies) < 2:
         said.append(f"{len(policies) or 'No'} policy was replayed; a comparison needs two.")
-    return [*said, *_left_out(data), *(f"{one}." for one in moved(summary))]
+    waits = waiting_told((data.run or {}).get("policies", []))
+    return [
+        *said,
+        *(f"{one}." for one in waits),
+        *_left_out(data),
+        *(f"{one}." for one in moved(summary)),
+    ]
 
 
 def unfit(data: Data) -> Table:

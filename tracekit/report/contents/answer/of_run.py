@@ -11,9 +11,11 @@ from tracekit.replay.runs.decision import Decision
 from tracekit.replay.runs.filled import filled
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
+from tracekit.replay.runs.preferred import USUAL
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.standings import difference, standings
 from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import commands, nodes_needed, quantities, vary
 from tracekit.report.contents.answer.sure import sure
 from tracekit.report.contents.first_screen import Answer, Change
@@ -190,7 +192,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
         warnings=_warnings(data),
         barred=_barred(told),
-        told=nodes_needed.held(data),
+        told=[*nodes_needed.held(data), *_waits(data, told)],
         changes=changes(data, told, shown, before),
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
@@ -201,6 +203,13 @@ def of_run(data: Data, told: Decision) -> Answer:
         rests=_rests(data),
         next=following(data, told),
     )
+
+
+def _waits(data: Data, told: Decision) -> list[str]:
+    """Whom the named policy, and what clusters run already, never placed, and why; sentences."""
+    ours = {told.subject, USUAL}
+    policies = [one for one in (data.run or {})["policies"] if one["policy"] in ours]
+    return [spaced(f"{one}.") for one in waiting_told(policies)]
 
 
 def _what(told: Decision, shown: str) -> str:

@@ -1,0 +1,127 @@
+"""Who never found a node under a policy, and what was in the way."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import Row, workload
+
+from tracekit.replay.engine.explain import explain
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.waiting import GANG, RULES, waiting, waiting_told
+from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.by_domain import Apart
+from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.workload import Losses, Workload
+
+
+def found(load: Workload, policy: str = "first_fit") -> dict[str, Any]:
+    run = replay(load, [parse_policy(policy)], seed=0)
+    return waiting(load, run.placements, policy)
+
+
+def said(load: Workload, policy: str = "first_fit") -> list[str]:
+    told = waiting_told([{"policy": policy, "waiting": found(load, policy)}])
+    return [one.replace("\N{NO-BREAK SPACE}", " ") for one in told]
+
+
+def of_one_service(load: Workload) -> Workload:
+    return dataclasses.replace(load, services=("web",) * load.containers)
+
+
+FULL = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 800, 10)] * 5))
+
+
+def test_nobody_waits() -> None:
+    load = workload([(1000, 100)] * 3, [(0, 9000, 800, 10)] * 3)
+    assert found(load) == {}
+    assert said(load) == []
+
+
+def test_too_little_is_free() -> None:
+    """Three of five have a node each, where 0.2 cores are left."""
+    assert said(FULL) == [
+        (
+            "first_fit never placed 2 containers in the first order of arrival: 2 of web, 0.8 cores"
+            " and 10 B (3 nodes have too little CPU free, 0.2 cores at most)"
+        )
+    ]
+
+
+def test_who_left_before_is_counted_apart() -> None:
+    rows: list[Row] = [*[(0, 9000, 800, 10)] * 3, (0, 2000, 800, 10), (0, 9000, 900, 10)]
+    told = found(of_one_service(workload([(1000, 100)] * 3, rows)))
+    assert (told["containers"], told["gone"]) == (2, 1)
+    assert [kind["request"]["cpu_milli"] for kind in told["kinds"]] == [900]
+    gone = of_one_service(workload([(1000, 100)], [(0, 9000, 800, 10), (0, 2000, 800, 10)]))
+    assert said(gone) == [
+        (
+            "first_fit never placed 1 container in the first order of arrival, which left before"
+            " there was room"
+        )
+    ]
+
+
+def test_closed_nodes_are_not_counted_as_full() -> None:
+    closed = Allowed(
+        label="taints", of=np.zeros(5, np.int64), mask=np.array([[True, False, False]])
+    )
+    load = dataclasses.replace(FULL, constraints=Constraints(parts=(closed,)))
+    kind = found(load)["kinds"][0]
+    assert kind["containers"] == 4
+    assert kind["in_the_way"] == {"taints": 2, "cpu_milli": 1}
+    assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
+    gone = dataclasses.replace(FULL, losses=Losses(node=np.array([0]), time_ms=np.array([0])))
+    assert found(gone)["kinds"][0]["in_the_way"] == {"gone": 1, "cpu_milli": 2}
+
+
+def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:
+    apart = Apart(by="node", group=np.zeros(4, np.int64), domain=np.arange(3), most=np.array([1]))
+    load = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 100, 1)] * 4))
+    load = dataclasses.replace(load, constraints=Constraints(parts=(apart,)))
+    assert found(load)["kinds"][0]["in_the_way"] == {RULES: 3}
+    gang = of_one_service(workload([(1000, 100)] * 3, [(0, 9000, 900, 1)] * 4))
+    gang = dataclasses.replace(gang, gang=np.zeros(4, np.int64))
+    assert found(gang)["kinds"][0]["in_the_way"] == {GANG: 3}
+    assert "3 nodes have room, but not for enough of its gang" in said(gang)[0]
+
+
+def test_policies_with_the_same_are_one_sentence_and_production_is_none() -> None:
+    one = found(FULL)
+    both = waiting_told([{"policy": name, "waiting": one} for name in ("a", "b", "observed")])
+    assert len(both) == 1
+    assert both[0].startswith("a and b never placed")
+    assert waiting_told([{"policy": "a"}, {"policy": "b", "waiting": {}}]) == []
+
+
+sizes = some.lists(some.tuples(some.integers(1, 60), some.integers(1, 60)), min_size=3, max_size=12)
+
+
+@settings(max_examples=40)
+@given(sizes, some.sampled_from(["first_fit", "worst_fit"]))
+def test_what_lacks_is_what_the_decision_lacked(
+    requests: Sequence[tuple[int, int]], policy: str
+) -> None:
+    """Nobody leaves: the last of those that wait finds at its arrival what is there at the end."""
+    load = workload([(100, 100), (80, 120)], [(0, 9000, *one) for one in requests])
+    told = found(load, policy)
+    if not told:
+        return
+    run = replay(load, [parse_policy(policy)], seed=0)
+    never = run.placements.filter(outcome="pending")["container"].to_list()
+    assert told["containers"] == len(never)
+    assert sum(kind["containers"] for kind in told["kinds"]) <= len(never)
+    placed = run.placements.filter(outcome="placed")["container"].to_list()
+    for kind in told["kinds"]:
+        if any(int(name[1:]) > int(kind["container"][1:]) for name in placed):
+            continue
+        verdicts = explain(load, parse_policy(policy), kind["container"]).nodes
+        for name in load.resources:
+            lacked = sum(f"too little {name}" in one.removed for one in verdicts)
+            assert kind["in_the_way"].get(name, 0) == lacked
