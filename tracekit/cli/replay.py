@@ -25,7 +25,7 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     from tracekit.replay.runs.advice import sentence as advice
     from tracekit.replay.runs.decision import decision
     from tracekit.replay.runs.filled import filled
-    from tracekit.replay.runs.moved import moved
+    from tracekit.replay.runs.moved import bought, moved
     from tracekit.replay.runs.overview import overview
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
@@ -41,6 +41,8 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
     print_paragraph(advice(found, decision(found)).replace(NBSP, " ").replace(MINUS, "-"))
     if nodes := filled(found):
         print_paragraph(nodes)
+    for sentence in bought(found):
+        print_paragraph(f"{sentence.replace(NBSP, ' ').replace(MINUS, '-')}.")
     for sentence in [*_movable(run), *_background(load)]:
         print_sentence(sentence)
     seen = overview(found)

@@ -1,8 +1,15 @@
-"""What rebalancers did, in sentences."""
+"""What rebalancers did, and what that bought, in sentences."""
 
 import polars as pl
 
+from tracekit.replay.measures import small
+from tracekit.replay.runs.amounts import difference_text, way
+from tracekit.replay.runs.may_answer import of_answer
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.standings import difference
+from tracekit.replay.runs.student import FEWEST
 from tracekit.units import duration
+from tracekit.words import few
 
 _WHILE_FILLING = "moves_while_filling"
 
@@ -12,6 +19,36 @@ def moved(summary: pl.DataFrame) -> list[str]:
     if not {"moves", "move_downtime_ms"} <= set(summary.columns):
         return []
     return [_told(row) for row in summary.filter(pl.col("moves") > 0).to_dicts()]
+
+
+def bought(found: Results) -> list[str]:
+    """Of each rebalancer that is replayed beside its policy alone, what it makes better and worse.
+
+    Beyond chance, of the measures that may answer and of those that keep a policy from being
+    chosen. Empty where too few orders were met to tell, or no such pair was replayed.
+    """
+    pairs = [
+        (alone, name)
+        for name in found.policies
+        for alone in found.policies
+        if name.startswith(f"{alone}+") and min(map(found.orders, (alone, name))) >= FEWEST
+    ]
+    return [_bought(found, alone, name) for alone, name in pairs]
+
+
+def _bought(found: Results, alone: str, name: str) -> str:
+    sides: dict[str, list[str]] = {"better": [], "worse": []}
+    # moves are what it does, not what it buys
+    asked = [one for one in of_answer(found) if one.better and not one.name.startswith("move")]
+    for measure in asked:
+        by = difference(found, name, alone, measure.name)
+        side = way(measure, by)
+        if side:
+            sides[side].append(f"{small(measure.title)} {difference_text(measure, by)}")
+    moves = found.of(name, "moves").mean() if found.known(name, "moves") else 0.0
+    said = [f"{side} by {few(told)}" for side, told in sides.items() if told]
+    what = "; ".join(said) or "no measure that may answer differs beyond chance"
+    return f"{name} against {alone} alone, for {moves:,.0f} moves on average: {what}"
 
 
 def _told(row: dict[str, int]) -> str:

@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.replay.measures import Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.amounts import standing_text, value_text
-from tracekit.replay.runs.moved import moved
+from tracekit.replay.runs.moved import bought, moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.standings import Standings
 from tracekit.replay.runs.waiting import waiting_told
@@ -192,6 +192,7 @@ def verdicts(data: Data) -> list[str]:
         *(f"{one}." for one in waits),
         *_left_out(data),
         *(f"{one}." for one in moved(summary)),
+        *(spaced(f"{one}.") for one in (bought(data.results) if data.results else ())),
     ]
 
 
