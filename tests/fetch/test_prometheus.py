@@ -111,6 +111,23 @@ def test_what_two_replicas_saw_counts_once(tmp_path: Path) -> None:
     assert_frame_equal(found[0], found[1])
 
 
+def _of_pods(lines: Iterable[str]) -> Iterator[str]:
+    """The same as a runtime tells it that knows of no container: the cgroup around each pod."""
+    for line in lines:
+        whole = re.sub(r'container="[^"]*"', 'id="/kubepods/burstable/pod0a-1b"', line)
+        yield line if line.startswith("#") else whole
+
+
+def test_where_no_container_is_seen_the_cgroup_of_the_pod_counts(tmp_path: Path) -> None:
+    found = []
+    for name, change in (("containers", lambda lines: lines), ("pods", _of_pods)):
+        with prometheus(tmp_path / name / "data", change(recorded(5, 12))) as url:
+            _fetch(url, tmp_path / name / "out", end=str(START_S + 11 * STEP_S))
+        found.append(_amounts(tmp_path / name / "out"))
+    assert found[0].height == 5 * (2 * 12 - 1)
+    assert_frame_equal(found[0], found[1])
+
+
 def test_what_is_shown_can_be_asked_by_hand(
     server: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

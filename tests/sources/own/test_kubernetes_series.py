@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import polars as pl
 import pytest
+from docs_support import DOCS
 from kubernetes_support import answer, listed, node, pod, series, written
 from reading_support import Reading, file_of, opened, read, recognised
 from tests_support import shared_data
@@ -390,6 +391,38 @@ def test_an_answer_counts_what_is_around_a_container_not_again(
     ]
 
 
+POD_CGROUPS = ["/kubepods/burstable/pod1a-2b", "/kubepods.slice/kubepods-pod1a_2b.slice"]
+
+
+@pytest.mark.parametrize("cgroup", POD_CGROUPS)
+def test_of_a_pod_whose_containers_are_not_seen_the_cgroup_around_them_counts(
+    tmp_path: Path, cgroup: str
+) -> None:
+    """Some runtimes tell of no container; of web-2 the containers are seen, and count once."""
+    whole, space = {"id": cgroup}, {"namespace": "default"}
+    made: list[Made] = [
+        (MEMORY, {**space, "pod": "web-1", **whole}, _times(700, 710)),
+        (MEMORY, {**space, "pod": "web-2", **whole}, _times(950, 950)),
+        (MEMORY, {**space, "pod": "web-2", "container": "main", "id": "/a/b"}, _times(900, 900)),
+        (MEMORY, {**space, "pod": "web-2", "container": "POD", "id": "/a/c"}, _times(1, 1)),
+        (MEMORY, {"id": "/kubepods/burstable"}, _times(5000, 5000)),
+    ]
+    for form, name in ((_as_dump, "dump.txt"), (_as_export, "export.jsonl")):
+        found = read(NAME, written(tmp_path / name, form(made)))
+        assert sorted((row[1], row[3]) for row in _amounts(found)) == [
+            ("default/web-1", 700.0), ("default/web-1", 710.0),
+            ("default/web-2", 900.0), ("default/web-2", 900.0),
+        ]  # fmt: skip
+
+
+def test_labels_from_before_kubernetes_1_16_are_those_of_now(tmp_path: Path) -> None:
+    old = {"namespace": "default", "pod_name": "web-1", "container_name": "main"}
+    found = read(NAME, written(tmp_path / "dump.txt", _as_dump([(MEMORY, old, _times(7, 8))])))
+    assert [(row[1], row[3]) for row in _amounts(found)] == [
+        ("default/web-1", 7.0), ("default/web-1", 8.0),
+    ]  # fmt: skip
+
+
 def test_an_answer_that_was_summed_up_by_pod_counts(tmp_path: Path) -> None:
     some = [({"namespace": "default", "pod": "web-1"}, _times(0.5, 0.25))]
     found = read(NAME, written(tmp_path / f"{RATE}.json", _answer(RATE, some)))
@@ -645,6 +678,52 @@ def test_a_size_in_one_file_belongs_to_the_pod_of_another(tmp_path: Path) -> Non
     assert sizes == [(2.125, None)]
 
 
+TOTAL, AVAILABLE = "node_memory_MemTotal_bytes", "node_memory_MemAvailable_bytes"
+
+
+@pytest.mark.parametrize(
+    ("name", "form"), [case[1:] for case in FORMS], ids=[case[1] for case in FORMS]
+)
+def test_the_halves_of_a_difference_may_lie_in_two_files(
+    tmp_path: Path, name: str, form: Callable[[Sequence[Made]], str]
+) -> None:
+    """An answer to query_range holds one metric; the file of what is available has the rows."""
+    at = {"instance": "n1:9100"}
+    total = written(tmp_path / f"total-{name}", form([(TOTAL, at, _times(100, 100))]))
+    available = written(tmp_path / f"left-{name}", form([(AVAILABLE, at, _times(40, 30))]))
+    beside = _beside(total, available)
+    found = read(NAME, available, beside)
+    assert [row[1:4] for row in _amounts(found, "node")] == [
+        ("n1", "memory", 60.0),
+        ("n1", "memory", 70.0),
+    ]
+    assert found.reasons == []
+    # no row is there twice
+    other = read(NAME, total, beside)
+    assert "node_amount" not in other.tables
+    assert other.reasons == []
+
+
+def test_a_half_that_no_file_has_is_told(tmp_path: Path) -> None:
+    at = {"instance": "n1:9100"}
+    more = {"instance": "n2:9100"}
+    total = written(tmp_path / "total.txt", _as_dump([(TOTAL, at, _times(100, 100))]))
+    left = [(AVAILABLE, at, _times(40, 30)), (AVAILABLE, more, _times(40, 30))]
+    available = written(tmp_path / "left.txt", _as_dump(left))
+    found = read(NAME, available, _beside(total, available))
+    assert [row[1:4] for row in _amounts(found, "node")] == [
+        ("n1", "memory", 60.0),
+        ("n1", "memory", 70.0),
+    ]
+    assert [reason.split(",")[0] for _, _, reason in found.reasons] == [
+        "has 2 times with one of two metrics"
+    ]
+    alone = read(NAME, total, _beside(total))
+    assert [reason.split(",")[0] for _, _, reason in alone.reasons] == [
+        "has 2 times with one of two metrics"
+    ]
+
+
 def test_many_samples_lie_on_disk_and_add_up_to_the_same(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -660,6 +739,11 @@ def test_many_samples_lie_on_disk_and_add_up_to_the_same(
     keys = ["container", "time_ms"]
     assert held.height == 9 * 50
     assert spilled.sort(keys).equals(held.sort(keys))
+
+
+def test_the_page_of_the_source_names_every_metric_that_is_read() -> None:
+    page = (DOCS / "sources" / "kubernetes.md").read_text(encoding="utf-8")
+    assert [name for name in (*USES, *STATES) if f"`{name}`" not in page] == []
 
 
 def test_every_query_gives_what_the_table_of_metrics_knows() -> None:

@@ -1,25 +1,37 @@
 """What is around the containers of a pod, and counts their use again."""
 
+import re
+
 from tracekit.sources.own._prometheus_series import Series
+
+#: The cgroup of a pod, by systemd or by cgroupfs.
+_POD_CGROUP = re.compile(r"pod[0-9a-fA-F_-]+(\.slice)?$")
 
 
 class Outer:
-    """Series of pods without a container, where others of the same answer name theirs.
+    """Series of pods without a container, where others name theirs.
 
-    Those are of the cgroup around the containers, and count the same again.
+    Those are of the cgroup around the containers, and count the same again. Where no container of
+    the pod is seen they are all that is known of its use: some runtimes tell no more.
     """
 
     def __init__(self) -> None:
-        self._of: dict[str, set[int]] = {}
-        self._apart: set[str] = set()
+        self._of: dict[tuple[str, str], set[int]] = {}
+        self._apart: set[tuple[str, str]] = set()
 
     def note(self, series: Series, part: int) -> None:
-        """A series of an answer that was added."""
+        """A series that was added; those of one answer are alike in what they name."""
+        pod = f"{series.labels.get('namespace')}/{series.labels.get('pod')}" if series.raw else ""
         if series.labels.get("container"):
-            self._apart.add(series.name)
+            self._apart.add((series.name, pod))
         else:
-            self._of.setdefault(series.name, set()).add(part)
+            self._of.setdefault((series.name, pod), set()).add(part)
 
     def parts(self) -> set[int]:
         """What is left out, now that all series are known."""
-        return {part for name in self._apart for part in self._of.get(name, ())}
+        return {part for of in self._apart for part in self._of.get(of, ())}
+
+
+def of_whole_pod(series: Series) -> bool:
+    """Whether a series as it was scraped is of the cgroup around all containers of a pod."""
+    return bool(_POD_CGROUP.search(series.labels.get("id", "")))

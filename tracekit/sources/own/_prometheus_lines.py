@@ -13,6 +13,8 @@ Known = tuple[str, dict[str, str]] | None
 #: Labels of what a metric of kube-state-metrics is about that Prometheus renames where it puts its
 #: own in their place, which it does unless ``honor_labels`` is set.
 _RENAMED = "exported_"
+#: What the kubelet called these labels before Kubernetes 1.16.
+_BEFORE = {"pod_name": "pod", "container_name": "container"}
 
 
 def parts_of(text: bytes) -> tuple[bytes, bytes, bytes]:
@@ -53,3 +55,10 @@ def as_exported(labels: dict[str, str]) -> dict[str, str]:
     }
     kept = {key: value for key, value in labels.items() if not key.startswith(_RENAMED)}
     return {**kept, **renamed} if renamed else labels
+
+
+def as_named_now(labels: dict[str, str]) -> dict[str, str]:
+    """Labels of a container as the kubelet names them since Kubernetes 1.16."""
+    if not _BEFORE.keys() & labels.keys():
+        return labels
+    return {_BEFORE.get(key, key): value for key, value in labels.items()}

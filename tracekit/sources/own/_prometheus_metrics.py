@@ -116,6 +116,8 @@ class Query:
 _TARGET = ("namespace", "pod", "container", "node")
 _IN_POD = 'pod!="",$match'
 _REAL = f'container!="",container!="POD",{_IN_POD}'
+#: The cgroup around the containers of a pod, which is all that some runtimes tell of.
+_WHOLE = f'container="",id=~".*pod[0-9a-fA-F_-]+([.]slice)?",{_IN_POD}'
 _NAMED = "on (instance) group_left (nodename) max by (instance, nodename) (node_uname_info{$match})"
 
 
@@ -126,6 +128,12 @@ def _of_pods(
     series = f"rate({metric}{{{filters}}}[$rate])" if rate else f"{metric}{{{filters}}}"
     once = f"max by (namespace, pod, {part}) ({series})"
     return Query(name=name, template=f"sum by (namespace, pod) ({once}){but}")
+
+
+def _of_containers(name: str, metric: str, *, rate: bool) -> Query:
+    """The containers of each pod; of a pod of which none is seen, the cgroup around them."""
+    whole = f"rate({metric}{{{_WHOLE}}}[$rate])" if rate else f"{metric}{{{_WHOLE}}}"
+    return _of_pods(name, metric, _REAL, rate=rate, but=f" or max by (namespace, pod) ({whole})")
 
 
 def _net(name: str, metric: str) -> Query:
@@ -172,8 +180,8 @@ QUERIES: tuple[Query, ...] = (
     _state("kube_pod_overhead_memory_bytes", *_POD),
     _state("kube_pod_resource_request", "namespace", "pod", "node", "resource", "unit"),
     _state("kube_pod_resource_limit", "namespace", "pod", "node", "resource", "unit"),
-    _of_pods("container_cpu_in_use", "container_cpu_usage_seconds_total", _REAL, rate=True),
-    _of_pods("container_memory_in_use", "container_memory_working_set_bytes", _REAL, rate=False),
+    _of_containers("container_cpu_in_use", "container_cpu_usage_seconds_total", rate=True),
+    _of_containers("container_memory_in_use", "container_memory_working_set_bytes", rate=False),
     _net("container_net_in_in_use", "container_network_receive_bytes_total"),
     _net("container_net_out_in_use", "container_network_transmit_bytes_total"),
     Query(

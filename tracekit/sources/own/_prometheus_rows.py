@@ -10,7 +10,8 @@ from tracekit.sources.own._impossible_use import possible
 from tracekit.sources.own._kubernetes_requests import unit
 from tracekit.sources.own._kubernetes_roster import Roster, roster
 from tracekit.sources.own._kubernetes_shape import Rows, batches, node_rows, service_of
-from tracekit.sources.own._prometheus_around import Outer
+from tracekit.sources.own._prometheus_around import Outer, of_whole_pod
+from tracekit.sources.own._prometheus_halves import from_beside
 from tracekit.sources.own._prometheus_metrics import STATES, USES, Use
 from tracekit.sources.own._prometheus_nobody import nobody, unknown_node
 from tracekit.sources.own._prometheus_series import Series, read_series
@@ -52,6 +53,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     to = _To(known, opened.stored_sizes, sums, Outer())
     met: set[str] = set()
     others: set[str] = set()
+    halves: set[int] = set()
 
     def wanted(name: str) -> bool:
         (met if name in USES or name in STATES else others).add(name)
@@ -60,8 +62,12 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
     for series in read_series(opened, word, wanted):
         if isinstance(series, Broken):
             yield series
-        elif series.name in USES and (wrong := _use(series, USES[series.name], to)):
-            yield wrong
+        elif series.name in USES:
+            if USES[series.name].sign:
+                halves.add(USES[series.name].sign)
+            if wrong := _use(series, USES[series.name], to):
+                yield wrong
+    sums.borrowed(from_beside(opened, halves, lambda one: _use(one, USES[one.name], to)))
     described = known.nodes or known.pods or known.state.nodes or known.state.pods
     if others and not met and not described:
         raise TracekitError(
@@ -124,7 +130,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
     inner = labels.get("container") not in (None, "", "POD")
     # an answer that was summed up by pod has neither of these labels any more
     apart = not answered or "container" in labels or "id" in labels
-    if apart and not use.sandbox and not inner:
+    if apart and not use.sandbox and not inner and not (series.raw and of_whole_pod(series)):
         return None
     pod = f"{labels.get('namespace') or 'default'}/{labels['pod']}"
     if use.sandbox and pod in known.state.on_host:
@@ -139,7 +145,7 @@ def _use_of_pod(series: Series, use: Use, to: _To) -> Broken | None:
             " another pod of its name, or times that count otherwise",
             text=pod,
         )
-    if answered and not use.sandbox:
+    if not use.sandbox:
         to.outer.note(series, sums.part(series, use))
     uid = labels.get("uid", "")
     if uid or len(names) < 2:

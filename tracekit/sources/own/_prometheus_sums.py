@@ -48,6 +48,7 @@ class Sums:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._spilled = 0
         self._left_out = pl.Series("part", [], dtype=pl.Int32)
+        self._borrowed = 0
 
     def add(
         self, series: Series, use: Use, name: Callable[[int], str], *, lives: Sequence[int]
@@ -77,6 +78,10 @@ class Sums:
         """Count nothing of these."""
         self._left_out = pl.Series("part", sorted(parts), dtype=pl.Int32)
 
+    def borrowed(self, sign: int) -> None:
+        """Halves of this sign are for other files to tell where the other half is wanting."""
+        self._borrowed = sign
+
     def rows(self) -> Iterator[Batch | Broken]:
         """The sums, a table at a time or a part of one."""
         names = pl.DataFrame(
@@ -96,7 +101,8 @@ class Sums:
             yield from self._repeated(samples, names)
             frame = _sum(self._on_grid(samples) if self._scraped else samples)
             halves = frame.filter(pl.col("entity").is_in(paired.implode()) & (pl.col("signs") < 2))
-            yield from _halved(halves.join(names, on="entity", how="left"))
+            own = halves.filter(pl.col("half") != self._borrowed)
+            yield from _halved(own.join(names, on="entity", how="left"))
             whole = frame.join(
                 halves.select("entity", "time_ms"), on=["entity", "time_ms"], how="anti"
             )
@@ -272,8 +278,8 @@ def _halved(named: pl.DataFrame) -> Iterator[Broken]:
             table=f"{fills}_amount",
             line=line,
             reason=f"has {count} times with one of two metrics, of which the difference is"
-            " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes; write both"
-            " answers into one file (cat A B > C), or ask for the difference",
+            " due: node_memory_MemTotal_bytes less node_memory_MemAvailable_bytes; take in the"
+            " files of both together, or ask for the difference",
             text=name,
         )
 
@@ -287,4 +293,5 @@ def _sum(samples: pl.DataFrame) -> pl.DataFrame:
         pl.col("value").sum(),
         pl.col("line").min(),
         pl.col("sign").n_unique().alias("signs"),
+        pl.col("sign").first().alias("half"),
     )
