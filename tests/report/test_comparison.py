@@ -8,6 +8,7 @@ import polars as pl
 import pytest
 from report_studies_support import comparison
 
+from tracekit.replay.runs.run_compare import CHANGES_SCHEMA
 from tracekit.report.contents import comparison as page
 from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data
@@ -62,3 +63,51 @@ def test_the_first_page_says_it_too(data: Data) -> None:
     assert said.warnings == ["Failed: imbalance_mean > base, under lra."]
     assert page.same(data) in said.told
     assert answer(_alike()).sentence.startswith("Nothing changed from main")
+
+
+def _changed(**rows: tuple[float, float, str]) -> pl.DataFrame:
+    """What the figure draws of changes by measure: before, after, verdict."""
+    frame = pl.DataFrame(
+        [
+            {"policy": "p", "measure": name, "base": base, "new": new, "change": new - base,
+             "change_low": None, "change_high": None, "paired": False, "orders": 1, "verdict": said}
+            for name, (base, new, said) in rows.items()
+        ],
+        schema=CHANGES_SCHEMA,
+    )  # fmt: skip
+    study = comparison()
+    study = dataclasses.replace(study, frames={**study.frames, "changes": frame})
+    return get_figure("comparison_changes").prepare(Data(studies={"comparison": study}))
+
+
+def test_one_change_does_not_press_the_others_flat_and_one_from_zero_is_drawn() -> None:
+    frame = _changed(
+        cpu_stranded_share=(0.001, 0.5, "worse"),
+        overloaded_node_steps=(0.0, 3462.0, "worse"),
+        cpu_max_fraction=(0.8, 0.6, "better"),
+        memory_max_fraction=(0.5, 0.5, "same"),
+        nodes_used_mean=(100.0, 150.0, "within chance"),
+    )
+    shares = dict(zip(frame["measure"], frame["share_of_base"], strict=True))
+    assert shares == {
+        "cpu_stranded_share": 1.0,
+        "overloaded_node_steps": 1.0,
+        "cpu_max_fraction": pytest.approx(-0.25),
+        "nodes_used_mean": 0.5,
+    }
+    # what is judged stands first
+    assert frame["measure"][-1] == "nodes_used_mean"
+
+
+def test_each_row_says_its_values_in_the_unit_of_its_measure_and_points() -> None:
+    frame = _changed(
+        cpu_max_fraction=(0.8, 0.6, "better"), overloaded_node_steps=(0.0, 3462.0, "worse")
+    )
+    figure = get_figure("comparison_changes")
+    for drawn, between in ((figure.draw(frame), ": "), (figure.narrow(frame), " ")):  # type: ignore[misc]
+        names = " | ".join(one.text for one in drawn.layout.annotations).replace("\u00a0", " ")
+        assert f"<b>p</b>{between}" in names
+        assert "80.0 % \u2192 60.0 %" in names
+        assert "0 \u2192 3,462" in names
+        told = " | ".join(text for bar in drawn.data for text in bar.customdata)
+        assert "Highest CPU use: \u221220.0 pp, better" in told.replace("\u00a0", " ")

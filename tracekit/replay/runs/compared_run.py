@@ -18,6 +18,7 @@ from tracekit.opened import read_bytes
 from tracekit.replay.measures import compared
 from tracekit.replay.runs.run import BOUND
 from tracekit.replay.runs.run_folder import RUN_FOLDER
+from tracekit.units import duration, size
 
 #: What settings of the workload begin with, and those that say how large it is.
 _LOAD = "workload "
@@ -92,10 +93,21 @@ def what_differs(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     """Settings of the runs that are not the same, as 'name: before to after'."""
     one, other = _settings(before), _settings(after)
     return [
-        f"{name}: {one.get(name, 'absent')} to {other.get(name, 'absent')}"
+        f"{name}: {_said(name, one)} to {_said(name, other)}"
         for name in dict.fromkeys([*one, *other])
         if one.get(name) != other.get(name)
     ]
+
+
+def _said(name: str, settings: dict[str, Any]) -> str:
+    """A setting as people read it: times and sizes with their units."""
+    if name not in settings:
+        return "not set"
+    value = settings[name]
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if number and name.endswith("_ms"):
+        return duration(round(value)) or "0 s"
+    return size(value) if number and name.endswith("_bytes") else str(value)
 
 
 def other_workload(differs: Sequence[str]) -> str:

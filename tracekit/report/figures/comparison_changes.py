@@ -1,18 +1,26 @@
-"""Relative change of each measure from one run to another."""
+"""Change of each measure from one run to another, each in its own unit, best and worst first."""
+
+from collections.abc import Mapping
+from typing import Any
 
 import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.amounts import difference_text, value_text
 from tracekit.replay.runs.run_compare import TOO_FEW
+from tracekit.replay.runs.standings import Difference
 from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, percents
+from tracekit.report.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.words import count
 
 _RESULT = "comparison/changes"
-_MOST = 40
+_MOST = 20
+#: A change by more than this, or from zero, ends at the edge: one would press all others flat.
+_EDGE = 1.0
+_ROW_PX, _NARROW_ROW_PX, _EDGES_PX = 44, 64, 110
 _COLORS = {
     "better": "policy-3",
     "worse": "policy-2",
@@ -24,9 +32,12 @@ _JUDGED = ("better", "worse")
 _SCHEMA = {
     "policy": pl.String,
     "measure": pl.String,
-    "change_fraction": pl.Float64,
-    "low_fraction": pl.Float64,
-    "high_fraction": pl.Float64,
+    "base": pl.Float64,
+    "new": pl.Float64,
+    "change": pl.Float64,
+    "change_low": pl.Float64,
+    "change_high": pl.Float64,
+    "share_of_base": pl.Float64,
     "verdict": pl.String,
     "better": pl.Int64,
     "worse": pl.Int64,
@@ -38,63 +49,99 @@ def _prepare(data: Data) -> pl.DataFrame:
     frame = data.result(_RESULT)
     if frame.is_empty():
         return pl.DataFrame(schema=_SCHEMA)
-    base = pl.col("base").abs()
     counted = [(pl.col("verdict") == one).sum().cast(pl.Int64).alias(one) for one in _JUDGED]
-    shown = frame.with_columns(*counted, pl.len().cast(pl.Int64).alias("values")).filter(base > 0)
-    relative = shown.with_columns(
-        (pl.col("change") / base).alias("change_fraction"),
-        (pl.col("change_low") / base).alias("low_fraction"),
-        (pl.col("change_high") / base).alias("high_fraction"),
-    )
+    base, change = pl.col("base").abs(), pl.col("change")
+    # from zero on any change is without measure
+    share = pl.when(base > 0).then(change / base).otherwise(change.sign() * float("inf"))
     return (
-        relative.filter(pl.col("verdict") != "same")
-        .sort(
-            pl.col("verdict").is_in(_JUDGED), pl.col("change_fraction").abs(), "policy", "measure"
+        frame.with_columns(
+            *counted,
+            pl.len().cast(pl.Int64).alias("values"),
+            share.clip(-_EDGE, _EDGE).alias("share_of_base"),
         )
-        .tail(_MOST)
-        .select(list(_SCHEMA))
+        .filter((pl.col("verdict") != "same") & change.is_not_null())
+        .sort(
+            ~pl.col("verdict").is_in(_JUDGED), -pl.col("share_of_base").abs(), "policy", "measure"
+        )
+        .head(_MOST)
+        .select(pl.col(name).cast(kind) for name, kind in _SCHEMA.items())
     )
 
 
-def _draw(frame: pl.DataFrame) -> go.Figure:
-    figure = blank(140 + 34 * max(frame.height, 4))
+def _plot(frame: pl.DataFrame, *, narrow: bool) -> go.Figure:
+    figure = blank(_EDGES_PX + (_NARROW_ROW_PX if narrow else _ROW_PX) * max(frame.height, 1))
+    rows = frame.with_row_index("at")
     for verdict, name in _COLORS.items():
-        part = frame.filter(pl.col("verdict") == verdict)
+        part = rows.filter(verdict=verdict)
         if part.is_empty():
             continue
-        middle = part["change_fraction"]
-        high = (part["high_fraction"] - middle).fill_null(0.0)
-        low = (middle - part["low_fraction"]).fill_null(0.0)
-        figure.add_scatter(
-            x=percents(middle),
-            y=_names(part),
-            mode="markers",
+        figure.add_bar(
+            x=percents(part["share_of_base"]),
+            y=part["at"].to_list(),
+            orientation="h",
+            width=0.22 if narrow else 0.3,
             name=verdict,
-            marker={"color": color(name), "size": 9},
-            error_x={
-                "type": "data",
-                "symmetric": False,
-                "array": percents(high),
-                "arrayminus": percents(low),
-                "color": color(name),
-            },
-            hovertemplate="%{y}: %{x:+.1f} %<extra></extra>",
+            marker={"color": color(name)},
+            customdata=[_change(row) for row in part.iter_rows(named=True)],
+            hovertemplate="%{customdata}<extra></extra>",
         )
+    lift = 0.5 if narrow else 0.36
+    names = [
+        above(at, _name(row, narrow=narrow), lift, align="left")
+        for at, row in enumerate(frame.iter_rows(named=True))
+    ]
+    edge = 100 * _EDGE
+    title = "Change [% of base]" if narrow else "Change, of the value in the base run [%]"
     figure.update_layout(
-        xaxis=axis("Change, of the value in the base run [%]", zeroline=True),
-        yaxis=axis("", type="category", categoryarray=_names(frame)),
+        margin={"l": 12, "r": 16, "t": 36, "b": 56},
+        xaxis=axis(
+            title,
+            zeroline=True,
+            range=[-edge * 1.03, edge * 1.03],
+            tickvals=[-edge, -edge / 2, 0, edge / 2, edge],
+            ticktext=[
+                f"\u2264 \u2212{edge:g}",
+                f"\u2212{edge / 2:g}",
+                "0",
+                f"+{edge / 2:g}",
+                f"\u2265 +{edge:g}",
+            ],
+        ),
+        yaxis=rows_axis(frame.height, 0.9),
+        annotations=names,
+        barmode="overlay",
     )
     return figure
 
 
-def _names(frame: pl.DataFrame) -> list[str]:
-    """A line of the figure per row: policy and measure."""
-    return [f"{row['policy']}<br>{_words(row['measure'])}" for row in frame.iter_rows(named=True)]
+def _name(row: Mapping[str, Any], *, narrow: bool) -> str:
+    """The policy and the measure of a row, from what to what it went; in two lines if narrow."""
+    measure = find_measure(row["measure"])
+    if measure is None:
+        return f"{row['policy']}: {row['measure']}"
+    values = " \u2192 ".join(value_text(measure, row[one]) for one in ("base", "new"))
+    if narrow:
+        return f"<b>{row['policy']}</b> {values}<br>{measure.title}"
+    return f"<b>{row['policy']}</b>: {measure.title} {values}"
 
 
-def _words(measure: str) -> str:
-    one = find_measure(measure)
-    return one.title if one is not None else measure
+def _change(row: Mapping[str, Any]) -> str:
+    """The change in the measure's own unit, with its interval."""
+    measure = find_measure(row["measure"])
+    if measure is None:
+        return f"{row['change']:+.4g}"
+    by = Difference(
+        policy=row["policy"],
+        other=row["policy"],
+        measure=row["measure"],
+        mean=row["change"],
+        low=row["change_low"],
+        high=row["change_high"],
+        apart=row["verdict"] in _JUDGED,
+        orders=0,
+        on_average=False,
+    )
+    return f"{row['policy']}<br>{measure.title}: {difference_text(measure, by)}, {row['verdict']}"
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
@@ -105,19 +152,21 @@ def _takeaway(frame: pl.DataFrame) -> str:
 FIGURE = Figure(
     title="Change of each measure from the base run to the new one",
     question="What changed, and is it more than chance?",
-    how_to_read="Each mark is a measure of a policy; right of zero it grew. Whiskers are 95 %"
-    " intervals over orders of arrival, where both runs have several. The colour says whether the"
-    " change is for the better, which for some measures is to the left and for some to the right;"
-    " a measure without a better direction is shown as changed.",
+    how_to_read="Each bar is a measure of a policy, with its value before and after; right of zero"
+    " it grew. The length is the change as a share of the value in the base run; what more than"
+    " doubled, or was zero, ends at the edge. The colour says whether the change is for the"
+    " better, beyond chance; a measure without a better direction is shown as changed. What is"
+    " better or worse stands first. The table has each change in the unit of its measure, with its"
+    " interval.",
     reads=(_RESULT,),
     prepare=_prepare,
-    draw=_draw,
+    draw=lambda frame: _plot(frame, narrow=False),
+    narrow=lambda frame: _plot(frame, narrow=True),
     takeaway=_takeaway,
-    table=lambda frame: frame.drop(*_JUDGED, "values").reverse(),
-    absent="No measure changed that was above zero before, so there is nothing to draw.",
+    table=lambda frame: frame.drop("share_of_base", *_JUDGED, "values"),
+    absent="No measure changed, so there is nothing to draw.",
     note=lambda frame: (
         f"{_MOST} changes are drawn: those that are better or worse, then the largest."
-        " Where the base run has zero there is no percentage."
         if frame.height == _MOST
         else ""
     ),
