@@ -1,6 +1,5 @@
 """Number of containers on a node against its utilization: the heat maps of figure 7."""
 
-import numpy as np
 import plotly.graph_objects as go
 import polars as pl
 
@@ -8,7 +7,8 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import color
 from tracekit.report.plot import MOST_POINTS, axis, blank, percents
-from tracekit.report.words import count, percent
+from tracekit.report.relation import Relation, relation
+from tracekit.report.words import count
 
 _QUERY = "usage/containers_per_node"
 _SCHEMA = {
@@ -19,6 +19,7 @@ _SCHEMA = {
     "all_cells": pl.Int64,
 }
 _LARGEST_PX, _SMALLEST_PX = 26.0, 4.0
+_NAMES = {"cpu": "CPU", "memory": "memory"}
 
 
 def _prepare(data: Data) -> pl.DataFrame:
@@ -44,7 +45,7 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
             y=percents(part["bin_start"] + shift),
             customdata=part["nodes"].to_list(),
             mode="markers",
-            name="CPU" if resource == "cpu" else "memory",
+            name=_NAMES[resource],
             marker={
                 "symbol": symbol,
                 "color": color(resource),
@@ -64,23 +65,26 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
     return figure
 
 
-def _weighted(part: pl.DataFrame) -> float:
-    return float(np.average(part["bin_start"], weights=part["nodes"])) + 0.05
-
-
 def _takeaway(frame: pl.DataFrame) -> str:
+    """Whether more containers go with more use, of each resource."""
+    told = {name: _relation(frame, name) for name in ("cpu", "memory")}
+    known = [(_NAMES[name], one) for name, one in told.items() if one is not None]
+    if not known:
+        of = count(int(frame["nodes"].sum()), "value")
+        return f"The {of} of nodes differ too little to tell whether more containers mean more use."
+    verbs = {"rises": "use more", "falls": "use less", "": "use about as much"}
     said = []
-    for resource, name in (("cpu", "CPU"), ("memory", "memory")):
-        part = frame.filter(pl.col("resource") == resource)
-        if not part.is_empty():
-            said.append(f"{name} about {percent(_weighted(part), 0)}")
-    one = frame.filter(pl.col("resource") == frame["resource"][0])
-    usual = one.group_by("containers").agg(pl.col("nodes").sum()).sort("nodes", "containers")
-    most = int(usual["containers"][-1])
-    return (
-        f"Most often a node holds {count(most, 'container')}; on average"
-        f" {' and '.join(said)} is in use."
-    )
+    for way, verb in verbs.items():
+        names = [f"{name} ({one.text()})" for name, one in known if one.way == way]
+        said += [f"{verb} {' and '.join(names)}"] if names else []
+    return f"Nodes with more containers {', but '.join(said)}."
+
+
+def _relation(frame: pl.DataFrame, resource: str) -> Relation | None:
+    """Of containers and use, each node counted once."""
+    part = frame.filter(resource=resource)
+    each = part.select(pl.col("containers", "bin_start").repeat_by("nodes").explode())
+    return relation(each["containers"], each["bin_start"])
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

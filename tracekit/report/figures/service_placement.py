@@ -7,6 +7,7 @@ from tracekit.report.data import Data
 from tracekit.report.figures import Figure
 from tracekit.report.palette import zone_color
 from tracekit.report.plot import axis, blank, evenly, percents
+from tracekit.report.relation import relation
 from tracekit.report.words import count, percent, short_id
 from tracekit.report.zones import all_zones, zone_label
 
@@ -63,13 +64,17 @@ def _draw(frame: pl.DataFrame) -> go.Figure:
 
 
 def _takeaway(frame: pl.DataFrame) -> str:
-    low, high = float(frame["cpu_mean"].min()), float(frame["cpu_mean"].max())  # type: ignore[arg-type]
+    """Whether containers are busier on busier nodes, by how much they differ at all."""
     row = frame.row(0, named=True)
-    return (
-        f"The largest service, {short_id(row['service'])}, has {count(row['stays'], 'container')}"
-        f" on {count(row['nodes'], 'node')}; their mean CPU reaches from {percent(low)} to"
-        f" {percent(high)}."
-    )
+    who = f"{count(row['stays'], 'container')} of {short_id(row['service'])}, the largest service,"
+    found = relation(frame["node_cpu_mean"], frame["cpu_mean"])
+    low, high = float(frame["cpu_mean"].min()), float(frame["cpu_mean"].max())  # type: ignore[arg-type]
+    reach = f"their mean CPU reaches from {percent(low)} to {percent(high)}"
+    if found is None:
+        return f"Too few to tell: {who} are on {count(row['nodes'], 'node')}; {reach}."
+    what = {"rises": "busier on busier nodes", "falls": "less busy on busier nodes"}
+    are = what.get(found.way, "about as busy on busy nodes as on others")
+    return f"The {who} are {are} ({found.text()}); {reach}."
 
 
 def _table(frame: pl.DataFrame) -> pl.DataFrame:

@@ -46,18 +46,25 @@ def _unescaped(found: re.Match[str]) -> str:
     return "\n" if found[1] == "n" else found[1]
 
 
-def as_exported(labels: dict[str, str]) -> dict[str, str]:
+def renamed(name: str, labels: dict[str, str]) -> dict[str, str]:
+    """Labels of a metric by the names that its exporter gives them now."""
+    if name.startswith("kube_"):
+        return _as_exported(labels)
+    return _as_named_now(labels) if name.startswith("container_") else labels
+
+
+def _as_exported(labels: dict[str, str]) -> dict[str, str]:
     """Labels as kube-state-metrics exports them, whatever Prometheus made of them."""
-    renamed = {
+    found = {
         key.removeprefix(_RENAMED): value
         for key, value in labels.items()
         if key.startswith(_RENAMED) and value
     }
     kept = {key: value for key, value in labels.items() if not key.startswith(_RENAMED)}
-    return {**kept, **renamed} if renamed else labels
+    return {**kept, **found} if found else labels
 
 
-def as_named_now(labels: dict[str, str]) -> dict[str, str]:
+def _as_named_now(labels: dict[str, str]) -> dict[str, str]:
     """Labels of a container as the kubelet names them since Kubernetes 1.16."""
     if not _BEFORE.keys() & labels.keys():
         return labels

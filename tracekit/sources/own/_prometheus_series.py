@@ -14,13 +14,7 @@ from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Broken, Head, Opened
 from tracekit.sources.own._impossible_use import check_times
 from tracekit.sources.own._json_items import Cut, first_members, items
-from tracekit.sources.own._prometheus_lines import (
-    Known,
-    as_exported,
-    as_named_now,
-    labels_of,
-    parts_of,
-)
+from tracekit.sources.own._prometheus_lines import Known, labels_of, parts_of, renamed
 from tracekit.sources.own._prometheus_metrics import name_in
 
 _BLOCK_BYTES = 4 << 20
@@ -197,10 +191,7 @@ def _series(
 
     Raises TracekitError where the times are of another scale.
     """
-    if name.startswith("kube_"):
-        labels = as_exported(labels)
-    elif name.startswith("container_"):
-        labels = as_named_now(labels)
+    labels = renamed(name, labels)
     try:
         at = np.asarray(times, dtype=np.float64)
         values = np.asarray(texts, dtype=np.float64)
