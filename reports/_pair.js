@@ -141,10 +141,16 @@
     };
   }
 
-  const pair = (a, b) => [
-    [a, data.colors.a],
-    [b, data.colors.b],
-  ];
+  // Production, and the first of the policies beside it, have their colours on every page.
+  const pair = (a, b) => {
+    const { production } = data;
+    const { observed } = data.colors;
+    const second = b === production ? observed : a === production ? data.colors.a : data.colors.b;
+    return [
+      [a, a === production ? observed : data.colors.a],
+      [b, second],
+    ];
+  };
 
   function course(a, b, widthPx) {
     const column = chosen.course.value;
@@ -231,8 +237,11 @@
     tracekit.draw(at(`${ids}-plot`), { data: shown, layout: named }, widthPx);
   }
 
+  const dots = document.querySelectorAll(".dot.policy-a, .dot.policy-b");
+
   function redraw(widthPx) {
     const [a, b] = [chosen.a.value, chosen.b.value];
+    for (const [index, [, color]] of pair(a, b).entries()) dots[index].style.background = color;
     table(a, b);
     course(a, b, widthPx);
     scatter(a, b, widthPx);

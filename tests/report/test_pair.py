@@ -106,3 +106,14 @@ def test_names_that_begin_alike_are_rows_of_their_own(run: Path, tmp_path: Path)
     placed.with_columns(named.alias("service")).write_parquet(file)
     names = carried(tmp_path / "run")["services"]["names"]
     assert len(set(names)) == len(names) == placed["service"].n_unique() > 1
+
+
+def test_times_since_1970_are_hours_since_the_start(run: Path, tmp_path: Path) -> None:
+    """As such they have more digits than a figure carries, and all were one."""
+    moved = shutil.copytree(run, tmp_path / "run")
+    steps = pl.read_parquet(moved / "steps.parquet")
+    steps.with_columns(pl.col("time_ms") + 1_767_225_600_000).write_parquet(moved / "steps.parquet")
+    now, then = carried(moved), carried(run)
+    assert now["times_h"] == then["times_h"]
+    assert now["filling_h"] == pytest.approx(then["filling_h"])
+    assert len(set(now["times_h"])) == len(now["times_h"])

@@ -135,7 +135,9 @@ def _amount(number: float, unit: str) -> str:
 
 
 def _singular(unit: str) -> str:
-    return f"{unit.removesuffix('ies')}y" if unit.endswith("ies") else unit.removesuffix("s")
+    if unit.endswith("ies"):
+        return f"{unit.removesuffix('ies')}y"
+    return unit.removesuffix("es" if unit.endswith("ches") else "s")
 
 
 def _seconds(seconds: float) -> str:

@@ -18,7 +18,7 @@ from tracekit.report.data import Data
 from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
 from tracekit.report.palette import color
-from tracekit.report.plot import numbers
+from tracekit.report.plot import began, numbers
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import short_ids
 from tracekit.units import MS_PER_HOUR
@@ -52,6 +52,7 @@ def document(data: Data) -> Markup:
         {
             "policies": [{"name": name, "label": label(name)} for name in names],
             "first": first,
+            "production": OBSERVED,
             "bound": _values(rows[BOUND], measures) if BOUND in rows else None,
             "measures": [_measure(one) for one in measures],
             "values": {name: _means(data, name, rows[name], measures) for name in names},
@@ -65,6 +66,7 @@ def document(data: Data) -> Markup:
             "nodes": _counts(data, names, first, "node"),
             "services": _counts(data, names, first, "service"),
             "colors": {
+                "observed": color("observed"),
                 "a": color("policy-1"),
                 "b": color("policy-2"),
                 "other": color("other"),
@@ -147,7 +149,9 @@ def _courses() -> dict[str, str]:
 
 def _times(data: Data, name: str) -> list[Any]:
     """When what is drawn was: each step, or the beginning and the middle of each stretch."""
-    hours = _steps(data, name).select("stretch", pl.col("time_ms") / MS_PER_HOUR)
+    steps = _steps(data, name)
+    since = pl.col("time_ms") - began(steps["time_ms"])
+    hours = steps.select("stretch", since / MS_PER_HOUR)
     if hours["stretch"].n_unique() == hours.height:
         return numbers(hours["time_ms"])
     ends = hours.group_by("stretch", maintain_order=True).agg(
@@ -166,8 +170,9 @@ def _stretch(data: Data, name: str) -> float:
 
 def _filling(data: Data, name: str) -> float:
     """Until when containers still arrive, so that averages begin later; 0 where none do."""
-    filling = _steps(data, name).filter(~pl.col("settled"))
-    last = filling["time_ms"].max()
+    steps = _steps(data, name)
+    filling = (steps["time_ms"] - began(steps["time_ms"])).filter(~steps["settled"])
+    last = filling.max()
     return 0.0 if last is None else float(last) / MS_PER_HOUR  # type: ignore[arg-type]
 
 
