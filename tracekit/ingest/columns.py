@@ -3,7 +3,6 @@
 from collections.abc import Mapping
 from contextlib import ExitStack
 from pathlib import Path
-from types import TracebackType
 from typing import IO, Self
 
 import numpy as np
@@ -36,12 +35,7 @@ class ColumnsWriter:
             file.write(np.ascontiguousarray(columns[name], dtype=self._types[name]).data)
         self.rows += int(columns[LINE].size)
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._open.close()
 
 
