@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from tracekit.errors import TracekitError, nearest, unknown_name
+from tracekit.shown import EntriesShown
 
 Entry = Mapping[str, Any]
 
@@ -19,7 +20,7 @@ def listing(kind: str) -> Sequence[Entry]:
             f"no kind '{kind}'; kinds: {', '.join(KINDS)}",
             hint=f"did you mean '{close}'?" if close else "for example: tracekit list queries",
         )
-    return KINDS[kind]()
+    return EntriesShown(kind, KINDS[kind]())
 
 
 def entry(kind: str, name: str) -> Entry:

@@ -108,6 +108,41 @@ class ViewsShown(Shown):
         )
 
 
+class EntriesShown(Shown, list[Mapping[str, Any]]):
+    """What there is of a kind: a list of entries that shows itself."""
+
+    def __init__(self, kind: str, entries: Sequence[Mapping[str, Any]]) -> None:
+        super().__init__(entries)
+        self._kind = kind
+
+    def shown(self) -> Page:
+        """Name and title of every entry."""
+        return Page(
+            title=f"{len(self):,} {self._kind.replace('_', ' ')}",
+            columns=["name", "what it is"],
+            rows=[(str(one["name"]), str(one.get("title", ""))) for one in self],
+            rest=["each is a mapping: what it takes, what it gives, where it is from"],
+        )
+
+
+class RowsShown(Shown):
+    """What a relation of DuckDB shows: its first rows."""
+
+    def __init__(self, frame: Any, *, more: bool) -> None:
+        self._frame, self._more = frame, more
+
+    def shown(self) -> Page:
+        """The first rows and columns, and how to have all."""
+        columns, rows = table(self._frame)
+        first = "the first " if self._more else ""
+        return Page(
+            title=f"{first}{len(rows):,} rows of {len(self._frame.columns):,} columns",
+            columns=columns,
+            rows=rows,
+            rest=[".pl(), .df() or .to_arrow_table(): all of them"],
+        )
+
+
 def page_of(result: Any, *, title: str = "") -> Page:
     """A page of any dataclass: its frames, and its texts and numbers."""
     frames = dict(_frames(result))

@@ -16,7 +16,7 @@ from store_support import tiny_store
 from workload_support import parquet_folder
 
 import tracekit
-from tracekit import displays, registry, verbs
+from tracekit import catalogue, displays, registry, verbs
 from tracekit.shown import Bar, Page, Shown
 
 #: What a verb may give besides: frames and plain values, which notebooks show well enough.
@@ -169,3 +169,23 @@ def test_a_connection_shows_what_may_be_asked(tmp_path: Path) -> None:
     html = tracekit.connect(tiny_store(tmp_path).path)._repr_html_()  # type: ignore[attr-defined]
     assert "usage_zone_summary" in html
     assert "container_usage" in html
+
+
+def test_what_sql_gives_shows_its_first_rows(tmp_path: Path) -> None:
+    opened: Any = tracekit.connect(tiny_store(tmp_path).path)
+    few = opened.sql("SELECT 1.5 AS cpu_fraction, 'a' AS name")._repr_html_()
+    assert "1 rows of 2 columns" in few
+    assert "<th>cpu %</th>" in few
+    many = opened.sql("FROM range(40)")._repr_html_()
+    assert "the first 15 rows of 1 columns" in many
+    assert many.count("<tr>") == 16
+
+
+@pytest.mark.parametrize("kind", catalogue.KINDS)
+def test_what_there_is_of_a_kind_shows_itself(kind: str) -> None:
+    entries: Any = tracekit.listing(kind)
+    html = entries._repr_html_()
+    assert html.count("<tr>") == len(entries) + 1
+    assert str(entries[0]["name"]) in html
+    assert list(entries) == catalogue.KINDS[kind]()
+    assert repr(entries).startswith(f"{len(entries)} ")

@@ -26,8 +26,9 @@ def connect(store: Path | str) -> duckdb.DuckDBPyConnection:
     from tracekit.query.database import connection
     from tracekit.store import open_store
 
-    # the class takes neither a subclass of its connections nor an attribute of one
+    # the classes take neither subclasses of theirs nor attributes of single objects
     duckdb.DuckDBPyConnection._repr_html_ = _html  # type: ignore[attr-defined]
+    duckdb.DuckDBPyRelation._repr_html_ = _rows_html  # type: ignore[attr-defined]
     return connection(open_store(store))
 
 
@@ -40,3 +41,11 @@ def _html(opened: duckdb.DuckDBPyConnection) -> str:
     cursor = opened.cursor()
     names = [row[0] for asked in (tables, named) for row in cursor.execute(asked).fetchall()]
     return ViewsShown(names)._repr_html_()
+
+
+def _rows_html(asked: duckdb.DuckDBPyRelation) -> str:
+    """What a statement gives, as a notebook shows it: its first rows."""
+    from tracekit.shown import ROWS, RowsShown
+
+    first = asked.limit(ROWS + 1).pl()
+    return RowsShown(first.head(ROWS), more=first.height > ROWS)._repr_html_()
