@@ -73,6 +73,58 @@ def test_a_node_that_is_listed_no_more_is_gone(tmp_path: Path) -> None:
     assert second.rows("node", "node", "state") == [("n1", "ready")]
 
 
+def _dated(name: str, day: int | None, **more: object) -> Object:
+    """A node whose kubelet was heard last on that day."""
+    found = node(name, **more)
+    heard = [] if day is None else [{"lastHeartbeatTime": f"2026-01-{day:02}T00:00:00Z"}]
+    found["status"]["conditions"] = [{"type": "Ready", "status": "True", **one} for one in heard]
+    return found
+
+
+def test_a_node_has_the_size_and_state_of_each_list_from_its_time_on(tmp_path: Path) -> None:
+    """n1 is closed and n2 grows between the lists of the 2nd and the 3rd; n3 is as it was."""
+    small, large = {"cpu": "8", "memory": "32Gi"}, {"cpu": "16", "memory": "32Gi"}
+    before = [_dated("n1", 2), _dated("n2", 2, allocatable=small), _dated("n3", 2)]
+    later = [
+        _dated("n1", 3, unschedulable=True),
+        _dated("n2", 3, allocatable=large),
+        _dated("n3", 3),
+    ]
+    first, second = _read(tmp_path, before, later)
+    assert "node" not in first.tables
+    day = (pl.col("time_ms") - CREATED_MS) / DAY_MS
+    states = second.tables["node"].select("node", "state", day).sort("node", "time_ms")
+    assert states.rows() == [
+        ("n1", "ready", 0), ("n1", "closed", 2), ("n2", "ready", 0), ("n3", "ready", 0),
+    ]  # fmt: skip
+    sizes = second.tables["node_resource"].filter(node="n2", resource="cpu")
+    assert sizes.select("amount", day).rows() == [(8.0, 0), (16.0, 2)]
+    memory = second.tables["node_resource"].filter(node="n2", resource="memory")
+    assert memory.height == 1
+
+
+def test_where_a_list_says_nothing_of_when_the_later_counts(tmp_path: Path) -> None:
+    before = [_dated("n1", None, allocatable={"cpu": "8"}), pod("p", nodeName="n1")]
+    later = [_dated("n1", None, allocatable={"cpu": "16"}), _web("new", 5)]
+    _, second = _read(tmp_path, before, later)
+    assert second.rows("node_resource", "amount") == [(16.0,)]
+
+
+def test_of_three_lists_each_change_counts_and_one_that_left_is_gone(tmp_path: Path) -> None:
+    sizes = ("8", "16", "4")
+    some = [
+        [
+            _dated("n1", at + 2, allocatable={"cpu": cpu}),
+            *([_dated("n2", at + 2)] if at < 2 else []),
+        ]
+        for at, cpu in enumerate(sizes)
+    ]
+    found = _read(tmp_path, *some)
+    last = found[-1].tables["node_resource"].filter(node="n1")
+    assert last["amount"].to_list() == [8.0, 16.0, 4.0]
+    assert found[1].rows("node", "node", "state") == [("n2", "ready"), ("n2", "gone")]
+
+
 def test_nodes_that_left_are_told(tmp_path: Path) -> None:
     folder = tmp_path / "mine"
     folder.mkdir()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, arrival_ms, latest_ms
@@ -27,6 +27,19 @@ def key_of(thing: Thing) -> Key:
     return thing.kind, thing.uid or thing.name
 
 
+def _slim(node: Thing) -> Thing:
+    """A node without what no row says of it: the images it holds are most of it."""
+    value, meta = node.value, node.value["metadata"]
+    status = value.get("status")
+    status = status if isinstance(status, dict) else {}
+    kept = {
+        "metadata": {one: meta.get(one) for one in ("name", "uid", "creationTimestamp", "labels")},
+        "spec": value.get("spec"),
+        "status": {one: status.get(one) for one in ("allocatable", "conditions")},
+    }
+    return replace(node, value=kept)
+
+
 @dataclass(kw_only=True)
 class _One:
     """A node or pod as one file holds it."""
@@ -35,6 +48,7 @@ class _One:
     service: str
     came_ms: int
     asked: Asked
+    node: Thing | None = None
 
 
 @dataclass(kw_only=True)
@@ -68,7 +82,10 @@ class Listing:
                 service = pod_service(meta, thing.value["spec"].get("nodeName"))
                 asked = effective(thing.value["spec"])
         space = str(meta.get("namespace") or "default")
-        self.held[key_of(thing)] = _One(space=space, service=service, came_ms=came, asked=asked)
+        node = _slim(thing) if thing.kind == "Node" else None
+        self.held[key_of(thing)] = _One(
+            space=space, service=service, came_ms=came, asked=asked, node=node
+        )
 
     def of_one_cluster(self, other: Listing) -> bool:
         """Whether both hold some thing or service: lists by other labels have none in common."""
@@ -90,11 +107,14 @@ class Together:
         When a thing left that a later list does not hold.
     differs : dict
         By file and thing, what the later file says of its size, where that is another.
+    earlier : dict
+        Of a node that several files hold, what the earlier ones hold of it, in order of time.
     """
 
     last: dict[Key, str] = field(default_factory=dict)
     left_ms: dict[Key, int] = field(default_factory=dict)
     differs: dict[tuple[str, Key], str] = field(default_factory=dict)
+    earlier: dict[Key, list[Thing]] = field(default_factory=dict)
 
     def taken_from(self, key: Key, name: str) -> bool:
         """Whether a thing is taken from this file."""
@@ -110,6 +130,8 @@ def together(some: Iterable[Listing]) -> Together:
             before = found.last.get(key)
             if before is not None:
                 earlier = next(old for old in listings if old.name == before).held[key]
+                if earlier.node is not None:
+                    found.earlier.setdefault(key, []).append(earlier.node)
                 if earlier.asked != one.asked and earlier.asked and one.asked:
                     found.differs[before, key] = _said(earlier.asked, one.asked, listing.name)
             found.last[key] = listing.name

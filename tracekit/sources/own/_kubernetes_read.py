@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from tracekit.sources._cluster import Broken, Opened, Read
@@ -113,7 +114,28 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
     if thing.event is None and key_of(thing) in seen:
         return _twice(thing, seen[key_of(thing)])
     seen[key_of(thing)] = thing.number
-    return _rows(thing, known)
+    rows = _rows(thing, known)
+    before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
+    return (
+        rows if before is None or isinstance(rows, Broken) else _since(before, rows, thing, known)
+    )
+
+
+def _since(before: Iterable[Thing], rows: Rows, thing: Thing, known: Roster) -> Rows:
+    """The rows of a node that earlier lists hold, too: what changed between them, and when."""
+    states = [(replace(one, number=thing.number), _rows(one, known)) for one in before]
+    states = [*states, (thing, rows)]
+    found: Rows | None = None
+    for one, state in states:
+        if isinstance(state, Broken):
+            continue
+        found = _first_of(state) if found is None else changed(found, state, one)
+    return rows if found is None else found
+
+
+def _first_of(rows: Rows) -> Rows:
+    """Without when the node left: later lists hold it."""
+    return {**rows, "node": rows["node"][:1]}
 
 
 def _extend(rows: Rows, found: Rows) -> None:
