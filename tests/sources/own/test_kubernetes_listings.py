@@ -114,7 +114,7 @@ def test_of_three_lists_each_change_counts_and_one_that_left_is_gone(tmp_path: P
     sizes = ("8", "16", "4")
     some = [
         [
-            _dated("n1", at + 2, allocatable={"cpu": cpu}),
+            _dated("n1", at + 2, allocatable={"cpu": cpu}, unschedulable=at == 1),
             *([_dated("n2", at + 2)] if at < 2 else []),
         ]
         for at, cpu in enumerate(sizes)
@@ -122,6 +122,7 @@ def test_of_three_lists_each_change_counts_and_one_that_left_is_gone(tmp_path: P
     found = _read(tmp_path, *some)
     last = found[-1].tables["node_resource"].filter(node="n1")
     assert last["amount"].to_list() == [8.0, 16.0, 4.0]
+    assert found[-1].rows("node", "state") == [("ready",), ("closed",), ("ready",)]
     assert found[1].rows("node", "node", "state") == [("n2", "ready"), ("n2", "gone")]
 
 

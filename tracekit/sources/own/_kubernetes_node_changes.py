@@ -1,5 +1,6 @@
-"""A node of a watch log over time: what changed of it, and since when."""
+"""A node of a watch log, or of several lists, over time: what changed of it, and since when."""
 
+from collections.abc import Sequence
 from typing import Any
 
 from tracekit.sources.own._kubernetes_objects import Thing, latest_ms
@@ -26,6 +27,21 @@ def changed(before: Rows, after: Rows, thing: Thing) -> Rows:
         # what a node has not from the beginning it has from then on
         resources += _with(known, [now], time) if known else [{**now, "time_ms": time}]
     return {"node": nodes, "node_resource": resources}
+
+
+def over_lists(states: Sequence[tuple[Thing, Rows]]) -> Rows:
+    """The rows of a node that several lists hold, from each list on what that says of it.
+
+    Parameters
+    ----------
+    states : sequence of (Thing, rows)
+        In order of time. When it left is told by the last alone.
+    """
+    (_, found), *later = states
+    for thing, rows in later:
+        there = [row for row in found["node"] if row["state"] != "gone"]
+        found = changed({**found, "node": there}, rows, thing)
+    return found
 
 
 def _with(

@@ -9,7 +9,7 @@ from tracekit.sources._cluster import Broken, Opened, Read
 from tracekit.sources.own import _kubernetes_rules as rules
 from tracekit.sources.own._json_items import Cut
 from tracekit.sources.own._kubernetes_listings import Key, key_of
-from tracekit.sources.own._kubernetes_node_changes import changed
+from tracekit.sources.own._kubernetes_node_changes import changed, over_lists
 from tracekit.sources.own._kubernetes_objects import (
     Thing,
     arrival_ms,
@@ -116,26 +116,10 @@ def _found(thing: Thing | Cut, known: Roster, seen: dict[tuple[str, str], int]) 
     seen[key_of(thing)] = thing.number
     rows = _rows(thing, known)
     before = known.together.earlier.get(key_of(thing)) if thing.event is None else None
-    return (
-        rows if before is None or isinstance(rows, Broken) else _since(before, rows, thing, known)
-    )
-
-
-def _since(before: Iterable[Thing], rows: Rows, thing: Thing, known: Roster) -> Rows:
-    """The rows of a node that earlier lists hold, too: what changed between them, and when."""
-    states = [(replace(one, number=thing.number), _rows(one, known)) for one in before]
-    states = [*states, (thing, rows)]
-    found: Rows | None = None
-    for one, state in states:
-        if isinstance(state, Broken):
-            continue
-        found = _first_of(state) if found is None else changed(found, state, one)
-    return rows if found is None else found
-
-
-def _first_of(rows: Rows) -> Rows:
-    """Without when the node left: later lists hold it."""
-    return {**rows, "node": rows["node"][:1]}
+    if before is None or isinstance(rows, Broken):
+        return rows
+    states = ((replace(one, number=thing.number), _rows(one, known)) for one in [*before, thing])
+    return over_lists([(one, state) for one, state in states if not isinstance(state, Broken)])
 
 
 def _extend(rows: Rows, found: Rows) -> None:
