@@ -75,12 +75,10 @@ def _files(summary: IngestSummary) -> None:
         )
     silent = [entry.file for entry in summary.ingested if not entry.rows_read]
     if silent:
-        has, it = ("have no rows of their own: they hold", "them")
-        if not silent[1:]:
-            has, it = ("has no rows of its own: it holds", "it")
+        its, they = ("its", "it holds") if len(silent) == 1 else ("their", "they hold")
         own = (
-            f"{has} nothing that is read (of kubectl's objects: nodes and pods), or what adds to"
-            f" the rows of files beside {it}"
+            f"gave no rows of {its} own: what {they} adds to the rows of other files, or is nothing"
+            " that a store keeps"
         )
         print_sentence(visible(f"{', '.join(silent)} {own}"))
     for name in summary.mended:
