@@ -509,6 +509,17 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_maximum <= 1"]) == 2
 
 
+def test_assumptions_are_no_policies() -> None:
+    """Of many the first are named, and the others counted as what they are."""
+    names = [f"thing {at}" for at in range(9)]
+    found = shrunk(dataclasses.replace(EVEN, quantities=dict.fromkeys(names, "assumed")))
+    best = shrink_told.told(found)
+    assert best is not None
+    said = shrink_told.sure(best)
+    assert "what was assumed (thing 0, " in said
+    assert "policies" not in said
+
+
 def test_real_pods_of_openb(tmp_path: Path) -> None:
     """A part of them, through a store: never below the bound, and within the limit by itself."""
     folder = shared_data("openb")

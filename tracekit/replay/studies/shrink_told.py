@@ -14,14 +14,13 @@ import polars as pl
 from tracekit.replay.measures import RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back, overload
 from tracekit.replay.runs.overload import OVERLOAD
-from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.limits import plain
 from tracekit.replay.studies.shrink_beside import beyond_chance, others
 from tracekit.replay.studies.shrink_frames import LIKE
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
-from tracekit.words import count
+from tracekit.words import count, few
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"

@@ -7,7 +7,6 @@ import polars as pl
 
 from tracekit.replay.measures import find_measure, small
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.shown import few
 from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.vary_answers import (
     BARRED,
@@ -18,6 +17,7 @@ from tracekit.replay.studies.vary_answers import (
     decided_by,
 )
 from tracekit.study import Study
+from tracekit.words import few
 
 #: So many orders are asked for where six tell nothing.
 _MORE = 20
