@@ -509,6 +509,18 @@ def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None
     assert run(["shrink", store, "--policy", "first_fit", "--limit", "cpu_maximum <= 1"]) == 2
 
 
+def test_what_production_came_to_early_is_of_the_load_that_it_ran() -> None:
+    """Four times the containers on their recorded nodes would be 200 % of each; nobody ran that."""
+    rows = [(0, 9000, 50, 50, at) for at in range(8)]
+    load = workload([(100, 100)] * 8, rows, used_share=1.0, steps=6)
+    usage = load.usage.copy()
+    usage[:, 3:] /= 2
+    load = dataclasses.replace(load, usage=usage, settled_ms=3000)
+    once, often = (shrunk(load, scale=scale).about["workload"] for scale in (1.0, 4.0))
+    assert "highest CPU use is 50.0 % there and 25.0 % afterwards" in once["unjudged"]
+    assert often["unjudged"] == once["unjudged"]
+
+
 def test_assumptions_are_no_policies() -> None:
     """Of many the first are named, and the others counted as what they are."""
     names = [f"thing {at}" for at in range(9)]

@@ -107,7 +107,7 @@ class _Known:
             barred_by(given),
             len(left_nodes(load)),
         )
-        return cluster, facts_of(load), observed
+        return cluster, facts_of(load, given), observed
 
 
 @functools.lru_cache(maxsize=1)

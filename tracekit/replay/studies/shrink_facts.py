@@ -3,14 +3,17 @@
 from typing import Any
 
 from tracekit.replay.runs.kept_back import shares
-from tracekit.replay.runs.unjudged import told_of
+from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
 from tracekit.replay.studies.trials import fixed_nodes, left_nodes
 from tracekit.replay.workload.workload import Workload
 
 
-def facts_of(load: Workload) -> dict[str, Any]:
-    """Counts of nodes at the end, containers and steps, and what the load rests on."""
+def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
+    """Counts of nodes at the end, containers and steps, and what the load rests on.
+
+    ``given`` is the workload before it was multiplied: production ran that one.
+    """
     return {
         "name": load.name,
         "nodes": load.nodes - len(left_nodes(load)),
@@ -22,6 +25,7 @@ def facts_of(load: Workload) -> dict[str, Any]:
         "quantities": dict(load.quantities),
         "background": shares(load)["background"],
         **_told(load),
+        "unjudged": unjudged(given),
     }
 
 
