@@ -45,8 +45,11 @@ def commands(page: Path) -> Iterator[list[str]]:
 ASKED = [(page, words) for page in PAGES for words in commands(page)]
 
 
-def parsed(words: list[str]) -> dict[str, Any]:
-    """What the command line reads of the words; raises click.UsageError for what it has not."""
+def parsed(words: list[str]) -> tuple[dict[str, Any], set[str]]:
+    """What the command line reads of the words, and the options that the command has.
+
+    Raises for words that it has not.
+    """
     command: Any = typer.main.get_command(build_app())
     context = Context(command, info_name="tracekit")
     rest = [word for word in words if word not in ("-q", "--quiet", "--debug")]
@@ -54,7 +57,7 @@ def parsed(words: list[str]) -> dict[str, Any]:
         name, command, rest = command.resolve_command(context, rest)
         context = command.make_context(name, list(rest), parent=context)
         rest = [*getattr(context, "_protected_args", []), *context.args] or rest
-    return dict(context.params)
+    return dict(context.params), {name for one in command.params for name in one.opts}
 
 
 @pytest.mark.parametrize(
@@ -64,13 +67,16 @@ def test_the_command_line_has_it(page: Path, words: list[str]) -> None:
     del page
     if words == ["--help"] or words[-1] == "--help":
         return
-    given = parsed(words)
+    given, options = parsed(words)
+    asked = {word.partition("=")[0] for word in words if word.startswith("--")}
+    assert asked <= {*options, "--quiet", "--debug"}
     # sizing has policies of its own, which test_docs runs
     names = () if words[0] == "size" else given.get("policy") or given.get("policies") or ()
     for text in [names] if isinstance(names, str) else names:
         for name in policies_of(text):
             if not re.search(r"\.(ya?ml|json|py)\b", name):
-                parse_entrant(name)
+                # what is written is what is replayed
+                assert parse_entrant(str(parse_entrant(name))) == parse_entrant(name)
 
 
 def test_pages_have_commands() -> None:

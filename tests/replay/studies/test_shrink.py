@@ -26,8 +26,7 @@ from tracekit.ingest import ingest
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.runs.overload import OVERLOAD
-from tracekit.replay.studies import drains_told, shrink_told
-from tracekit.replay.studies.enough import enough_nodes
+from tracekit.replay.studies import shrink_told
 from tracekit.replay.studies.fewest import (
     fewest,
     fewest_around,
@@ -433,56 +432,6 @@ def test_less_load_has_fewer_containers() -> None:
     assert shrunk(EVEN, scale=0.5).frames["sizes"]["placed"].unique().to_list() == [8]
     with pytest.raises(TracekitError, match="the workload has no container"):
         shrunk(EVEN, scale=0.01)
-
-
-@pytest.mark.parametrize(("scale", "more"), [(2.25, 1), (3, 4), (4, 8)])
-def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
-    scale: float, more: int
-) -> None:
-    """36, 48 and 64 containers, four on a node of 100; there are eight nodes."""
-    found = shrunk(EVEN, scale=scale)
-    told = row(found)
-    assert (told["of"], told["nodes"], told["going"]) == (8, 8 + more, "added")
-    assert told["bound"] == 8 + more
-    assert told["overloaded_node_steps"] == 0
-    added = found.frames["nodes"].filter(pl.col("like_node").is_not_null())
-    assert added.height == more
-    assert set(added["like_node"]) <= set(EVEN.node_ids)
-    assert not set(added["node"]) & set(EVEN.node_ids)
-    words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
-    one = "1 more node is" if more == 1 else f"{more} more nodes are"
-    assert f"The 8 nodes are too few for best_fit for {scale:g} times the containers" in words
-    assert f"{one} enough in one order of arrival, {8 + more} in all." in words
-    best = shrink_told.told(found)
-    assert best is not None
-    assert drains_told.goes(best).startswith(f"{more} to add, like those that are there")
-
-
-@settings(max_examples=25)
-@given(rows_of, some.sampled_from(["first_fit", "worst_fit"]), some.integers(1, 3))
-def test_the_larger_cluster_holds_by_itself(
-    sizes: list[tuple[int, int]], name: str, repeats: int
-) -> None:
-    """Built by hand and replayed: it holds, in every order, and one node fewer does not in one."""
-    load = workload([(60, 100), (100, 60)], [(0, 9000, *size) for size in sizes], used_share=1.0)
-    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, dtype=np.bool_))
-    policy, limits = parse_policy(name), parse_limits([], [name])
-    try:
-        found = enough_nodes(load, policy, limits, seed=3, repeats=repeats)
-    except TracekitError:
-        return
-    shapes = [(60, 100), (100, 60), *(load.capacity[at].tolist() for at in found.like.tolist())]
-
-    def waits(nodes: int) -> bool:
-        made = workload(shapes[:nodes], [(0, 9000, *size) for size in sizes], used_share=1.0)
-        made = dataclasses.replace(made, exchangeable=load.exchangeable)
-        orders = [in_order(made, 3 + at) if at else made for at in range(repeats)]
-        return any(replay_one(one, policy, 3 + at).row["pending"] for at, one in enumerate(orders))
-
-    if len(found.like):
-        assert found.nodes == 2 + len(found.like)
-        assert not waits(found.nodes)
-        assert waits(found.nodes - 1)
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -113,7 +113,9 @@ def _enough(found: Told) -> str:
         f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
         if orders > 1
         else "",
-        "" if row["bound"] is None else f"No policy can do with fewer than {row['bound']:,}.",
+        ""
+        if row["bound"] is None
+        else f"No policy can do with fewer than {row['bound']:,}{_like_these(row)}.",
     ]
     beside = "".join(f" {one}" for one in known if one)
     every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
@@ -136,6 +138,11 @@ def _too_few(found: Told, load: str, every: str) -> str:
         f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every},"
         f" {row['nodes']:,} in all."
     )
+
+
+def _like_these(row: Mapping[str, Any]) -> str:
+    """Of which nodes the bound speaks where some are added: larger ones could be fewer."""
+    return " like these" if row["nodes"] > row["of"] else ""
 
 
 def _not_all(row: Mapping[str, Any]) -> str:
@@ -202,11 +209,12 @@ def bound(found: Told) -> str:
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."
+    like = _like_these(row)
     if row["bound"] == row["nodes"]:
-        return f"No placement gets by with fewer than {row['bound']:,} nodes (proven)."
+        return f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven)."
     return (
-        f"No placement gets by with fewer than {row['bound']:,} nodes (proven). Whether another"
-        f" policy gets by with fewer than {row['nodes']:,} is open."
+        f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven). Whether"
+        f" another policy gets by with fewer than {row['nodes']:,} is open."
     )
 
 
