@@ -70,6 +70,7 @@ def _show(study: Study, out: Path | None) -> None:
     from tracekit.replay.studies import drains_told
     from tracekit.replay.studies import shrink_told as words
     from tracekit.replay.studies.over_orders import means_told
+    from tracekit.replay.studies.shrink_next import following
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
@@ -104,7 +105,7 @@ def _show(study: Study, out: Path | None) -> None:
     if out is not None:
         print_paragraph(f"Which nodes stay: {out / 'nodes.parquet'}, column kept. The page:")
         print_command(f"tracekit report {quote(str(out))} --out {quote(f'{out}.html')}")
-    for why, text in words.following(found):
+    for why, text in following(found):
         print_paragraph(why)
         print_command(text)
 

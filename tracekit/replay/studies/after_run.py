@@ -14,7 +14,7 @@ from tracekit.replay.runs.kept import kept_folder
 from tracekit.replay.runs.preferred import USUAL
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.studies.shrink import chosen, shrink_cluster
-from tracekit.replay.studies.shrink_told import STORE
+from tracekit.replay.studies.shrink_next import STORE
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.study import Study, write_study
 

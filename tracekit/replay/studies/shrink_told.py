@@ -4,7 +4,6 @@ The command line and the report say these sentences; neither makes its own.
 """
 
 import re
-import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,7 +13,6 @@ import polars as pl
 from tracekit.replay.measures import RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back, overload
 from tracekit.replay.runs.overload import OVERLOAD
-from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.limits import plain
 from tracekit.replay.studies.shrink_beside import beyond_chance, others
 from tracekit.replay.studies.shrink_frames import LIKE
@@ -22,10 +20,6 @@ from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import count, few
 
-#: What the store is called where it is not said: what moves together does not say where it lies.
-STORE = "STORE"
-#: More load that is asked about next.
-_MORE = 1.2
 #: A limit on one measure alone, and what its sign allows.
 _PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
 _ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
@@ -349,55 +343,3 @@ def number(measure: str, value: float | None) -> str:
         return "unknown"
     known = find_measure(measure)
     return percent(value) if known is not None and known.share else plain(value)
-
-
-def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
-    """What to do next, and the command for it.
-
-    Parameters
-    ----------
-    store : str, optional
-        Where the store lies, quoted for a shell, for a study that does not say.
-    """
-    steps = _following(found)
-    if store is None or found.about["workload"]["store"] != STORE:
-        return steps
-    return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
-
-
-def _following(found: Told) -> list[tuple[str, str]]:
-    about, policy = found.about, found.best["policy"]
-    said = []
-    if about["repeats"] == 1 and about["repeats_cover"]:
-        said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
-    scale = round(about["scale"] * _MORE, 6)
-    said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
-    steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
-    load = about["workload"]
-    if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
-        rival = next(
-            name
-            for name in (*about["policies"], "least_allocated", "most_allocated")
-            if name != policy
-        )
-        store, one, other = map(shlex.quote, (load["store"], policy, rival))
-        asked = f"tracekit vary {store} --policy {one} --policy {other}"
-        steps.append(("See whether it hangs on what was assumed:", asked))
-    return steps
-
-
-def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:
-    """The command that asks the same of these policies."""
-    load = about["workload"]
-    words = ["tracekit", "shrink", *([load["store"]] if load["store"] else [])]
-    words += ["--workload", load["loader"]] if load["loader"] else []
-    for name in policies:
-        words += ["--policy", name]
-    for text in about["limits"] if about["limits_given"] else ():
-        words += ["--limit", text]
-    for text in load["assume"]:
-        words += ["--assume", text]
-    words += ["--gang"] if load.get("gangs") else []
-    words += ["--seed", str(about["seed"])] if about["seed"] else []
-    words += ["--scale", f"{about['scale']:g}"] if keep_scale and about["scale"] != 1 else []
-    return " ".join(map(shlex.quote, words))

@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.replay.measures import Measure, find_measure
 from tracekit.replay.runs.amounts import interval_text, value_text
-from tracekit.replay.studies import drains_told, shrink_told
+from tracekit.replay.studies import drains_told, shrink_next, shrink_told
 from tracekit.replay.studies.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink import NAME
 from tracekit.replay.studies.shrink_frames import BARRED_BY, LIKE, TOLD
@@ -49,7 +49,7 @@ def answer(data: Data) -> Answer:
         rests=quantities.rests(
             study.about["workload"]["quantities"], made_up=study.about["workload"]["made_up"]
         ),
-        next=shrink_told.following(found, store=data.paths.store),
+        next=shrink_next.following(found, store=data.paths.store),
     )
 
 
