@@ -8,11 +8,14 @@ import numpy as np
 import pytest
 from replay_support import workload
 
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.one import replay_one
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraint import domains_on
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.more_nodes import like_nodes, open_to_some, with_more
+from tracekit.replay.workload.pinned import requests_respected
 from tracekit.replay.workload.workload import Losses, Workload
 
 
@@ -47,6 +50,23 @@ def test_a_further_node_has_what_its_original_has_and_its_daemons() -> None:
     assert recorded == {"c0": 0, "c1": 1, "c2": 2, "c0+1": -1, "c0+2": -1}
     use = dict(zip(made.container_ids, made.use_at(1)[0].tolist(), strict=True))
     assert use["c0"] == use["c0+1"] == use["c0+2"] == 5.0
+
+
+def test_daemons_of_further_nodes_come_when_those_of_their_originals_do() -> None:
+    """Else who is placed takes their room, and no bound by requests holds."""
+    rows = [(0, 9000, 60, 1)] * 2 + [(0, 9000, 50, 1)] * 4
+    load = dataclasses.replace(
+        workload([(100, 100)] * 2, rows),
+        pinned=np.array([0, 1, -1, -1, -1, -1]),
+        daemon=np.array([True, True, *[False] * 4]),
+    )
+    made = with_more(load, np.array([0, 1]))
+    assert made.container_ids == ("c0", "c0+1", "c1", "c1+1", "c2", "c3", "c4", "c5")
+    assert requests_respected(load)
+    assert requests_respected(made)
+    # nobody fits beside a daemon
+    row = replay_one(made, parse_policy("first_fit"), 0).row
+    assert row["pending"] == 4
 
 
 def test_nothing_more_is_the_same_workload() -> None:

@@ -105,7 +105,8 @@ def _with_daemons(load: Workload, more: Workload, like: IntArray) -> Workload:
     pinned = np.concatenate([load.pinned, node])
     recorded = np.concatenate([more.recorded_node, np.full(len(copied), -1)])
     names = (*load.container_ids, *numbered(load.container_ids, copied))
-    after = np.argsort(load.arrival_ms[whole], kind="stable")
+    # beside its original: who is placed finds the daemons there that came before
+    after = np.argsort(whole, kind="stable")
     made = in_order_of(more, whole[after], load.arrival_ms, tuple(names[at] for at in after))
     return dataclasses.replace(made, pinned=pinned[after], recorded_node=recorded[after])
 
