@@ -28,11 +28,11 @@ rows_of = some.lists(
 )
 
 
-@pytest.mark.parametrize(("scale", "more"), [(2.25, 1), (3, 4), (4, 8)])
+@pytest.mark.parametrize(("scale", "more"), [(2.25, 1), (3, 4), (4, 8), (5, 12), (20, 72)])
 def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
     scale: float, more: int
 ) -> None:
-    """36, 48 and 64 containers, four on a node of 100; there are eight nodes."""
+    """36, 48, 64, 80 and 320 containers, four on a node of 100; there are eight nodes."""
     asked = {"policies": ["best_fit"], "repeats": 1, "scale": scale}
     found = shrink_cluster(given_source(EVEN), **asked)  # type: ignore[arg-type]
     told = found.frames["policies"].row(0, named=True)
@@ -46,7 +46,7 @@ def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
     words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
     one = "1 more node is" if more == 1 else f"{more} more nodes are"
     assert f"The 8 nodes are too few for best_fit for {scale:g} times the containers" in words
-    assert f"{one} enough in one order of arrival, {8 + more} in all." in words
+    assert f"{one} enough in one order of arrival, which makes {8 + more}." in words
     assert f"No policy can do with fewer than {8 + more} like these." in words
     best = shrink_told.told(found)
     assert best is not None

@@ -394,8 +394,8 @@ ERRORS = [
     (["kept_calls_share > 0.1"], {}, "has no measure 'kept_calls_share'"),
     (
         [],
-        {"scale": 5},
-        "best_fit: already with all 8 nodes pending is 48, not 0",
+        {"scale": 40},
+        "best_fit: already with all 8 nodes pending is 608, not 0.* sixteen times as many",
     ),
     ([], {"scale": 0}, "--scale 0 is no number above 0"),
     ([], {"policies": ["bestfit"]}, "no policy named 'bestfit'"),

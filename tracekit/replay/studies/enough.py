@@ -10,10 +10,17 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.few_nodes import Ask
 from tracekit.replay.studies.fewest import Fewest, fewest_from, fewest_nodes, found_on
 from tracekit.replay.studies.least_nodes import least_nodes
-from tracekit.replay.studies.limits import Limits
+from tracekit.replay.studies.limits import Broken, Limits
 from tracekit.replay.studies.trials import TooFewError, Trials
 from tracekit.replay.workload.more_nodes import like_nodes, with_more
 from tracekit.replay.workload.workload import Workload
+
+#: So many times the nodes are tried at most.
+MOST = 16
+_TIMES = (2, 4, 8, MOST)
+_WORDS = {2: "twice", 4: "four times", 8: "eight times", MOST: "sixteen times"}
+#: A limit that moves by less is not nearer.
+_LITTLE = 0.01
 
 
 def enough_nodes(
@@ -28,7 +35,8 @@ def enough_nodes(
 ) -> Fewest:
     """As ``fewest_nodes``; where all nodes are too few, how many more like them are enough.
 
-    Up to twice as many nodes are tried.
+    Twice as many are tried, four times and so on up to ``MOST`` times, as long as that brings the
+    limit that breaks nearer.
 
     Parameters
     ----------
@@ -38,7 +46,7 @@ def enough_nodes(
     Raises
     ------
     TracekitError
-        Where a limit breaks on twice as many nodes; the message says by how much on all there are.
+        Where more nodes do not help; the message says by how much a limit breaks on all there are.
     """
     ask = None if asks is None else asks(load)
     try:
@@ -59,17 +67,27 @@ def _with_more(
     repeats: int,
     asks: Callable[[Workload], Ask] | None,
 ) -> Fewest:
-    """All nodes and as few more as are enough; the problem is raised where twice as many are not.
+    """All nodes and as few more as are enough; the problem is raised where more do not help.
 
     No number of nodes like these helps a container that is too large for each.
     """
-    like = like_nodes(load, load.nodes)
-    if not len(like) or (len(load.too_large()) and limits.nobody_waits(str(policy))):
+    if len(load.too_large()) and limits.nobody_waits(str(policy)):
         raise problem
-    larger, orders = with_more(load, like), range(repeats)
-    tried = Trials(larger, policy, limits, seed, None if asks is None else asks(larger))
-    if not tried.hold_all(larger.nodes, orders):
-        raise problem.though("twice as many nodes do not help")
+    orders, before = range(repeats), problem.broken
+    for times in _TIMES:
+        like = like_nodes(load, (times - 1) * load.nodes)
+        if not len(like):
+            raise problem
+        larger = with_more(load, like)
+        tried = Trials(larger, policy, limits, seed, None if asks is None else asks(larger))
+        broken = next(
+            filter(None, (tried.broken_by(order, larger.nodes) for order in orders)), None
+        )
+        if broken is None:
+            break
+        if times == MOST or not _nearer(before, broken):
+            raise problem.though(f"{_WORDS[times]} as many nodes do not help")
+        before = broken
     tried.start(np.arange(larger.nodes), "added")
     low, by_order = load.nodes, []
     for order in orders:
@@ -79,3 +97,10 @@ def _with_more(
     found = found_on(tried, nodes or larger.nodes, least_nodes(larger, policy, limits), by_order)
     more = found.nodes - load.nodes
     return replace(found, place=found.place[: found.nodes], like=like[:more])
+
+
+def _nearer(before: Broken | None, now: Broken) -> bool:
+    """Whether more nodes brought about something: another limit breaks, or the value moved."""
+    if before is None or before.measure != now.measure or before.value is None or now.value is None:
+        return True
+    return abs(now.value - before.value) > _LITTLE * abs(before.value)

@@ -118,7 +118,8 @@ def _enough(found: Told) -> str:
     if row["nodes"] == row["of"]:
         return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
     return (
-        f"{row['nodes']:,} of {row['of']:,} nodes are enough for {row['policy']}{load}{every}:"
+        f"{row['nodes']:,} of {row['of']:,} nodes {'is' if row['nodes'] == 1 else 'are'} enough for"
+        f" {row['policy']}{load}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
     )
 
@@ -129,8 +130,8 @@ def _too_few(found: Told, load: str, every: str) -> str:
     more = row["nodes"] - row["of"]
     return (
         f"The {row['of']:,} nodes are too few for {row['policy']}{load}:"
-        f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every},"
-        f" {row['nodes']:,} in all."
+        f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
+        f" {row['nodes']:,}."
     )
 
 
@@ -142,7 +143,11 @@ def _like_these(row: Mapping[str, Any]) -> str:
 def _not_all(row: Mapping[str, Any]) -> str:
     """Why all orders together need more than any of them, a clause; empty where they do not."""
     low, nodes = row["nodes_high"], row["nodes"]
-    return "" if low == nodes else f", but no number from {low:,} to {nodes - 1:,} holds in all"
+    if low == nodes:
+        return ""
+    if low == nodes - 1:
+        return f", but {low:,} does not hold in all"
+    return f", but no number from {low:,} to {nodes - 1:,} holds in all"
 
 
 def _every(row: Mapping[str, Any]) -> str:

@@ -119,10 +119,14 @@ class Trials:
 
     def holds(self, order: int, nodes: int) -> bool:
         """Whether all limits hold on so many nodes, in this order of arrival."""
+        return self.broken_by(order, nodes) is None
+
+    def broken_by(self, order: int, nodes: int) -> Broken | None:
+        """The first limit that breaks on so many nodes, in this order of arrival; None for none."""
         known = self._done.get((order, nodes))
         if known is None:
             known = self._done[order, nodes] = self._trial(order, nodes)
-        return known.broken is None
+        return known.broken
 
     def trials(self) -> tuple[Trial, ...]:
         """All replays, on most nodes first."""
