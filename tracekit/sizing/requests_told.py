@@ -91,7 +91,10 @@ def within(study: Study) -> str:
     subject, accepted = str(study.about[SUBJECT]), percent(study.about["risk_share"], 0)
     worst = max(one["above_share"] or 0.0 for one in row(study, subject).of.values())
     if worst <= study.about["risk_share"]:
-        return f"Of the policies that keep within {accepted} of container-steps it frees most."
+        return (
+            f"Of the policies that keep within {accepted} of container-steps it frees most, as"
+            " shares of what is requested, added up over resources."
+        )
     return (
         f"No policy keeps within {accepted} of container-steps (--risk); {subject} comes nearest:"
         " look at the services at risk before you change anything."

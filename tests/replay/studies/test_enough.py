@@ -78,3 +78,13 @@ def test_the_larger_cluster_holds_by_itself(
         assert found.nodes == 2 + len(found.like)
         assert not waits(found.nodes)
         assert waits(found.nodes - 1)
+
+
+def test_a_container_that_by_itself_breaks_a_limit_is_named() -> None:
+    """It uses 90 of 100 on whatever node it is, so that no number of nodes helps."""
+    load = workload([(100, 100)] * 4, [(0, 9000, 90, 10), *[(0, 9000, 10, 10)] * 3], used_share=1.0)
+    limits = parse_limits(["cpu_max_fraction <= 0.8"], ["worst_fit"])
+    with pytest.raises(TracekitError) as told:
+        enough_nodes(load, parse_policy("worst_fit"), limits, seed=0, repeats=1)
+    assert str(told.value.hint).startswith("'c0' by itself uses 90.0 % of the CPU of the largest")
+    assert "do not help" not in told.value.what

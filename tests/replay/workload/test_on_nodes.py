@@ -184,3 +184,17 @@ def test_prices_go_with_their_nodes() -> None:
     load = dataclasses.replace(pinned_load(), price_per_hour=np.array([1.0, np.nan, 3.0]))
     assert on_nodes(load, np.array([2, 0])).price_per_hour is not None
     assert np.asarray(on_nodes(load, np.array([2, 0])).price_per_hour).tolist() == [3.0, 1.0]
+
+
+def test_use_grows_as_requests_do_where_these_are_equal() -> None:
+    """24 alike by request, of which two are busy: whoever is drawn, 1.25 times is used."""
+    rows = [(0, 9000, 10, 10)] * 24
+    load = workload([(1000, 1000)] * 4, rows)
+    busy = np.where(np.arange(24) % 12 == 5, 12, 1)
+    load = dataclasses.replace(load, usage=load.usage * busy.astype(np.float32))
+    whole = load.usage[0].sum()
+    for seed in range(12):
+        made = multiplied(load, scale_of(1.25), stream(seed, "replicas"))
+        used = sum(float(made.use_at(step)[0].sum()) for step in range(len(made.times_ms)))
+        assert used / whole == pytest.approx(1.25, abs=0.26)
+        assert f"use {used / whole:.3g} times the CPU" in made.told[-1]

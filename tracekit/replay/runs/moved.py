@@ -1,13 +1,16 @@
 """What rebalancers did, and what that bought, in sentences."""
 
+from collections.abc import Sequence
+
+import numpy as np
 import polars as pl
 
-from tracekit.replay.measures import small
+from tracekit.replay.measures import Measure, small
 from tracekit.replay.runs.amounts import difference_text, way
 from tracekit.replay.runs.may_answer import of_answer
 from tracekit.replay.runs.results import Results
-from tracekit.replay.runs.standings import difference
-from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.runs.standings import Difference
+from tracekit.replay.runs.student import FEWEST, compare
 from tracekit.units import duration
 from tracekit.words import few
 
@@ -40,8 +43,7 @@ def _bought(found: Results, alone: str, name: str) -> str:
     sides: dict[str, list[str]] = {"better": [], "worse": []}
     # moves are what it does, not what it buys
     asked = [one for one in of_answer(found) if one.better and not one.name.startswith("move")]
-    for measure in asked:
-        by = difference(found, name, alone, measure.name)
+    for measure, by in _differences(found, alone, name, asked):
         side = way(measure, by)
         if side:
             sides[side].append(f"{small(measure.title)} {difference_text(measure, by)}")
@@ -49,6 +51,31 @@ def _bought(found: Results, alone: str, name: str) -> str:
     said = [f"{side} by {few(told)}" for side, told in sides.items() if told]
     what = "; ".join(said) or "no measure that may answer differs beyond chance"
     return f"{name} against {alone} alone, for {moves:,.0f} moves on average: {what}"
+
+
+def _differences(
+    found: Results, alone: str, name: str, asked: Sequence[Measure]
+) -> list[tuple[Measure, Difference]]:
+    """By each measure, corrected for those of this pair alone: it is a question of its own."""
+    known = [one for one in asked if found.known(name, one.name) and found.known(alone, one.name)]
+    if not known:
+        return []
+    orders = min(found.orders(alone), found.orders(name))
+    columns = [
+        found.of(name, one.name)[:orders] - found.of(alone, one.name)[:orders] for one in known
+    ]
+    told = compare(np.stack(columns, axis=1))
+    return [
+        (
+            one,
+            Difference(
+                policy=name, other=alone, measure=one.name, mean=float(told.mean[at]),
+                low=float(told.low[at]), high=float(told.high[at]),
+                apart=bool(told.separated[at]), orders=orders, on_average=bool(told.separated[at]),
+            ),
+        )
+        for at, one in enumerate(known)
+    ]  # fmt: skip
 
 
 def _told(row: dict[str, int]) -> str:

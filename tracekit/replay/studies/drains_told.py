@@ -70,7 +70,10 @@ def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
     there = found.nodes.filter(pl.col(LIKE).is_null())
     theirs, all_ = (one["price_per_hour"].sum() for one in (some, there))
     if how == "of":
-        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour"
+        # what is searched for is the fewest, and fewer large ones may cost more than many small
+        unlike = there["price_per_hour"].n_unique() > 1
+        count = ". The fewest nodes are searched for, not the cheapest" if unlike else ""
+        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour{count}"
     return f"; they cost {theirs:,.2f} per hour, beside {all_:,.2f} now"
 
 

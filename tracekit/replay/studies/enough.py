@@ -71,7 +71,7 @@ def _with_more(
 
     No number of nodes like these helps a container that is too large for each.
     """
-    if len(load.too_large()) and limits.nobody_waits(str(policy)):
+    if problem.alone or (len(load.too_large()) and limits.nobody_waits(str(policy))):
         raise problem
     orders, before = range(repeats), problem.broken
     for times in _TIMES:

@@ -26,10 +26,11 @@ from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.studies.enough import enough_nodes
 from tracekit.replay.studies.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.fewest import Fewest
-from tracekit.replay.studies.limits import Limits, parse_limits, plain
+from tracekit.replay.studies.limits import Limits, parse_limits
+from tracekit.replay.studies.no_answer import no_answer
 from tracekit.replay.studies.shrink_facts import facts_of
 from tracekit.replay.studies.shrink_frames import Cluster, frames_of
-from tracekit.replay.studies.trials import TooFewError, left_nodes
+from tracekit.replay.studies.trials import left_nodes
 from tracekit.replay.workload.multiplied import multiplied, scale_of
 from tracekit.replay.workload.on_nodes import barred_by
 from tracekit.replay.workload.shared import shared
@@ -212,7 +213,7 @@ def shrink_cluster(
                 problems[name] = error
             task.advance(1, name)
     if not found and not anyway:
-        raise _none(problems, observed or {}, facts["nodes"])
+        raise no_answer(problems, observed or {}, facts["nodes"])
     return Study(
         name=NAME,
         about={
@@ -303,42 +304,6 @@ def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str,
     ]
     measures = {name: observed[name] for name in compared(observed)}
     return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
-
-
-def _none(
-    problems: Mapping[str, TracekitError], observed: Mapping[str, Any], nodes: int
-) -> TracekitError:
-    """The error where no policy has an answer: why of each, and what would have held."""
-    details = [f"{name}: {one.what}" for name, one in problems.items()]
-    every = f"under none of {len(problems)} policies do the limits hold"
-    what = f"{every}, not even on all {nodes:,} nodes" if len(problems) > 1 else details[0]
-    hints = [one.hint for one in problems.values() if one.hint]
-    return TracekitError(
-        what,
-        hint=_what_holds(problems, observed) or next(iter(hints), None),
-        details=details if len(problems) > 1 else (),
-    )
-
-
-def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, Any]) -> str | None:
-    """The policy that came nearest to the limit that most broke, and what production has."""
-    broken = {
-        name: one.broken
-        for name, one in problems.items()
-        if isinstance(one, TooFewError) and one.broken and one.broken.value is not None
-    }
-    told = [one for one in broken.values() if not one.measure.startswith("pending")]
-    if not told:
-        return None
-    measure = max({one.measure for one in told}, key=[one.measure for one in told].count)
-    nearest = min((one.value or 0, name) for name, one in broken.items() if one.measure == measure)
-    value, name = nearest
-    usual = observed.get(measure)
-    beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
-    return (
-        f"{name} comes nearest, with {measure} {plain(value)}: loosen the limit to that,"
-        f" lower the load with --scale, or try another policy{beside}"
-    )
 
 
 def chosen(policies: Sequence[str]) -> dict[str, Entrant]:

@@ -129,7 +129,8 @@ def _too_few(found: Told, load: str, every: str) -> str:
     row = found.best
     more = row["nodes"] - row["of"]
     return (
-        f"The {row['of']:,} nodes are too few for {row['policy']}{load}:"
+        f"The {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few for"
+        f" {row['policy']}{load}:"
         f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
         f" {row['nodes']:,}."
     )
@@ -145,9 +146,8 @@ def _not_all(row: Mapping[str, Any]) -> str:
     low, nodes = row["nodes_high"], row["nodes"]
     if low == nodes:
         return ""
-    if low == nodes - 1:
-        return f", but {low:,} does not hold in all"
-    return f", but no number from {low:,} to {nodes - 1:,} holds in all"
+    few = f"no number from {low:,} to {nodes - 1:,} holds"
+    return f", but {few if low < nodes - 1 else f'{low:,} does not hold'} in all"
 
 
 def _every(row: Mapping[str, Any]) -> str:

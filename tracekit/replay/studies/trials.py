@@ -11,6 +11,7 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.errors import TracekitError
+from tracekit.replay.measures import RESOURCES
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.runs.separation import WAITING
@@ -19,6 +20,7 @@ from tracekit.replay.studies.limits import Broken, Limits
 from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.pinned import too_large
 from tracekit.replay.workload.workload import Workload
+from tracekit.units import percent
 
 
 @dataclass(frozen=True)
@@ -44,11 +46,13 @@ class TooFewError(TracekitError):
     """A limit breaks on all nodes already."""
 
     broken: Broken | None = None
+    #: That one container by itself breaks a limit, on every node; empty where none does.
+    alone: str = ""
 
     def though(self, more: str) -> TooFewError:
         """The same, and something more that is known."""
         error = TooFewError(f"{self.what}; {more}", hint=self.hint)
-        error.broken = self.broken
+        error.broken, error.alone = self.broken, self.alone
         return error
 
 
@@ -109,8 +113,9 @@ class Trials:
             trial = self._done[order, self._load.nodes]
             broken = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
             said = _on_all_nodes(trial, broken, self._load.nodes - self.left)
-            error = TooFewError(said, hint=_hint(broken, self._load))
-            error.broken = trial.broken
+            alone = _too_busy(self._load, self._limits.most_use(str(self._policy)))
+            error = TooFewError(said, hint=alone or _hint(broken, self._load))
+            error.broken, error.alone = trial.broken, alone
             raise error
 
     def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
@@ -193,6 +198,27 @@ def _hint(broken: Sequence[Broken], load: Workload) -> str | None:
     never = too_large(load)
     given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
     return f"{never or 'the cluster is too small for it as it is'}; allow it with {given}"
+
+
+def _too_busy(load: Workload, most: tuple[float, float]) -> str:
+    """That a container by itself uses more than a limit allows, on the largest node too."""
+    largest = load.capacity[:, :2].max(axis=0, initial=1).astype(np.float64)
+    if not np.isfinite(most).any() or not load.containers:
+        return ""
+    peak = np.zeros((2, load.containers))
+    for step in np.flatnonzero(load.times_ms >= load.settled_ms).tolist():
+        there = load.present(step)
+        np.maximum(peak, load.use_at(step), out=peak, where=there[None])
+    for at, name in enumerate(RESOURCES):
+        who = int(peak[at].argmax())
+        share = peak[at, who] / largest[at]
+        if share > most[at]:
+            return (
+                f"'{load.container_ids[who]}' by itself uses {percent(share)} of the"
+                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it out,"
+                f" or allow {name}_max_fraction that much"
+            )
+    return ""
 
 
 def asked_over_time(load: Workload, node: IntArray) -> FloatArray:

@@ -1,12 +1,12 @@
 """More load, or less: a workload whose number of containers is multiplied."""
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 
 import numpy as np
 
-from tracekit.arrays import IntArray
+from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.workload import Workload
@@ -25,16 +25,18 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     """The workload with ``scale`` times as many containers, of the sizes there are.
 
     Load grows by replicas and not by larger containers, as services do that scale out. Who is
-    copied is drawn evenly over sizes: containers are counted by size, equal ones in drawn order,
-    from a drawn beginning, and the first n of them become about n * scale. So what is requested
-    grows by nearly ``scale``, whatever the order in which containers are listed. A replica is its
+    copied is drawn evenly over sizes: containers are counted by size, equal ones by what they use,
+    equal again in drawn order, from a drawn beginning, and the first n of them become about
+    n * scale. So what is requested and used grows by nearly ``scale``, whatever the order in which
+    containers are listed, and the count of nodes hangs little on the draw. A replica is its
     original in everything: requests, use over time, times, gang, rules, recorded node; it is pinned
     nowhere. Daemons belong to nodes and are not multiplied; the background stays as it is. What
-    is requested then, in times of what was, is told.
+    is requested and used then, in times of what was, is told.
     """
     if scale == 1:
         return load
-    copies = _copies(load, scale, rng)
+    use = _use(load)
+    copies = _copies(load, use, scale, rng)
     order = np.repeat(np.arange(load.containers), copies)
     replica = np.arange(len(order)) - np.repeat(np.cumsum(copies) - copies, copies)
     gang = np.full(len(order), -1) if load.gang is None else load.gang[order]
@@ -44,17 +46,20 @@ def multiplied(load: Workload, scale: Fraction, rng: np.random.Generator) -> Wor
     order, replica = order[after], replica[after]
     made = in_order_of(load, order, load.arrival_ms, _names(load, order, replica))
     pinned = None if made.pinned is None else np.where(replica > 0, -1, made.pinned)
-    return dataclasses.replace(made, pinned=pinned, told=(*load.told, _grown(load, made)))
+    return dataclasses.replace(
+        made, pinned=pinned, told=(*load.told, _grown(load, made, use, order))
+    )
 
 
-def _copies(load: Workload, scale: Fraction, rng: np.random.Generator) -> IntArray:
+def _copies(load: Workload, use: FloatArray, scale: Fraction, rng: np.random.Generator) -> IntArray:
     """How often each container is there, shape (containers,)."""
     copies = np.ones(load.containers, dtype=np.int64)
     free = np.arange(load.containers) if load.daemon is None else np.flatnonzero(~load.daemon)
     room = np.maximum(load.capacity.sum(axis=0, dtype=np.float64), 1.0)
     size = (load.request[free] / room).max(axis=1)
+    busy = (use[:, free] / room[:2, None]).max(axis=0)
     drawn = rng.permutation(len(free))
-    counted = free[drawn[np.argsort(size[drawn], kind="stable")]]
+    counted = free[drawn[np.lexsort((busy[drawn], size[drawn]))]]
     # a beginning up to which the number of all stays floor(n * scale)
     rest = len(free) * scale.numerator % scale.denominator
     begin = int(rng.integers(scale.denominator - rest))
@@ -64,19 +69,35 @@ def _copies(load: Workload, scale: Fraction, rng: np.random.Generator) -> IntArr
     return copies
 
 
-def _grown(load: Workload, made: Workload) -> str:
-    """By how much requests grew, a sentence."""
-    before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
+def _grown(load: Workload, made: Workload, use: FloatArray, order: IntArray) -> str:
+    """By how much requests and use grew, a sentence."""
     names = {"cpu_milli": "CPU", "memory_bytes": "memory"}
-    said = [
-        f"{after[at] / before[at]:.3g} times the {names.get(name, name)}"
-        for at, name in enumerate(load.resources)
-        if before[at]
-    ]
+    words = [names.get(name, name) for name in load.resources]
+    before, after = (one.request.sum(axis=0, dtype=np.float64) for one in (load, made))
+    asked = _times(before, after, words)
+    used = _times(use.sum(axis=1), use[:, order].sum(axis=1), words[:2])
+    said = [*([f"they request {asked}"] if asked else []), *([f"use {used}"] if used else [])]
     count = f"{load.containers:,} containers became {made.containers:,}"
     return f"{count}, drawn evenly over their sizes" + (
-        f"; they request {', '.join(said)} of before" if said else ""
+        f"; {' and '.join(said)} of before" if said else ""
     )
+
+
+def _times(before: FloatArray, after: FloatArray, words: Sequence[str]) -> str:
+    """How many times as much of each resource there is."""
+    return ", ".join(
+        f"{new / old:.3g} times the {word}"
+        for old, new, word in zip(before, after, words, strict=True)
+        if old
+    )
+
+
+def _use(load: Workload) -> FloatArray:
+    """What each container uses of CPU and memory, added up over the steps, (2, containers)."""
+    found = np.zeros((2, load.containers))
+    for step in range(len(load.times_ms)):
+        np.add(found, load.use_at(step), out=found, where=load.present(step)[None])
+    return found
 
 
 def mark_for(names: Iterable[str]) -> str:
