@@ -113,7 +113,9 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
     ]
     load = _load(tmp_path, objects)
     (told,) = [one for one in load.told if "may run on no node" in one]
-    assert told.startswith("2 containers may run on no node, however empty: ")
+    assert told.startswith("2 containers may run on no node, however empty, and are set aside: ")
+    assert sorted(load.container_ids) == ["default/free", "default/let-in"]
+    assert load.facts["containers_set_aside_shut_out"] == 2
     assert "default/picky (selector and taints)" in told
     assert "default/lost (selector" in told
     assert "default/free" not in told

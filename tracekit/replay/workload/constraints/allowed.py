@@ -251,9 +251,9 @@ def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, 
         return ()
     named = ", ".join(f"{ids[at]} ({reason})" for at, reason in found[:_NAMED])
     more = f" and {len(found) - _NAMED:,} more" if len(found) > _NAMED else ""
-    who, them = ("container", "it") if len(found) == 1 else ("containers", "them")
+    who, are = ("container", "is") if len(found) == 1 else ("containers", "are")
     sentence = (
-        f"{len(found):,} {who} may run on no node, however empty: {named}{more}; every policy"
-        f" leaves {them} waiting"
+        f"{len(found):,} {who} may run on no node, however empty, and {are} set aside:"
+        f" {named}{more}"
     )
     return (sentence,)

@@ -20,6 +20,7 @@ from tracekit.replay.workload.facts_told import (
     rests_on,
     use_rests_on,
 )
+from tracekit.replay.workload.gangs import in_order_of
 from tracekit.replay.workload.resources import BASE
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.replayed import (
@@ -60,6 +61,7 @@ def workload_from_sizes(
     bound = _bound_of(who, assumptions)
     rows, life, amounts = who.rows, who.life, who.amounts
     gang, gang_minimum = gangs_of(rows)
+    shut_out = _shut_out(who, bound, gang)
     load = Workload(
         name=name_of(store),
         step_ms=life.step_ms,
@@ -94,10 +96,18 @@ def workload_from_sizes(
         gang_minimum=gang_minimum,
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
-        told=_told(store, who, bound),
-        facts=_facts(who, used, assumptions),
+        told=_told(store, who, bound, shut_out),
+        facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
-    return with_node_lives(load, store, who.found.nodes, life)
+    return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
+
+
+def _without(load: Workload, shut_out: list[tuple[int, str]]) -> Workload:
+    """The workload without some containers."""
+    if not shut_out:
+        return load
+    kept = np.setdiff1d(np.arange(load.containers), [at for at, _ in shut_out])
+    return in_order_of(load, kept, load.arrival_ms)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,6 +118,23 @@ class _Bound:
     pinned: IntArray | None
     budgets: Budgets | None
     rules: Constraints | None
+
+
+def _shut_out(who: Replayed, bound: _Bound, gang: IntArray | None) -> list[tuple[int, str]]:
+    """Containers that no policy can place, as selectors and taints close every node; and why.
+
+    Those of gangs are not among them: their gang waits with them. Nor are all of a workload.
+    """
+    found = [
+        (at, why)
+        for at, why in nowhere(bound.rules, who.request, who.amounts.capacity)
+        if (bound.pinned is None or bound.pinned[at] < 0) and (gang is None or gang[at] < 0)
+    ]
+    return found if len(found) < who.rows.height else []
+
+
+def _set_aside(shut_out: list[tuple[int, str]]) -> dict[str, int]:
+    return {"containers_set_aside_shut_out": len(shut_out)} if shut_out else {}
 
 
 def _bound_of(who: Replayed, assumptions: SizedAssumptions) -> _Bound:
@@ -139,14 +166,10 @@ def _quantities(store: Store, who: Replayed, used: Used) -> dict[str, str]:
     }
 
 
-def _told(store: Store, who: Replayed, bound: _Bound) -> tuple[str, ...]:
+def _told(
+    store: Store, who: Replayed, bound: _Bound, shut_out: list[tuple[int, str]]
+) -> tuple[str, ...]:
     """What a reader must know of the workload, a sentence each."""
-    pinned = bound.pinned
-    shut_out = [
-        (at, why)
-        for at, why in nowhere(bound.rules, who.request, who.amounts.capacity)
-        if pinned is None or pinned[at] < 0
-    ]
     return (
         *doubts(store, counted=frozenset({WITHOUT_USE})),
         *who.life.told,
