@@ -12,7 +12,7 @@ import typing
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
-from tracekit import shape
+from tracekit.documents import shape
 from tracekit.errors import TracekitError, nearest
 from tracekit.values import describe, read, spell
 

@@ -13,10 +13,10 @@ import time
 import numpy as np
 
 from tracekit.sizing.policies import all_sizing_policies
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
 
 TARGET_STEPS_PER_S = 20_000
 

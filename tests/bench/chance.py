@@ -21,8 +21,8 @@ import numpy as np
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.metrics.bootstrap_interval import LEVEL
-from tracekit.replay.runs.bootstrap import mean_interval
-from tracekit.replay.runs.student import compare, means, quantile
+from tracekit.replay.chance.bootstrap import mean_interval
+from tracekit.replay.chance.student import compare, means, quantile
 
 POLICIES, ORDERS, ANSWERS, DETAILS = 8, 6, 8, 39
 #: Up to how many orders are added for a second look.

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from tracekit.cli.replay import counted_from
-from tracekit.replay.runs.decision_words import blind_told
+from tracekit.replay.answer.decision_words import blind_told
 
 EPOCH_MS = 1_767_225_600_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import polars as pl
 
-from tracekit.replay.runs.advice import sentence
+from tracekit.replay.answer.advice import sentence
 from tracekit.report.contents import answer
 from tracekit.report.data import Data
 

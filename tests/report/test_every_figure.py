@@ -11,9 +11,9 @@ from report_support import made_up
 from tracekit.replay.runs.run_folder import FRAMES
 from tracekit.report.blocks import COMMANDS, block
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import MOST_LINE_POINTS
 from tracekit.report.figures import all_figures
-from tracekit.report.palette import color
-from tracekit.report.plot import MOST_LINE_POINTS
 from tracekit.sqlfiles import all_queries
 
 SIZES = {"one row": (1, 1, 1), "some rows": (40, 50, 50), "many rows": (3000, 5000, 5000)}

@@ -15,7 +15,7 @@ from tests_support import NODE_HEADER, SHARED, TraceFolder
 
 import tracekit
 from tracekit.ingest import ingest
-from tracekit.replay.runs.decision import decision
+from tracekit.replay.answer.decision import decision
 from tracekit.replay.runs.results import results
 from tracekit.replay.runs.run import BOUND
 from tracekit.report import render

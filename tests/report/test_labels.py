@@ -8,7 +8,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tracekit.report.labels import Label, box_of, placed
+from tracekit.report.drawing.labels import Label, box_of, placed
 
 WIDTH_PX, HEIGHT_PX = 560, 340
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from report_runs_support import manifest, repeats_frame, summary_frame
 
+from tracekit.replay.answer.amounts import decimals, difference_text, value_text, way
+from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import compared
-from tracekit.replay.runs.amounts import decimals, difference_text, value_text, way
-from tracekit.replay.runs.standings import Difference
 from tracekit.report import measures
 from tracekit.report.data import Data
 from tracekit.report.measures import headline, named

@@ -6,9 +6,9 @@ import polars as pl
 import pytest
 from report_support import made_up
 
+from tracekit.report.drawing.palette import color
 from tracekit.report.figures import get_figure
 from tracekit.report.measures import named
-from tracekit.report.palette import color
 from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from tracekit.arrays import FloatArray
-from tracekit.report.palette import SERIES, SURFACES, TEXT, color, declarations, zone_color
+from tracekit.report.drawing.palette import SERIES, SURFACES, TEXT, color, declarations, zone_color
 
 #: Machado, Oliveira and Fernandes 2009, severity 1.0, in linear RGB.
 DEFICIENCIES = {

@@ -6,7 +6,7 @@ import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tracekit.report.plot import evenly, lines
+from tracekit.report.drawing.plot import evenly, lines
 
 
 @given(rows=st.integers(0, 500), most=st.integers(2, 50))

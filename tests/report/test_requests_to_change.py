@@ -10,7 +10,7 @@ from tracekit.report.contents import requests_to_change
 from tracekit.report.contents.answer import answer
 from tracekit.report.data import Data
 from tracekit.report.paths import Paths
-from tracekit.sizing import requests_told as words
+from tracekit.sizing.requests import told as words
 
 
 def test_the_page_begins_with_the_answer() -> None:

@@ -12,7 +12,7 @@ from sizing_support import GOLDEN
 from tracekit.sizing.agent.episode import Backdater, double_target, handed_back
 from tracekit.sizing.agent.memory import LEAST, Memory
 from tracekit.sizing.network.explore import bounds, explore, greedy, one_step
-from tracekit.sizing.settings import Settings
+from tracekit.sizing.world.settings import Settings
 
 
 def test_double_target() -> None:

@@ -6,15 +6,15 @@ import numpy as np
 import pytest
 from sizing_support import GOLDEN, set_of
 
-from tracekit.sizing import periods, room
-from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.measures import measures_of
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policies.random_selection import shares
-from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.world import build_world, fresh_state
+from tracekit.sizing.world import periods, room
+from tracekit.sizing.world.arrays import build_world, fresh_state
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simulation import Simulation
 
 
 def test_actions() -> None:

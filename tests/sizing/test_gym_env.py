@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from sizing_support import random_set
 
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simulation import Simulation
 
 pytest.importorskip("gymnasium", reason="the extra rl is not installed")
 

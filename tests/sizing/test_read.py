@@ -14,7 +14,7 @@ from tracekit.callgraph.export import export
 from tracekit.errors import TracekitError
 from tracekit.ingest import ingest
 from tracekit.sizing.read import CALLS, MEMBERS, STATES, load_set, set_from_frames
-from tracekit.sizing.simset import split, upstream_felt
+from tracekit.sizing.world.simset import split, upstream_felt
 from tracekit.store import open_store
 from tracekit.synth import write
 

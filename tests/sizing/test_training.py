@@ -17,11 +17,11 @@ from tracekit.sizing.agent.train import Trainer
 from tracekit.sizing.network.explore import values
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.room import put
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.room import put
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
 
 torch = pytest.importorskip("torch", reason="the extra rl is not installed")
 

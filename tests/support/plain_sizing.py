@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
-from tracekit.sizing.world import SPECIFICATIONS, nodes_for
+from tracekit.sizing.world.arrays import SPECIFICATIONS, nodes_for
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
 
 
 @dataclass

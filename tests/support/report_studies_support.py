@@ -9,13 +9,13 @@ from collections.abc import Mapping
 import polars as pl
 from plain_requests import random_use
 
+from tracekit.replay.answer.run_compare import CHANGES_SCHEMA
 from tracekit.replay.optimize.declared import FunctionStudy
 from tracekit.replay.optimize.function_study import study_functions
-from tracekit.replay.runs.run_compare import CHANGES_SCHEMA
-from tracekit.replay.studies.declared import PlacementStudy, SolverStudy
-from tracekit.replay.studies.placement_study import study_placement
-from tracekit.replay.studies.solver_study import study_solvers
-from tracekit.sizing.requests import requests_of
+from tracekit.replay.studies.placement.declared import PlacementStudy, SolverStudy
+from tracekit.replay.studies.placement.solver_study import study_solvers
+from tracekit.replay.studies.placement.study import study_placement
+from tracekit.sizing.requests.study import requests_of
 from tracekit.study import Study
 
 

@@ -11,7 +11,7 @@ import polars as pl
 from numpy.typing import ArrayLike
 
 from tracekit.sizing.read import CALLS, MEMBERS, STATES
-from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.world.simset import SimulationSet
 
 GOLDEN: dict[str, Any] = json.loads(
     (Path(__file__).parents[1] / "golden" / "sizing.json").read_text()

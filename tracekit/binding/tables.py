@@ -8,8 +8,8 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
+from tracekit.replay.chance.student import compare
 from tracekit.replay.engine.steps import step_schema, summarize
-from tracekit.replay.runs.student import compare
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
 

@@ -19,9 +19,9 @@ import typer
 from tracekit import registry, verbs
 from tracekit.cli._completion import completer
 from tracekit.cli._progress import progress
+from tracekit.documents.shape import LARGEST
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
-from tracekit.shape import LARGEST
 from tracekit.verbs._options import Argument, Option
 
 JsonOption = Annotated[bool, typer.Option("--json", help="Print one JSON document.")]

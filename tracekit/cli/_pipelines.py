@@ -121,7 +121,7 @@ def too_few(found: Study) -> str:
     """That changes have no interval, and what gives them one; empty where all have."""
     import polars as pl
 
-    from tracekit.replay.runs.student import FEWEST
+    from tracekit.replay.chance.student import FEWEST
 
     untold = (pl.col("verdict") != "same") & pl.col("change_low").is_null()
     changes = found.frames["changes"].filter(untold)

@@ -22,11 +22,11 @@ def command(asked: Asked, out: Path, json: JsonOption = False) -> None:
 
     Example: tracekit replay mystore --policy first_fit --policy least_allocated --out run
     """
-    from tracekit.replay.runs.advice import sentence as advice
-    from tracekit.replay.runs.decision import decision
-    from tracekit.replay.runs.filled import filled
-    from tracekit.replay.runs.moved import bought, moved
-    from tracekit.replay.runs.overview import overview
+    from tracekit.replay.answer.advice import sentence as advice
+    from tracekit.replay.answer.decision import decision
+    from tracekit.replay.answer.filled import filled
+    from tracekit.replay.answer.moved import bought, moved
+    from tracekit.replay.answer.overview import overview
     from tracekit.replay.runs.results import results
     from tracekit.replay.runs.run_folder import manifest_of
     from tracekit.replay.runs.waiting import waiting_told
@@ -104,7 +104,7 @@ def _told(load: Any) -> list[str]:
 
 def _blind(run: Any) -> list[str]:
     """Which policies read use before there was any, in the first order of arrival."""
-    from tracekit.replay.runs.decision_words import blind_told
+    from tracekit.replay.answer.decision_words import blind_told
     from tracekit.replay.runs.run_folder import decisions_without_use
 
     return blind_told({str(one): decisions_without_use(run, one) for one in run.policies})
@@ -162,7 +162,7 @@ def _unseen(run: Any) -> list[str]:
 
 def _left_out(run: Any) -> list[str]:
     """What no policy can place."""
-    from tracekit.replay.workload.pinned import too_large
+    from tracekit.replay.workload.changed.pinned import too_large
 
     clause = too_large(run.workload)
     count = len(run.workload.too_large())
@@ -171,7 +171,7 @@ def _left_out(run: Any) -> list[str]:
 
 def _compared(run: Any, found: Any) -> list[str]:
     """Sentences on which policies differ over several orders of arrival."""
-    from tracekit.replay.runs.compare import sentences
+    from tracekit.replay.answer.compare import sentences
 
     if run.differences is None:
         return []

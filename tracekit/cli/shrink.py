@@ -41,7 +41,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
     """
     found = asked()
     if json:
-        from tracekit.replay.studies import drains_told
+        from tracekit.replay.studies.shrink import drains_told
 
         nodes = found.frames["nodes"].filter("kept")
         orders = found.frames["orders"]
@@ -67,10 +67,10 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
-    from tracekit.replay.studies import drains_told
-    from tracekit.replay.studies import shrink_told as words
-    from tracekit.replay.studies.over_orders import means_told
-    from tracekit.replay.studies.shrink_next import following
+    from tracekit.replay.studies.shrink import drains_told
+    from tracekit.replay.studies.shrink import told as words
+    from tracekit.replay.studies.shrink.next import following
+    from tracekit.replay.studies.shrink.over_orders import means_told
 
     found = words.told(study)
     assert found is not None  # noqa: S101 - a study without an answer is an error
@@ -112,7 +112,7 @@ def _show(study: Study, out: Path | None) -> None:
 
 def _show_going(study: Study, policy: str, out: Path | None) -> None:
     """The nodes to drain by name, one a line so that they can be copied; where the rest is."""
-    from tracekit.replay.studies import drains_told
+    from tracekit.replay.studies.shrink import drains_told
 
     going = drains_told.going(study, policy)
     if not going:
@@ -137,7 +137,7 @@ def _answers(study: Study) -> list[dict[str, Any]]:
 
 
 def _row(row: Mapping[str, Any]) -> list[Any]:
-    from tracekit.replay.studies.shrink_told import span
+    from tracekit.replay.studies.shrink.told import span
 
     return [
         row["policy"],
@@ -155,7 +155,7 @@ def _to_add(study: Study) -> str:
 
 def _can_go(row: Mapping[str, Any]) -> str:
     """How many nodes can go, or have to be added."""
-    from tracekit.replay.studies.shrink_told import span
+    from tracekit.replay.studies.shrink.told import span
 
     low, high = row["of"] - row["nodes"], row["of"] - row["nodes_low"]
     if low < 0:
@@ -172,8 +172,8 @@ def _production(study: Study) -> list[list[Any]]:
 
 
 def _use(row: Mapping[str, Any]) -> list[str]:
-    from tracekit.replay.studies.shrink_frames import TOLD
-    from tracekit.replay.studies.shrink_told import number
+    from tracekit.replay.studies.shrink.frames import TOLD
+    from tracekit.replay.studies.shrink.told import number
 
     return [number(name, row.get(name)) for name in TOLD]
 

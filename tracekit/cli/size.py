@@ -85,7 +85,7 @@ def _rows(summary: list[dict[str, Any]]) -> list[list[object]]:
 
 def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
     """What a study of requests says."""
-    from tracekit.sizing import requests_told as words
+    from tracekit.sizing.requests import told as words
 
     if as_json:
         frames = {name: frame.to_dicts() for name, frame in study.frames.items()}
@@ -116,7 +116,7 @@ def _requests(study: Requests, out: Path, *, as_json: bool) -> None:
 
 
 def _policy(study: Requests, name: str) -> list[object]:
-    from tracekit.sizing.requests_told import amount, at_risk, row
+    from tracekit.sizing.requests.told import amount, at_risk, row
 
     shown: list[object] = [name]
     for resource, found in row(study, name).of.items():
@@ -132,7 +132,7 @@ def _policy(study: Requests, name: str) -> list[object]:
 def _services(study: Requests) -> None:
     """The services that free most, and those at risk."""
     from tracekit.report.words import short_hash
-    from tracekit.sizing import requests_told as words
+    from tracekit.sizing.requests import told as words
 
     most = words.freeing_most(study)
     print_table(

@@ -44,7 +44,7 @@ def command(asked: Asked, json: JsonOption = False) -> None:
 
 
 def _show(study: Study) -> None:
-    from tracekit.replay.studies import vary_told as words
+    from tracekit.replay.studies.vary import told as words
 
     changes = study.frames["changes"]
     rows = changes.filter(changes["problem"].is_null())

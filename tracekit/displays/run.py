@@ -2,14 +2,14 @@
 
 from collections.abc import Sequence
 
-from tracekit.replay.runs.advice import sentence
-from tracekit.replay.runs.decision import decision
-from tracekit.replay.runs.filled import filled
-from tracekit.replay.runs.overload import OVERLOAD
+from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.filled import filled
+from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.shown import PERCENT, shown
-from tracekit.replay.runs.standings import Standings, standings
 from tracekit.shown import Bar, Page, page_of
 
 #: Measures beside each other in the table.

@@ -5,7 +5,7 @@ from typing import Any
 
 from tracekit.replay.workload.requests.given import REQUESTS_STUDY
 from tracekit.shown import Bar, Page, frames_in, table
-from tracekit.sizing import requests_told
+from tracekit.sizing.requests import told as requests_told
 from tracekit.study import Study
 
 #: What a study is called, its frame to show, and the column to draw with its unit.

@@ -12,9 +12,9 @@ import polars as pl
 from tracekit.report.cells import Table, table
 from tracekit.report.computed import ANALYSIS, BIND, CALLGRAPH, FIT
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import DIGITS
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import DIGITS
 from tracekit.sqlfiles import all_queries, get_query
 
 #: What is filled with the card's own colour is an outline.

@@ -13,12 +13,12 @@ from tracekit.files.parquet import read_frame
 from tracekit.files.places import found_from, place
 from tracekit.query.database import Database
 from tracekit.query.describe import describe
-from tracekit.replay.runs.decision import Decision, decision
-from tracekit.replay.runs.may_answer import may_be_chosen
+from tracekit.replay.answer.decision import Decision, decision
+from tracekit.replay.answer.may_answer import may_be_chosen
+from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.runs.results import Results
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.run_folder import RUN_FOLDER
-from tracekit.replay.runs.standings import Standings, standings
 from tracekit.report.computed import Computed
 from tracekit.report.paths import Paths
 from tracekit.report.sizing_run import SizingRun, read_sizing

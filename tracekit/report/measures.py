@@ -2,8 +2,8 @@
 
 import polars as pl
 
+from tracekit.replay.answer.may_answer import may_answer
 from tracekit.replay.measures import Measure, compared
-from tracekit.replay.runs.may_answer import may_answer
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.words import number, percent

@@ -7,8 +7,7 @@ import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.measures import named
-from tracekit.report.plot import (
+from tracekit.report.drawing.plot import (
     SINCE_START,
     axis,
     began,
@@ -20,6 +19,7 @@ from tracekit.report.plot import (
     numbers,
     percents,
 )
+from tracekit.report.measures import named
 from tracekit.report.policies import APART, in_order, label, style, tested
 
 #: Lines of policies in one figure, beside production and the bound.

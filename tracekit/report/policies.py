@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.data import Data
-from tracekit.report.palette import POLICY_SLOTS, color
+from tracekit.report.drawing.palette import POLICY_SLOTS, color
 
 #: Rows of a run that are no policy under test.
 APART = (OBSERVED, BOUND)

@@ -5,9 +5,9 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
+from tracekit.replay.answer.standings import Standing, Standings
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import Standing, Standings
-from tracekit.replay.runs.student import FEWEST
 from tracekit.report.data import Data
 from tracekit.report.measures import headline
 

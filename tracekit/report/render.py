@@ -20,10 +20,10 @@ from tracekit.errors import TracekitError
 from tracekit.files.replacing import replaced_file
 from tracekit.progress import SILENT, Progress
 from tracekit.query.database import Database
-from tracekit.report import palette
 from tracekit.report.blocks import block
 from tracekit.report.contents import contents
 from tracekit.report.data import Data, load, open_source, read_run
+from tracekit.report.drawing import palette
 from tracekit.report.faults import FAULTS, page_fault
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings

@@ -4,8 +4,8 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.runs.decision import NODES
-from tracekit.replay.runs.overload import OVERLOAD, most_overload
+from tracekit.replay.answer.decision import NODES
+from tracekit.replay.answer.overload import OVERLOAD, most_overload
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.measures import named

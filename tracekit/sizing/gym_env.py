@@ -14,15 +14,15 @@ from gymnasium.vector.utils import batch_space
 from numpy.typing import NDArray
 
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
-from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.policies.minimum_selection import MinimumSelection
 from tracekit.sizing.policy import Given, SizingPolicy
-from tracekit.sizing.room import INFEASIBLE
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.view import View
-from tracekit.sizing.world import CYCLES_SEEN
+from tracekit.sizing.world.arrays import CYCLES_SEEN
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.room import INFEASIBLE
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
+from tracekit.sizing.world.view import View
 
 #: Cycles of an episode.
 STEPS = 64

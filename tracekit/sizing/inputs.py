@@ -8,13 +8,13 @@ from typing import Any
 from tracekit import parameters
 from tracekit.errors import TracekitError
 from tracekit.sizing.agent.need_torch import require
-from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.network.weights import Model, load_model
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.world import CYCLES_SEEN
+from tracekit.sizing.world.arrays import CYCLES_SEEN
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.settings import Settings
 
 
 def read_settings(assume: Sequence[str]) -> Settings:

@@ -7,7 +7,7 @@ import numpy as np
 
 from tracekit.metrics.debris_rate import debris_rate
 from tracekit.metrics.utilization_difference import utilization_difference
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.simulation import Simulation
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import numpy as np
 from tracekit import parameters
 from tracekit.arrays import FloatArray
 from tracekit.sizing.network.weights import Model
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.view import View
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.view import View
 
 Reads = Literal["served", "state", "profile", "ahead", "training", "model"]
 

@@ -13,7 +13,7 @@ from tracekit.callgraph.declared import CHAINS
 from tracekit.callgraph.export import simulation_frames
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
-from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.world.simset import SimulationSet
 from tracekit.store.folder import open_store
 
 CALLS, STATES, MEMBERS = "calltable.csv", "containerState.csv", "chains.csv"

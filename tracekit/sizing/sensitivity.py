@@ -9,9 +9,9 @@ import polars as pl
 from tracekit.progress import SILENT, Progress
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.study import Study, run_study, with_epochs
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
 
 
 @dataclass(frozen=True)

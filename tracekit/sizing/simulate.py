@@ -4,9 +4,9 @@ import numpy as np
 
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, SizingPolicy
-from tracekit.sizing.simset import SimulationSet
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.view import View
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
+from tracekit.sizing.world.view import View
 
 
 def simulate(

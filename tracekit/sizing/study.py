@@ -21,11 +21,11 @@ from tracekit.sizing.measures import measures_of
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
 from tracekit.sizing.policy import SizingPolicy
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet, Split, split, upstream_felt
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.training import chosen_containers, series_of, training_frame
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet, Split, split, upstream_felt
+from tracekit.sizing.world.simulation import Simulation
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

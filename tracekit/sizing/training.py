@@ -7,8 +7,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.sizing.agent.train import Epoch
-from tracekit.sizing.simset import SimulationSet
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
 
 #: Why a container is shown, in the order they are chosen.
 REASONS = ("CPU need varies most", "memory need varies most", "CPU need varies as most do")

@@ -10,7 +10,7 @@ from typing import Any
 
 from isal.isal_zlib import crc32
 
-from tracekit import shape
+from tracekit.documents import shape
 from tracekit.errors import TracekitError
 from tracekit.files.places import told
 from tracekit.opened import open_file, read_bytes

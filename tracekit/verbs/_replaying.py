@@ -10,6 +10,8 @@ from tracekit.crew.crew import Crew, Workers
 from tracekit.errors import TracekitError
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.repeat import repeat_replay
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.policy.entrant import (
     Entrant,
     check_spelled,
@@ -22,14 +24,12 @@ from tracekit.replay.policy.nearness import PARAMETER
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.rebalance import RebalancePolicy
 from tracekit.replay.runs.kept import Kept, kept_folder
-from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.runs.replayer import Replayer
 from tracekit.replay.runs.run import Run, choose_policies
 from tracekit.replay.runs.run import replay as replay_once
 from tracekit.replay.runs.run_folder import RUN_FOLDER, write_run
-from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.varying import ALIKE, varying
-from tracekit.replay.workload.pinned import check_feasible
+from tracekit.replay.workload.changed.pinned import check_feasible
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import Source, source_of
 from tracekit.replay.workload.workload import Workload

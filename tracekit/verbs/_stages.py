@@ -17,7 +17,7 @@ from tracekit.fit.rows import NothingToFitError
 from tracekit.fit.run import fit_store
 from tracekit.planted import TRUTH
 from tracekit.progress import Progress, Task
-from tracekit.replay.runs.student import FEWEST
+from tracekit.replay.chance.student import FEWEST
 from tracekit.store import open_store
 from tracekit.verbs.bind import bind
 

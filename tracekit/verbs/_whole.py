@@ -202,8 +202,8 @@ def _nodes(
 ) -> tuple[str, str]:
     """How many nodes the recommended policy needs, in words; or empty, and why it was not asked."""
     from tracekit.replay.policy.nearness import PARAMETER  # the same
-    from tracekit.replay.studies.after_run import nodes_after
-    from tracekit.replay.studies.shrink_told import short
+    from tracekit.replay.studies.shrink.after_run import nodes_after
+    from tracekit.replay.studies.shrink.told import short
     from tracekit.replay.workload.source import source_of
 
     calls = any(PARAMETER in text for text in asked.policies)

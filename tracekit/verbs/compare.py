@@ -29,11 +29,11 @@ def compare(
     ] = (),
     out: ReportedStudy = None,
 ) -> Study:
-    """What changed from one run folder to another; see ``tracekit.replay.runs.run_compare``.
+    """What changed from one run folder to another; see ``tracekit.replay.answer.run_compare``.
 
     The study is written to ``out`` if given, for the report.
     """
-    from tracekit.replay.runs.run_compare import compare_runs
+    from tracekit.replay.answer.run_compare import compare_runs
     from tracekit.verbs._study import made
 
     return made(lambda _: compare_runs(Path(base), Path(new), fail_if=fail_if), out)

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated
 
 from tracekit.progress import SILENT, Progress
-from tracekit.replay.studies.declared import (
+from tracekit.replay.studies.placement.declared import (
     Batches,
     Containers,
     PlacementStudy,
@@ -41,15 +41,15 @@ def placement_bench(
     seed: Seed = 0,
     progress: Progress = SILENT,
 ) -> Study:
-    """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement_study``.
+    """The placement experiment of the TBESK paper; see ``tracekit.replay.studies.placement.study``.
 
     Returns
     -------
     Study
         The frames of ``study_placement`` and, as ``quality``, that of ``study_solvers``.
     """
-    from tracekit.replay.studies.placement_study import study_placement
-    from tracekit.replay.studies.solver_study import study_solvers
+    from tracekit.replay.studies.placement.solver_study import study_solvers
+    from tracekit.replay.studies.placement.study import study_placement
     from tracekit.verbs._study import made
 
     study = PlacementStudy(

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 from tracekit.callgraph.declared import CHAINS, Chains
 from tracekit.files.places import place
 from tracekit.progress import SILENT, Progress
-from tracekit.sizing.declared import (
+from tracekit.sizing.requests.declared import (
     BY,
     LEARN_SHARE,
     RISK_SHARE,
@@ -70,7 +70,7 @@ def size(
     """Compare sizing policies on a store's call chains, or on its recorded use; write ``out``.
 
     By calls limits are set cycle by cycle: ``tracekit.sizing.study``. By use each service gets one
-    request: ``tracekit.sizing.requests``.
+    request: ``tracekit.sizing.requests.study``.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def size(
 
     Raises TracekitError for a name, value, model or folder that will not do.
     """
-    from tracekit.sizing.read_use import goes_by_use
+    from tracekit.sizing.requests.read_use import goes_by_use
 
     if goes_by_use(store, by):
         given = {
@@ -135,7 +135,7 @@ def _by_use(
 ) -> by_use.Study:
     """Requests from recorded use; ``of_calls`` are options given that mean nothing here."""
     from tracekit.errors import TracekitError
-    from tracekit.sizing.requests import recommend_requests
+    from tracekit.sizing.requests.study import recommend_requests
     from tracekit.store import open_store
     from tracekit.verbs._study import made
 

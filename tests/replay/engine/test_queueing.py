@@ -25,10 +25,10 @@ from tracekit.replay.rebalance.load_spread import LoadSpread
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.run_folder import manifest_of
 from tracekit.replay.view.snapshot import Snapshot
+from tracekit.replay.workload.changed.pinned import pinned_over_capacity, requests_respected
 from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
-from tracekit.replay.workload.pinned import pinned_over_capacity, requests_respected
 from tracekit.replay.workload.workload import Workload
 
 rows = some.lists(

@@ -14,10 +14,10 @@ from replay_support import workload
 
 from tracekit.cli import run
 from tracekit.replay import measures
+from tracekit.replay.answer.run_compare import compare_runs
+from tracekit.replay.bounds.measures import bound_steps
 from tracekit.replay.fast.sampling import CompiledSampler
 from tracekit.replay.measures import all_measures, compared, measure_files, part_column
-from tracekit.replay.runs.bounds import bound_steps
-from tracekit.replay.runs.run_compare import compare_runs
 
 MEASURES = all_measures()
 UNITS = {"_ms": "ms", "_per_hour": "1/h", "_fraction": "0..1", "_share": "0..1"}

@@ -11,11 +11,11 @@ import pytest
 from replay_support import STEP_MS, workload
 
 from tracekit.arrays import IntArray
+from tracekit.replay.answer.moved import moved
 from tracekit.replay.engine.engine import Engine
 from tracekit.replay.engine.steps import summarize
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.runs.moved import moved
 from tracekit.replay.view.snapshot import Snapshot
 
 

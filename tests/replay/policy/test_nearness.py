@@ -21,7 +21,7 @@ from tracekit.replay.policy.nearness import near_kind, to_hundred
 from tracekit.replay.policy.parse import get_policy, parse_policy
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.workload.calls import call_weights
-from tracekit.replay.workload.parquet_workload import workload_from_parquet
+from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.workload import Workload
 
 EDGES = pl.DataFrame(

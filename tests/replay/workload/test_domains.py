@@ -12,8 +12,8 @@ from replay_support import container, snapshot, workload
 from tracekit.replay.policy.nearness import kept
 from tracekit.replay.view.snapshot import Snapshot
 from tracekit.replay.workload.calls import call_weights
+from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.domains import domains_of
-from tracekit.replay.workload.on_nodes import on_nodes
 from tracekit.replay.workload.shared import shared
 
 COLUMNS: dict[str, list[str | None]] = {

@@ -9,9 +9,9 @@ from sizing_support import PERIOD_MS, random_set, set_of
 from tracekit.sizing.policies.exponential_forecast import ExponentialForecast
 from tracekit.sizing.policies.oracle import Oracle
 from tracekit.sizing.policies.percentile_request import PercentileRequest
-from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simulation import Simulation
 
 ROOMY = Settings(cycle_periods=5, nodes=12)
 

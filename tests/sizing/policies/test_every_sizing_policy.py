@@ -13,11 +13,11 @@ from tracekit.catalogue import listing
 from tracekit.errors import TracekitError
 from tracekit.sizing.network.weights import Model, layer_shapes
 from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.view import View
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
+from tracekit.sizing.world.view import View
 
 POLICIES = all_sizing_policies()
 every_policy = pytest.mark.parametrize("name", POLICIES)

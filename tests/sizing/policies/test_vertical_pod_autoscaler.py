@@ -21,10 +21,10 @@ from tracekit.sizing.policies.vertical_pod_autoscaler import (
     VerticalPodAutoscaler,
 )
 from tracekit.sizing.policy import Given
-from tracekit.sizing.settings import Settings
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
 from tracekit.sizing.use import RecordedUse
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simulation import Simulation
 from tracekit.units import BYTES_PER_GIB
 
 

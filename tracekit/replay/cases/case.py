@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from tracekit import parameters
+from tracekit.documents.shape import Shape
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.placement._legacy import VOLUMES
@@ -16,7 +17,6 @@ from tracekit.replay.view.pod import Pod
 from tracekit.replay.view.recorded import decode_pod, decode_recorded
 from tracekit.replay.view.snapshot import Container, Snapshot
 from tracekit.replay.workload.resources import PODS, UNLIMITED, amounts, column_order
-from tracekit.shape import Shape
 
 # What a recorded case asks, what an answer is, and what a kind of case is. A recorded case is one
 # scheduling situation with the answer of the upstream scheduler. A kind answers it with the same

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
-from tracekit import shape as s
+from tracekit.documents import shape as s
 from tracekit.errors import TracekitError
 from tracekit.opened import read_text
 from tracekit.replay.cases.case import Answer, Question

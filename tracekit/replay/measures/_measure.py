@@ -116,7 +116,7 @@ class Measure:
     needs : str
         What the workload must know, or there is no such column: ``calls``, ``price_per_hour``.
     bound : {'any', 'requests', None}
-        For which placements ``tracekit.replay.runs.bounds`` proves a bound to which the gap is
+        For which placements ``tracekit.replay.bounds.measures`` proves a bound to which the gap is
         told: of all containers anyhow, or where requests are respected. None: no gap is told.
     compared : bool
         Whether policies and runs are compared by it, on the page and with intervals.

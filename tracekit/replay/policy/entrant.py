@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from tracekit import parameters
+from tracekit.documents.yaml_file import is_document
 from tracekit.errors import TracekitError
 from tracekit.replay.placement import PlacementPolicy, Reads
 from tracekit.replay.placement.interference import BESIDE, Interference
@@ -19,7 +20,6 @@ from tracekit.replay.policy.parse import cut, parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy, build_rebalancer, get_rebalancer
 from tracekit.replay.rebalance._descheduler_file import descheduler
 from tracekit.seeds import stream
-from tracekit.yaml_file import is_document
 
 
 def parse_rebalancer(text: str) -> RebalancePolicy:

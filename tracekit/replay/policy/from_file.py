@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import IntArray
+from tracekit.documents.yaml_file import read_document
 from tracekit.errors import TracekitError
 from tracekit.opened import is_file, read_bytes
 from tracekit.parameters import ParameterError
@@ -22,7 +23,6 @@ from tracekit.replay.policy.kubernetes.configuration import Translated
 from tracekit.replay.policy.profile import Profile, profile
 from tracekit.replay.policy.promises import check_promises, check_result
 from tracekit.replay.view.choice import Tie
-from tracekit.yaml_file import read_document
 
 # A scheduler's configuration file as a policy: ``--policy kube-scheduler.yaml``. Its kind says
 # how it is read. What tracekit does not know of it, or cannot do for want of data, is told in

@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
+from tracekit.documents.yaml_file import is_document
 from tracekit.errors import TracekitError, unknown_name
 from tracekit.replay.placement import VENDORS, PlacementPolicy, all_policies
 from tracekit.replay.policy.from_file import configured, load_own_policy
 from tracekit.replay.policy.nearness import near_kind
 from tracekit.replay.policy.profile import EXAMPLE, Part, weighted
-from tracekit.yaml_file import is_document
 
 
 def policies_of(word: str) -> list[str]:

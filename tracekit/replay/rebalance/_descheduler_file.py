@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from tracekit import parameters
+from tracekit.documents.given import Given
+from tracekit.documents.yaml_file import read_document
 from tracekit.errors import TracekitError, strangers
-from tracekit.given import Given
 from tracekit.parameters import ParameterError
 from tracekit.replay.rebalance import RebalancePolicy, get_rebalancer
 from tracekit.replay.rebalance._descheduler import CRITICAL, Descheduler
-from tracekit.yaml_file import read_document
 
 KIND = "DeschedulerPolicy"
 _EVICTS = "DefaultEvictor"

@@ -1,1 +1,1 @@
-"""What replays say: measures of every policy, intervals, bounds, comparisons, and their folder."""
+"""Runs: replays of every policy, who does them, their folder and what is read out of it."""

@@ -14,11 +14,11 @@ import polars as pl
 
 from tracekit.arrays import FloatArray
 from tracekit.files.parquet import read_frame
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import Measure, compared
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.run import BOUND, Run
 from tracekit.replay.runs.run_folder import RUN_FOLDER, decisions_without_use
-from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.waiting import waiting
 
 

@@ -8,17 +8,17 @@ import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.progress import SILENT, Progress
+from tracekit.replay.bounds.measures import bound_frame, bounds_of, gaps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures import all_measures, resources_in
 from tracekit.replay.policy.entrant import Entrant, Rebalanced, parse_entrant, rebalanced
 from tracekit.replay.policy.parse import parse_policy, policies_of
 from tracekit.replay.rebalance import RebalancePolicy
-from tracekit.replay.runs.bounds import bound_frame, bounds_of, gaps
 from tracekit.replay.runs.node_use import node_use
 from tracekit.replay.runs.one import Replayed, labelled
 from tracekit.replay.runs.placements import by_name
 from tracekit.replay.runs.replayer import Planned, Replayer
-from tracekit.replay.workload.pinned import requests_respected
+from tracekit.replay.workload.changed.pinned import requests_respected
 from tracekit.replay.workload.workload import Workload
 from tracekit.shown import Shown
 
@@ -38,10 +38,10 @@ class Run(Shown):
         How full each node is: see ``tracekit.replay.runs.node_use``.
     movable : mapping
         The share 0..1 of what is used of each resource that a policy can move: see
-        ``tracekit.replay.runs.movable``.
+        ``tracekit.replay.bounds.movable``.
     repeats, differences : DataFrame, optional
         Measures of every order of arrival, and how policies differ over them: see
-        ``tracekit.replay.runs.repeat``.
+        ``tracekit.replay.answer.repeat``.
     covers : tuple of str
         What differs between repeats, so that intervals are about it.
     looks : tuple of int

@@ -9,15 +9,15 @@ import polars as pl
 from tracekit._version import VERSION
 from tracekit.files.places import named_from
 from tracekit.files.result_folder import ResultFolder
+from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.policy.entrant import Entrant, spelled
-from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.placements import PLACED
 from tracekit.replay.runs.run import Run
 from tracekit.replay.runs.unjudged import told_of
 from tracekit.replay.runs.waiting import waiting
+from tracekit.replay.workload.changed.pinned import pinned_over_capacity
 from tracekit.replay.workload.loaders import respelled
-from tracekit.replay.workload.pinned import pinned_over_capacity
 from tracekit.replay.workload.resources import lacking
 from tracekit.replay.workload.workload import Workload
 

@@ -5,8 +5,8 @@ from typing import Any
 import numpy as np
 
 from tracekit.arrays import FloatArray, IntArray
+from tracekit.replay.chance.material import least_apart
 from tracekit.replay.measures import RESOURCES, find_measure
-from tracekit.replay.runs.material import least_apart
 from tracekit.replay.workload.workload import Workload
 from tracekit.units import duration, percent
 

@@ -7,7 +7,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.parameters import about
-from tracekit.replay.runs.decision_words import blind_told
+from tracekit.replay.answer.decision_words import blind_told
 from tracekit.replay.workload.facts_told import facts_told
 from tracekit.report.cells import Table, size_text, table
 from tracekit.report.contents.commands import assumptions_of

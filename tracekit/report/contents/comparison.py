@@ -4,8 +4,8 @@ from collections.abc import Sequence
 
 import polars as pl
 
+from tracekit.replay.answer.run_compare import TOO_FEW
 from tracekit.replay.measures import find_measure, small
-from tracekit.replay.runs.run_compare import TOO_FEW
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data

@@ -5,13 +5,15 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.answer.amounts import interval_text, value_text
 from tracekit.replay.measures import Measure, find_measure
-from tracekit.replay.runs.amounts import interval_text, value_text
-from tracekit.replay.studies import drains_told, shrink_next, shrink_told
-from tracekit.replay.studies.over_orders import OverOrders, over_orders
-from tracekit.replay.studies.shrink import NAME
-from tracekit.replay.studies.shrink_frames import BARRED_BY, LIKE, TOLD
-from tracekit.replay.studies.shrink_told import span
+from tracekit.replay.studies.shrink import drains_told
+from tracekit.replay.studies.shrink import next as shrink_next
+from tracekit.replay.studies.shrink import told as shrink_told
+from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE, TOLD
+from tracekit.replay.studies.shrink.over_orders import OverOrders, over_orders
+from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.told import span
 from tracekit.report.cells import Table, table
 from tracekit.report.contents import quantities
 from tracekit.report.contents.first_screen import Answer, Change

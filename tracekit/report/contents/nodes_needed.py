@@ -4,14 +4,14 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
-from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.may_answer import may_be_chosen
-from tracekit.replay.runs.preferred import rules_out_overload
-from tracekit.replay.runs.standings import standings
-from tracekit.replay.runs.student import FEWEST
-from tracekit.replay.studies import shrink_told
-from tracekit.replay.studies.after_run import unasked
-from tracekit.replay.studies.shrink import NAME
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.may_answer import may_be_chosen
+from tracekit.replay.answer.preferred import rules_out_overload
+from tracekit.replay.answer.standings import standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.studies.shrink import told as shrink_told
+from tracekit.replay.studies.shrink.after_run import unasked
+from tracekit.replay.studies.shrink.study import NAME
 from tracekit.report.contents import commands
 from tracekit.report.data import Data
 from tracekit.report.studies import assumed_otherwise, of_another

@@ -15,10 +15,10 @@ from tracekit.replay.measures import Measure, all_measures, is_share
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.report.blocks import script_json
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import began, numbers
 from tracekit.report.measures import headline, present
 from tracekit.report.over_time import FILLING
-from tracekit.report.palette import color
-from tracekit.report.plot import began, numbers
 from tracekit.report.policies import in_order, label, tested
 from tracekit.report.words import short_ids
 from tracekit.units import MS_PER_HOUR

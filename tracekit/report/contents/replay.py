@@ -7,12 +7,12 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.answer.amounts import standing_text, value_text
+from tracekit.replay.answer.moved import bought, moved
+from tracekit.replay.answer.standings import Standings
 from tracekit.replay.measures import Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
-from tracekit.replay.runs.amounts import standing_text, value_text
-from tracekit.replay.runs.moved import bought, moved
 from tracekit.replay.runs.run import BOUND, OBSERVED
-from tracekit.replay.runs.standings import Standings
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.replay.workload.facts_told import SET_ASIDE
 from tracekit.report.cells import Cell, Column, Table, table

@@ -11,8 +11,8 @@ from tracekit.report.contents.first_screen import Answer, Change
 from tracekit.report.data import Data
 from tracekit.report.heads import capital
 from tracekit.report.words import MINUS, count, percent, spaced
-from tracekit.sizing import requests_told as words
-from tracekit.sizing.requests import NAME
+from tracekit.sizing.requests import told as words
+from tracekit.sizing.requests.study import NAME
 from tracekit.study import Study
 
 #: So many services are listed; the study's services.parquet has all.

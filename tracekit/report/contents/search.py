@@ -5,7 +5,7 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.optimize.ranking import EVEN
-from tracekit.replay.studies.declared import PlacementStudy
+from tracekit.replay.studies.placement.declared import PlacementStudy
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data

@@ -2,12 +2,12 @@
 
 import polars as pl
 
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import find_measure
-from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.studies import vary_told
-from tracekit.replay.studies.vary import NAME
+from tracekit.replay.studies.vary import told as vary_told
+from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.cells import Table, table
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data

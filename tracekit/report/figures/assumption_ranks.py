@@ -5,12 +5,13 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies import vary_answers, vary_told
-from tracekit.replay.studies.vary import NAME
+from tracekit.replay.studies.vary import answers as vary_answers
+from tracekit.replay.studies.vary import told as vary_told
+from tracekit.replay.studies.vary.study import NAME
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.words import count
 
 _CHANGES = "assumptions/changes"

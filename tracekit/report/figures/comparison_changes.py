@@ -6,14 +6,14 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.amounts import difference_text, value_text
+from tracekit.replay.answer.run_compare import TOO_FEW
+from tracekit.replay.answer.standings import Difference
 from tracekit.replay.measures import find_measure
-from tracekit.replay.runs.amounts import difference_text, value_text
-from tracekit.replay.runs.run_compare import TOO_FEW
-from tracekit.replay.runs.standings import Difference
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.words import count
 
 _RESULT = "comparison/changes"

@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, percents
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import MOST_POINTS, axis, blank, percents
 from tracekit.report.relation import Relation, relation
 from tracekit.report.words import count
 

@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, percents, rows_axis
 from tracekit.report.words import count, percent
 
 _QUERY = "quality/ledger"

@@ -5,12 +5,12 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
-from tracekit.replay.studies.shrink import NAME
-from tracekit.replay.studies.shrink_told import span
+from tracekit.replay.studies.shrink.study import NAME
+from tracekit.replay.studies.shrink.told import span
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, rows_axis
 from tracekit.report.words import count, percent
 
 _ROW_PX, _EDGES_PX = 40, 90

@@ -9,11 +9,11 @@ import polars as pl
 
 from tracekit.arrays import BoolArray, FloatArray
 from tracekit.binding.drawn import RECORDED, unlike_recorded
-from tracekit.replay.runs.student import compare, means
+from tracekit.replay.chance.student import compare, means
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.words import number, percent
 
 _SOURCE = "bind/repeats"

@@ -5,10 +5,10 @@ import polars as pl
 
 from tracekit.binding.drawn import RECORDED
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import POLICY_SLOTS, color
+from tracekit.report.drawing.plot import axis, blank
 from tracekit.report.figures import Figure
 from tracekit.report.figures.interference_inflation import FITTED, NOT_BOUND
-from tracekit.report.palette import POLICY_SLOTS, color
-from tracekit.report.plot import axis, blank
 from tracekit.report.words import count, short_id
 
 _SOURCE = "bind/socket"

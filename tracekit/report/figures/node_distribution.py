@@ -8,10 +8,10 @@ import polars as pl
 from tracekit.replay.measures import RESOURCES
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.measures import named
-from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
 from tracekit.report.words import count, percent
 

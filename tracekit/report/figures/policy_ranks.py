@@ -5,12 +5,12 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.replay.answer.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.measures import Measure, all_measures, find_measure
-from tracekit.replay.runs.amounts import interval_text, mean_text, scale, value_text
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, numbers, rows_axis
 from tracekit.report.policies import label
 from tracekit.report.ranks import (
     BARRED,

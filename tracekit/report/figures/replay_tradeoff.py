@@ -7,10 +7,10 @@ from typing import Any
 import plotly.graph_objects as go
 import polars as pl
 
+from tracekit.report.drawing.labels import Label, placed
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.labels import Label, placed
-from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import label
 from tracekit.report.trade_off import BEATEN, CHOSEN, FRONT, PRODUCTION, RIVAL, points
 from tracekit.report.words import count, percent

@@ -5,11 +5,11 @@ import polars as pl
 
 from tracekit.replay.workload.requests.given import SUBJECT
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import above, axis, blank, rows_axis
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import above, axis, blank, rows_axis
 from tracekit.report.words import number, short_id
-from tracekit.sizing.requests import NAME
+from tracekit.sizing.requests.study import NAME
 
 _ROWS, _ROW_PX, _EDGES_PX = 12, 44, 100
 _SCHEMA = {

@@ -4,10 +4,10 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
 from tracekit.report.figures.search_ranks import COLORS, NOT_RUN
-from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.words import count
 
 _RESULT = "search_functions/curves"

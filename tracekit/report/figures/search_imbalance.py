@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data, in_columns
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers
 from tracekit.report.policies import colours, ended
 from tracekit.report.words import number
 

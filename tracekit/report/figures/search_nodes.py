@@ -4,13 +4,13 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.replay.measures import words_of
-from tracekit.replay.studies.placement_frames import RANGES
+from tracekit.replay.studies.placement.frames import RANGES
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import axis, blank, numbers, percents
 from tracekit.report.figures import Figure
 from tracekit.report.figures.search_imbalance import NOT_RUN
 from tracekit.report.heads import capital
-from tracekit.report.palette import color
-from tracekit.report.plot import axis, blank, numbers, percents
 from tracekit.report.policies import colours, ended
 from tracekit.report.words import percent
 

@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import zone_color
+from tracekit.report.drawing.plot import axis, blank, evenly, percents
 from tracekit.report.figures import Figure
-from tracekit.report.palette import zone_color
-from tracekit.report.plot import axis, blank, evenly, percents
 from tracekit.report.relation import relation
 from tracekit.report.words import count, percent, short_id
 from tracekit.report.zones import all_zones, zone_label

@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import SINCE_START, axis, blank, hours, lines, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import SINCE_START, axis, blank, hours, lines, numbers
 from tracekit.report.words import number, percent
 
 _SCHEMA = {

@@ -6,9 +6,18 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color
+from tracekit.report.drawing.plot import (
+    SINCE_START,
+    axis,
+    began,
+    blank,
+    drawn_of,
+    hours,
+    lines,
+    percents,
+)
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color
-from tracekit.report.plot import SINCE_START, axis, began, blank, drawn_of, hours, lines, percents
 from tracekit.report.words import listed, signed
 from tracekit.report.zones import all_zones, zone_label
 

@@ -4,9 +4,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color, zone_color
+from tracekit.report.drawing.plot import MOST_POINTS, blank, evenly, log_axis, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color, zone_color
-from tracekit.report.plot import MOST_POINTS, blank, evenly, log_axis, numbers
 from tracekit.report.words import count, number, percent
 from tracekit.report.zones import all_zones, zone_label
 

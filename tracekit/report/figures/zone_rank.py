@@ -6,9 +6,9 @@ import plotly.graph_objects as go
 import polars as pl
 
 from tracekit.report.data import Data
+from tracekit.report.drawing.palette import color, zone_color
+from tracekit.report.drawing.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.figures import Figure
-from tracekit.report.palette import color, zone_color
-from tracekit.report.plot import MOST_POINTS, axis, blank, evenly, numbers
 from tracekit.report.words import count, percent, short_id, signed
 from tracekit.report.zones import all_zones, limit, zone_label
 

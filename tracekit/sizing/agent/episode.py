@@ -8,11 +8,11 @@ from numpy.typing import ArrayLike
 from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
 from tracekit.sizing.agent.memory import Batch, Memory
 from tracekit.sizing.agent.network import act, torch_ready
-from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.world import CYCLES_SEEN
+from tracekit.sizing.world.arrays import CYCLES_SEEN
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simulation import Simulation
 
 Form = Literal["root", "gamma", "off"]
 

@@ -14,8 +14,8 @@ from tracekit.sizing.agent.network import torch_ready
 from tracekit.sizing.agent.train import Epoch, Trainer
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
 
 ARRAYS = ("states", "following", "actions", "rewards", "allowed")
 

@@ -8,15 +8,15 @@ from tracekit.arrays import BoolArray, Float32Array, IntArray
 from tracekit.sizing.agent.episode import Learner, Running
 from tracekit.sizing.agent.memory import Memory
 from tracekit.sizing.agent.network import layers_of, make_network
-from tracekit.sizing.kernels import CHANNELS
 from tracekit.sizing.network.explore import explore, one_step
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policies.ddqn import Ddqn
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.simset import SimulationSet
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
-from tracekit.sizing.world import CYCLES_SEEN
+from tracekit.sizing.world.arrays import CYCLES_SEEN
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+from tracekit.sizing.world.simulation import Simulation
 
 #: Importance sampling is corrected from this share at first to all of it at the end.
 FIRST_BETA = 0.4

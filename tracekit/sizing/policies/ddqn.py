@@ -10,8 +10,8 @@ from tracekit.parameters import About
 from tracekit.sizing.network.explore import greedy, one_step, values
 from tracekit.sizing.network.weights import Model
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
-from tracekit.sizing.settings import Settings
-from tracekit.sizing.view import View
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.view import View
 
 
 @dataclass(frozen=True, kw_only=True)

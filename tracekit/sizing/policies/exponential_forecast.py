@@ -10,7 +10,7 @@ import numpy as np
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
-from tracekit.sizing.view import View
+from tracekit.sizing.world.view import View
 
 
 @dataclass(frozen=True, kw_only=True)

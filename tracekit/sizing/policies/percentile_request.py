@@ -11,7 +11,7 @@ from tracekit.arrays import FloatArray
 from tracekit.parameters import About
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.view import View
+from tracekit.sizing.world.view import View
 
 
 @dataclass(frozen=True, kw_only=True)

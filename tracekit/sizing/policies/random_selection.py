@@ -9,7 +9,7 @@ from tracekit.arrays import FloatArray, IntArray
 from tracekit.sizing.policies.minimum_selection import Growing, MinimumSelection
 from tracekit.sizing.policy import Given, Reads, SizingPolicy
 from tracekit.sizing.simulate import simulate
-from tracekit.sizing.simulation import Simulation
+from tracekit.sizing.world.simulation import Simulation
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ from tracekit.arrays import BoolArray, FloatArray, IntArray
 from tracekit.parameters import About
 from tracekit.sizing.policy import Advice, Given, Reads, SizingPolicy
 from tracekit.sizing.use import RecordedUse
-from tracekit.sizing.view import View
+from tracekit.sizing.world.view import View
 from tracekit.units import BYTES_PER_GIB, BYTES_PER_MIB, MS_PER_HOUR, MS_PER_MINUTE
 
 #: Each bucket is wider than the one before it by this share.

@@ -10,7 +10,7 @@ from tests_support import shared_data
 from workload_support import OPENB, written, zipped
 
 from tracekit.errors import TracekitError
-from tracekit.replay.runs.node_bound import linear_bound, volume_bound
+from tracekit.replay.bounds.nodes import linear_bound, volume_bound
 from tracekit.replay.runs.run import choose_policies, replay
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.workload import Workload

@@ -10,8 +10,8 @@ from tests_support import shared_data
 from workload_support import TIANCHI, changed, written, zipped
 
 from tracekit.errors import TracekitError
-from tracekit.replay.runs.bounds import bound_steps
-from tracekit.replay.runs.node_bound import linear_bound
+from tracekit.replay.bounds.measures import bound_steps
+from tracekit.replay.bounds.nodes import linear_bound
 from tracekit.replay.workload.constraints.sharing import Sharing
 from tracekit.replay.workload.loaders import load_workload
 from tracekit.replay.workload.workload import Workload

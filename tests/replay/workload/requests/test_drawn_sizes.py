@@ -11,11 +11,11 @@ import pytest
 
 from tracekit.arrays import FloatArray
 from tracekit.ingest import ingest
+from tracekit.replay.answer.repeat import repeat_replay
 from tracekit.replay.policy.entrant import parse_entrant
-from tracekit.replay.runs.repeat import repeat_replay
 from tracekit.replay.workload.arrivals import rearranged, with_drawn_sizes
+from tracekit.replay.workload.changed.multiplied import multiplied
 from tracekit.replay.workload.doubt import SizeDoubt
-from tracekit.replay.workload.multiplied import multiplied
 from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload

@@ -11,8 +11,8 @@ from tests_support import shared_data
 from workload_support import OPENB, TIANCHI, written
 
 from tracekit.ingest import ingest
+from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import replay
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Workload

@@ -14,7 +14,7 @@ from tracekit.replay.engine.placer import MakePlacer, PlainPlacer
 from tracekit.replay.fast.choose import fast_placer, rows_placer
 from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.runs.run import replay
-from tracekit.replay.workload.on_nodes import on_nodes
+from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.sized.workload import sized_assumptions, workload_from_sizes
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream

@@ -9,8 +9,8 @@ import pytest
 from cluster_support import CLUSTER, stored, workload
 
 from tracekit.errors import TracekitError
+from tracekit.replay.bounds.demand import demand_bound
 from tracekit.replay.policy.parse import parse_policy
-from tracekit.replay.runs.demand_bound import demand_bound
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.unjudged import peaks
 from tracekit.replay.workload.resources import NONZERO_DEFAULT

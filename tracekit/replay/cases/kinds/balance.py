@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from tracekit import parameters
-from tracekit import shape as s
 from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.documents import shape as s
 from tracekit.errors import TracekitError
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from tracekit import shape as s
 from tracekit.arrays import FloatArray
+from tracekit.documents import shape as s
 from tracekit.replay.cases.case import Answer, Question, kind
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.placement._beta import cumulative, density, fit, max_variance, moments

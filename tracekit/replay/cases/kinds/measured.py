@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit import shape as s
+from tracekit.documents import shape as s
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind
 from tracekit.replay.cases.kinds import _shapes
 from tracekit.replay.cases.kinds.distributions import decode_stats, measured_stats

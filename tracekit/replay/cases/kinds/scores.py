@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from tracekit import shape as s
+from tracekit.documents import shape as s
 from tracekit.parameters import ParameterError
 from tracekit.replay.cases.case import Answer, Question, case_policy, kind, situation
 from tracekit.replay.cases.kinds import _shapes

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tracekit.documents.given import Given
 from tracekit.errors import TracekitError, nearest, strangers
-from tracekit.given import Given
 from tracekit.replay.policy.kubernetes.extenders import extender_parts
 from tracekit.replay.policy.kubernetes.scorers import SCORERS, SILENT
 from tracekit.replay.policy.profile import Part

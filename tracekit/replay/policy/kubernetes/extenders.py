@@ -7,7 +7,7 @@ Source: kubernetes v1.34 pkg/scheduler/extender.go, and schedule_one.go (priorit
 
 from collections.abc import Iterable
 
-from tracekit.given import Given
+from tracekit.documents.given import Given
 from tracekit.replay.placement import all_policies
 from tracekit.replay.placement._extender import ExtenderPolicy
 from tracekit.replay.policy.profile import Part

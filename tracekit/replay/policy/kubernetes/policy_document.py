@@ -6,8 +6,8 @@ legacy_registry.go.
 
 from collections.abc import Callable, Mapping
 
+from tracekit.documents.given import Given
 from tracekit.errors import strangers
-from tracekit.given import Given
 from tracekit.replay.placement import PlacementPolicy
 from tracekit.replay.policy.kubernetes.configuration import Translated
 from tracekit.replay.policy.kubernetes.extenders import extender_parts

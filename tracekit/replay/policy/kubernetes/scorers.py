@@ -8,8 +8,8 @@ apis/config/v1.
 from collections.abc import Callable
 from typing import Any
 
+from tracekit.documents.given import Given, milli
 from tracekit.errors import TracekitError
-from tracekit.given import Given, milli
 from tracekit.node_labels import HOSTNAME, ZONES
 from tracekit.replay.placement import PlacementPolicy, all_policies
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import numpy as np
 
 from tracekit.replay.workload.loaders import WorkloadLoader
-from tracekit.replay.workload.parquet_workload import workload_from_parquet
+from tracekit.replay.workload.parquet.workload import workload_from_parquet
 from tracekit.replay.workload.workload import Workload
 
 

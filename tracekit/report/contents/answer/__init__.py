@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping
 
-from tracekit.replay.studies import shrink
-from tracekit.replay.studies import vary as vary_study
+from tracekit.replay.studies.shrink import study as shrink
+from tracekit.replay.studies.vary import study as vary_study
 from tracekit.report.contents import (
     comparison,
     fewest,
@@ -17,7 +17,7 @@ from tracekit.report.contents.answer.of_run import ORDERS, of_run
 from tracekit.report.contents.first_screen import Answer
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed
-from tracekit.sizing import requests
+from tracekit.sizing.requests import study as requests
 
 
 def answer(data: Data) -> Answer:

@@ -4,17 +4,17 @@ from collections.abc import Mapping
 from shlex import quote
 from typing import Any
 
+from tracekit.replay.answer.advice import alike, meaning, runner_up, sentence
+from tracekit.replay.answer.amounts import difference_text, standing_text, way
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.filled import filled
+from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.standings import difference, standings
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import RESOURCES, Measure, small, words_of
-from tracekit.replay.runs.advice import alike, meaning, runner_up, sentence
-from tracekit.replay.runs.amounts import difference_text, standing_text, way
-from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.filled import filled
 from tracekit.replay.runs.kept_back import background
-from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
-from tracekit.replay.runs.preferred import USUAL
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import difference, standings
-from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.waiting import waiting_told
 from tracekit.report.contents import commands, nodes_needed, quantities, vary
 from tracekit.report.contents.answer.sure import sure

@@ -1,14 +1,14 @@
 """How sure the answer of a run is: what its intervals cover, and what is not told."""
 
+from tracekit.replay.answer.amounts import way
+from tracekit.replay.answer.decision import Decision
+from tracekit.replay.answer.fitness import allowed
+from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
+from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.answer.standings import difference
+from tracekit.replay.chance.student import FEWEST
 from tracekit.replay.measures import all_measures, find_measure, small
-from tracekit.replay.runs.amounts import way
-from tracekit.replay.runs.decision import Decision
-from tracekit.replay.runs.fitness import allowed
-from tracekit.replay.runs.may_answer import CONDITIONS, may_be_chosen
-from tracekit.replay.runs.overload import OVERLOAD
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.runs.standings import difference
-from tracekit.replay.runs.student import FEWEST
 from tracekit.replay.runs.varying import ORDER
 from tracekit.report.data import Data
 from tracekit.report.words import count, listed, spaced

@@ -1,0 +1,94 @@
+"""What a decision says: of one policy, of those that may be chosen, and of counts of one."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.answer.advice import sentence
+from tracekit.replay.answer.compare import differences, with_intervals
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.decision_words import blind_told
+from tracekit.replay.answer.overview import overview
+from tracekit.replay.answer.standings import difference, standings
+from tracekit.replay.runs.results import Results
+
+
+def run(values: dict[str, tuple[float, float]], orders: int = 6) -> Results:
+    """Policies by highest CPU use and overloaded node-steps, each order a little otherwise."""
+    rng = np.random.Generator(np.random.PCG64(0))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": overload,
+            "cpu_max_fraction": full + (0 if name == "observed" else 0.001 * rng.normal()),
+        }
+        for at in range(orders)
+        for name, (full, overload) in values.items()
+    ]
+    frame = pl.DataFrame(rows)
+    about = {"workload": {"nodes": 10, "steps": 100}, "seed": 0}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+def test_one_policy_is_not_many_that_place_alike() -> None:
+    alone = decision(run({"first_fit": (0.5, 0.0)})).answer
+    assert "first_fit is the only policy that may be chosen" in alone
+    assert "alike" not in alone
+    beside = decision(run({"observed": (0.8, 0.0), "first_fit": (0.5, 0.0)})).answer
+    assert "first_fit, the only policy that may be chosen, is better by highest CPU use" in beside
+
+
+def test_the_lowest_is_that_of_those_that_may_be_chosen() -> None:
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0), "barred": (0.3, 5000.0)})
+    assert "a: highest CPU use is the lowest of 2 policies that may be chosen" in (
+        decision(found).answer
+    )
+
+
+def test_fewer_orders_than_an_interval_needs_have_none() -> None:
+    """Two orders gave 84 +-2,984 of a percentage."""
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0)}, orders=2)
+    row = standings(found, "cpu_max_fraction").row("a")
+    assert row is not None
+    assert row.low is row.reach is None
+    apart = difference(found, "a", "b", "cpu_max_fraction")
+    assert apart is not None
+    assert (apart.low, apart.orders) == (None, 2)
+    assert differences(found)["low"].null_count() == differences(found).height
+    assert with_intervals(found)["cpu_max_low_fraction"].null_count() == 2
+    seen = overview(found)
+    assert not any("±" in cell for row in seen.rows for cell in row)
+    assert any("means over 2 repeats, without ±: an interval needs 6" in one for one in seen.note)
+
+
+def test_what_a_choice_costs_beside_another_is_named() -> None:
+    """The report said to use one that needs more nodes than another, beyond chance."""
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0)})
+    assert found.repeats is not None
+    nodes = pl.when(pl.col("policy") == "a").then(40.0).otherwise(30.0)
+    wide = [one.with_columns(nodes_used_mean=nodes) for one in (found.summary, found.repeats)]
+    more = Results(found.manifest, *wide)
+    said = sentence(more, decision(more)).replace("\u00a0", " ")
+    assert said.startswith("Use a: highest CPU use is 50")
+    assert said.endswith("; it is worse by nodes used +10 against b.")
+
+
+def test_a_policy_that_never_saw_use_is_not_put_forward_without_a_word() -> None:
+    found = run({"a": (0.5, 0.0), "b": (0.7, 0.0)})
+    for blind, there in ((200, True), (30, False)):
+        about = {
+            "workload": {**found.manifest["workload"], "containers": 200},
+            "policies": [{"policy": "a", "decisions_without_use": blind}],
+        }
+        known = Results({**found.manifest, **about}, found.summary, found.repeats)
+        said = sentence(known, decision(known))
+        assert ("were made before any use had been measured" in said) is there
+
+
+def test_once_is_no_number_of_times() -> None:
+    assert blind_told({"lra": 1}) == [
+        "lra reads use and decided once before any use had been measured"
+    ]

@@ -1,0 +1,46 @@
+"""What is told of nodes where containers never leave, and where one order is all there is."""
+
+from __future__ import annotations
+
+import polars as pl
+import pytest
+
+from tracekit.replay.answer.filled import filled
+from tracekit.replay.runs.results import Results
+
+ROWS = pl.DataFrame(
+    {
+        "policy": ["first_fit", "best_fit", "tbesk"],
+        "pending": [0.0, 0.0, 1.0],
+        "nodes_used_mean": [126.0, 156.0, 3.0],
+        "nodes_used_max": [1077.0, 1163.0, 8.0],
+        "nodes_used_end": [1077.0, 1163.0, 8.0],
+    }
+)
+
+
+def told(about: dict[str, object], **load: object) -> str:
+    return filled(Results({"workload": {"nodes": 1523, **load}, **about}, ROWS))
+
+
+@pytest.mark.parametrize(
+    "load",
+    [{"quantities": {"departures": "absent"}}, {"assumptions": {"departures": "none"}}],
+    ids=["absent", "set aside"],
+)
+def test_nodes_that_fill_up_are_told_as_they_are_at_the_end(load: dict[str, object]) -> None:
+    """A mean over 149 days of filling said 156 where 1,163 are needed."""
+    said = told({}, **load)
+    assert "at the end they are 1,077 under first_fit, 1,163 under best_fit, of 1,523" in said
+    assert ("departures=none" in said) == ("assumptions" in load)
+
+
+def test_one_recorded_order_tells_its_counts() -> None:
+    assert told({"repeats_none": "every order is nearly the same"}) == (
+        "In the one order that there is, at most so many of 1,523 nodes hold containers at a time:"
+        " 1,077 under first_fit, 1,163 under best_fit; never placed: tbesk 1."
+    )
+
+
+def test_elsewhere_nothing_is_told() -> None:
+    assert told({}, quantities={"departures": "recorded"}) == ""

@@ -1,0 +1,63 @@
+"""The table of a run on one screen: what decides stands first, what bars a policy beside it."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.overview import overview
+from tracekit.replay.runs.results import Results
+
+ORDERS = 10
+#: By policy: stranded CPU, overloaded node-steps, highest CPU use.
+VALUES = {"packs": (0.01, 900, 0.9), "spreads": (0.1, 0, 0.5), "best": (0.05, 0, 0.7)}
+
+
+def _made(orders: int) -> Results:
+    rng = np.random.Generator(np.random.PCG64(3))
+    rows = [
+        {
+            "repeat": repeat,
+            "seed": repeat,
+            "policy": policy,
+            "cpu_max_fraction": used + 0.001 * rng.normal(),
+            "memory_max_fraction": used + 0.001 * rng.normal(),
+            "nodes_used_mean": 10.0 + used,
+            "cpu_stranded_share": stranded + 0.001 * rng.normal(),
+            "memory_stranded_share": stranded + 0.001 * rng.normal(),
+            "overloaded_node_steps": over,
+            "pending": 0,
+        }
+        for policy, (stranded, over, used) in VALUES.items()
+        for repeat in range(orders)
+    ]
+    repeats = pl.DataFrame(rows)
+    summary = repeats.filter(repeat=0).drop("repeat", "seed")
+    manifest = {
+        "repeats_cover": ["order of arrival"],
+        "policies": [],
+        "workload": {"nodes": 10, "steps": 100},
+    }
+    return Results(manifest, summary, repeats if orders > 1 else None)
+
+
+def test_what_decides_is_the_first_column_and_sorts_the_rows() -> None:
+    found = _made(ORDERS)
+    measure = found.measures[decision(found).criterion]
+    seen = overview(found)
+    assert seen.heads[1].startswith(measure.short)
+    always = ["nodes", "cpu max [%]", "mem max [%]", "over"]
+    rest = [head for head in always if head != seen.heads[1]]
+    assert list(seen.heads[2 : 2 + len(rest)]) == rest
+    assert set(always) <= set(seen.heads)
+    assert len(seen.heads) == 6
+    assert seen.note[0].lower() == f"by {measure.title.lower()}, which decides"
+    means = [float(row[1].split()[0]) for row in seen.rows]
+    assert means == sorted(means)
+
+
+def test_where_nothing_can_be_told_nothing_decides() -> None:
+    seen = overview(_made(1))
+    assert not any("decides" in said for said in seen.note)
+    assert {row[0] for row in seen.rows} == set(VALUES)

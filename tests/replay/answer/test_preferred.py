@@ -1,0 +1,165 @@
+"""Which of the policies goes first that chance does not tell apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import polars as pl
+import pytest
+
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.preferred import rules_out_overload
+from tracekit.replay.runs.results import Results
+
+#: 18 overloaded node-steps are allowed.
+WORKLOAD = {"nodes": 130, "steps": 1440}
+NEVER = (0,) * 6
+#: Its mean is within 18, its interval is not.
+WILD = (3, 1, 2, 17, 3, 16)
+
+
+def run(
+    stranded: dict[str, float],
+    overloaded: dict[str, tuple[int, ...]] | None = None,
+    memory: dict[str, float] | None = None,
+) -> Results:
+    """Six orders; the first measure that tells is stranded CPU."""
+    rng = np.random.Generator(np.random.PCG64(5))
+    rows = [
+        {
+            "policy": name,
+            "repeat": at,
+            "pending": 0.0,
+            "overloaded_node_steps": float((overloaded or {}).get(name, NEVER)[at]),
+            "cpu_stranded_share": share + 0.002 * rng.normal(),
+            "memory_stranded_share": (memory or {}).get(name, 0.1) + 0.001 * rng.normal(),
+        }
+        for at in range(6)
+        for name, share in stranded.items()
+    ]
+    frame = pl.DataFrame(rows)
+    about = {"workload": WORKLOAD, "repeats_cover": ["order of arrival"]}
+    return Results(about, frame.filter(repeat=0).drop("repeat"), frame)
+
+
+def test_the_least_risk_goes_first_and_the_answer_says_so() -> None:
+    """The policy of the best mean may overload nodes beyond what is allowed; another does not."""
+    found = run(
+        {"observed": 0.4, "default_scheduler": 0.1, "tsbo": 0.1005, "poor": 0.4},
+        {"default_scheduler": WILD},
+    )
+    assert not rules_out_overload(found, "default_scheduler")
+    assert rules_out_overload(found, "tsbo")
+    told = decision(found)
+    assert set(told.chosen) == {"tsbo", "default_scheduler"}
+    assert (told.chosen[0], told.criterion) == ("tsbo", "cpu_stranded_share")
+    assert told.why_first == (
+        "chance does not rule out that default_scheduler overloads nodes more than a policy may"
+    )
+    assert told.answer.startswith("tsbo: stranded CPU is 9.93")
+    assert told.why_first in told.answer
+
+
+def test_where_chance_rules_it_out_for_none_the_least_overloaded_goes_first() -> None:
+    more = tuple(2 * steps for steps in WILD)
+    found = run(
+        {"observed": 0.4, "bdi": 0.1, "tsbo": 0.1005, "poor": 0.4}, {"bdi": more, "tsbo": WILD}
+    )
+    told = decision(found)
+    assert told.chosen[0] == "tsbo"
+    assert told.why_first == "it overloads nodes less than bdi"
+
+
+@pytest.mark.parametrize(
+    ("others", "first", "why"),
+    [
+        (("default_scheduler", "worst_fit"), "default_scheduler", "it is what clusters run"),
+        (("worst_fit", "tsbo"), "worst_fit", "it is the simpler rule"),
+    ],
+)
+def test_of_equal_risk_the_usual_then_the_simplest_goes_first(
+    others: tuple[str, ...], first: str, why: str
+) -> None:
+    found = run({"observed": 0.4, "cwt": 0.1, **dict.fromkeys(others, 0.1008), "poor": 0.4})
+    told = decision(found)
+    assert set(told.chosen) == {"cwt", *others}
+    assert told.chosen[0] == first
+    assert told.why_first.startswith(why)
+
+
+def test_no_simple_rule_goes_first_that_is_not_better_than_production() -> None:
+    """It is within chance of the best, which is better than production, and is not itself."""
+    stranded = {"observed": 0.1, "cwt": 0.07, "worst_fit": 0.07, "poor": 0.4}
+    found = run(stranded)
+    assert found.repeats is not None
+    wild = pl.when(policy="worst_fit").then(0.02 * (pl.col("repeat") - 2.5)).otherwise(0.0)
+    spread = found.repeats.with_columns(pl.col("cpu_stranded_share") + wild)
+    told = decision(Results(found.manifest, found.summary, spread))
+    assert told.chosen == ("cwt",)
+
+
+def test_what_is_too_little_to_count_beats_nobody() -> None:
+    """Without production, nothing that tells: 0.3 points of memory, however sure, are nothing."""
+    found = run({"random": 0.1, "default_scheduler": 0.1}, {"full": (900,) * 6})
+    rng = np.random.Generator(np.random.PCG64(7))
+    noise = pl.Series(0.0001 * rng.normal(size=12))
+    apart = pl.when(policy="random").then(0.1).otherwise(0.103) + noise
+    repeats = found.repeats.with_columns(apart.alias("memory_stranded_share"))  # type: ignore[union-attr]
+    full = repeats.filter(policy="random").with_columns(
+        pl.lit("full").alias("policy"), pl.lit(900.0).alias("overloaded_node_steps")
+    )
+    rows = pl.concat([repeats, full])
+    told = decision(Results(found.manifest, rows.filter(repeat=0).drop("repeat"), rows))
+    assert told.criterion == "overloaded_node_steps"
+    assert told.chosen == ("default_scheduler", "random")
+
+
+def test_less_risk_is_not_beaten_by_what_is_better_otherwise() -> None:
+    """What is at risk is better by memory too: it stays within chance, and does not go first."""
+    stranded = {"observed": 0.4, "bdi": 0.1, "tsbo": 0.1005, "poor": 0.4}
+    memory = {"bdi": 0.05}
+    told = decision(run(stranded, {"bdi": WILD}, memory))
+    assert told.chosen == ("tsbo", "bdi")
+    # of the same risk the one that is better by another measure is left alone
+    assert decision(run(stranded, None, memory)).chosen == ("bdi",)
+
+
+def test_beside_production_that_is_kept_the_nearest_is_of_least_risk() -> None:
+    found = run(
+        {"observed": 0.05, "default_scheduler": 0.1, "tsbo": 0.1005, "poor": 0.4},
+        {"default_scheduler": WILD},
+    )
+    told = decision(found)
+    assert (told.chosen, told.nearest) == ((), "tsbo")
+    assert "Within chance of it tsbo goes first" in told.answer
+
+
+def one_order(times: int, **about: list[int]) -> Results:
+    """Three policies of six orders, and ``full`` of one, in which it overloads nodes so often."""
+    found = run({"observed": 0.4, "cwt": 0.1, "bdi": 0.4, "full": 0.3}, {"full": (times,) * 6})
+    once = found.repeats.filter(~pl.col("policy").is_in(["full"]))  # type: ignore[union-attr]
+    return Results({**found.manifest, **about}, found.summary, once)
+
+
+def test_one_draw_judges_nobody() -> None:
+    """Who met one order is neither barred nor worse, if others could make up for what it showed."""
+    # 18 on average are allowed: 108 in one of six orders, where the others have none
+    told = decision(one_order(108))
+    assert told.unjudged == ("full",)
+    assert told.left_out == ()
+    met_all = run({"observed": 0.4, "cwt": 0.1, "bdi": 0.4, "full": 0.3}, {"full": (108,) * 6})
+    assert [one.names for one in decision(met_all).left_out] == [("full",)]
+
+
+def test_what_no_order_could_make_up_for_bars_at_once() -> None:
+    told = decision(one_order(109))
+    assert told.unjudged == ()
+    why = (
+        "nodes needed more than they have in 109 node-steps, production 0, in one order of"
+        " arrival; 5 more could not make up for it"
+    )
+    assert [(one.names, one.why) for one in told.left_out] == [(("full",), why)]
+
+
+def test_more_orders_to_come_prove_nothing() -> None:
+    """With twelve orders planned twice as much could be made up."""
+    assert decision(one_order(109, repeats_looks=[6, 12])).unjudged == ("full",)

@@ -1,0 +1,205 @@
+"""Two runs beside each other: changes, intervals, thresholds, and folders that are no runs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import polars as pl
+import pytest
+from workload_support import parquet_folder
+
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.run_compare import compare_runs
+from tracekit.replay.measures import compared
+from tracekit.replay.runs.thresholds import parse_threshold
+from tracekit.verbs.replay import replay
+
+SMALL = "paper000[containers=60,nodes=4]"
+FULLER = "paper000[containers=60,nodes=4,target_alloc_fraction=0.85]"
+
+
+def made(out: Path, workload: str, repeats: int = 1, seed: int = 0) -> Path:
+    replay(None, ["lra", "worst_fit"], out=out, workload=workload, repeats=repeats, seed=seed)
+    return out
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("runs")
+    return {
+        "base": made(folder / "base", SMALL),
+        "fuller": made(folder / "fuller", FULLER),
+        "often": made(folder / "often", SMALL, repeats=8),
+        "often fuller": made(folder / "often-fuller", FULLER, repeats=8),
+        "other seeds": made(folder / "other-seeds", SMALL, repeats=8, seed=50),
+    }
+
+
+def test_a_run_is_the_same_as_itself(runs: dict[str, Path]) -> None:
+    found = compare_runs(runs["often"], runs["often"])
+    changes = found.frames["changes"]
+    assert set(changes["verdict"]) == {"same"}
+    assert changes["change"].to_list() == [0.0] * changes.height
+    columns = pl.read_parquet(runs["often"] / "summary.parquet").columns
+    assert set(changes["measure"]) <= set(compared(columns))
+    assert found.about["differs"] == []
+
+
+def test_changes_are_those_of_the_summaries(runs: dict[str, Path]) -> None:
+    found = compare_runs(runs["base"], runs["fuller"])
+    for row in found.frames["changes"].iter_rows(named=True):
+        one, other = (
+            pl.read_parquet(runs[name] / "summary.parquet").filter(policy=row["policy"])[
+                row["measure"]
+            ][0]
+            for name in ("base", "fuller")
+        )
+        assert (row["base"], row["new"]) == (one, other)
+        assert row["change"] == pytest.approx(other - one)
+        assert row["change_low"] is None
+    assert found.about["differs"] == ["target_alloc_fraction: 0.75 to 0.85"]
+    assert not found.about["other_workload"]
+
+
+def test_runs_of_other_workloads_are_told_so_first(
+    runs: dict[str, Path], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    larger = made(tmp_path / "larger", SMALL.replace("nodes=", "nodes=1"))
+    junit, page = tmp_path / "junit.xml", tmp_path / "page.md"
+    call = ["compare", str(runs["base"]), str(larger), "--junit", str(junit)]
+    assert run([*call, "--markdown", str(page)]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    told = "The runs replay different workloads (nodes: "
+    assert said.startswith(told)
+    assert told in junit.read_text()
+    assert told in page.read_text()
+
+
+def test_repeats_give_intervals_around_the_mean(runs: dict[str, Path]) -> None:
+    changes = compare_runs(runs["often"], runs["often fuller"]).frames["changes"]
+    assert changes["paired"].all()
+    assert (changes["change_low"] <= changes["change"] + 1e-12).all()
+    assert (changes["change"] <= changes["change_high"] + 1e-12).all()
+    moved = changes["new"] - changes["base"]
+    assert moved.to_list() == pytest.approx(changes["change"].to_list(), abs=1e-9)
+    mean = changes.filter(measure="cpu_mean_fraction")
+    assert set(mean["verdict"]) <= {"changed", "within chance"}  # neither end is better
+    assert (mean["change"] > 0).all()
+    free = changes.filter(measure="memory_spread_mean_fraction")
+    assert set(free["verdict"]) <= {"better", "worse", "within chance"}
+
+
+def test_other_seeds_are_not_paired_and_differ_by_chance_only(runs: dict[str, Path]) -> None:
+    changes = compare_runs(runs["often"], runs["other seeds"]).frames["changes"]
+    assert not changes["paired"].any()
+    said = changes.filter(measure="imbalance_mean")["verdict"].to_list()
+    assert set(said) <= {"within chance", "same"}
+
+
+def test_with_too_few_orders_nothing_is_called_chance(tmp_path: Path) -> None:
+    base, new = (made(tmp_path / f"{len(one)}", one, repeats=3) for one in (SMALL, FULLER))
+    changes = compare_runs(base, new).frames["changes"]
+    assert set(changes["verdict"]) <= {"same", "cannot be told"}
+    assert changes["change_low"].null_count() == changes.height
+    assert set(changes["orders"]) == {3}
+
+
+def test_what_production_came_to_is_no_matter_of_chance(tmp_path: Path) -> None:
+    """Its placement is the same in every order, so that a change of it is a change."""
+    small, large = (parquet_folder(tmp_path / f"load{number}") for number in (0, 1))
+    path = large / "containers.parquet"
+    pl.read_parquet(path).with_columns(pl.col("cpu_milli") * 2).write_parquet(path)
+    for name, load in (("one", small), ("other", large)):
+        replay(None, ["first_fit"], out=tmp_path / name, workload=load, repeats=3)
+    found = compare_runs(tmp_path / "one", tmp_path / "other").frames["changes"]
+    usual = found.filter(policy="observed", measure="cpu_allocated_share")
+    assert usual["verdict"].to_list() == ["changed"]
+    assert usual["change_low"].to_list() == usual["change"].to_list()
+
+
+@pytest.mark.parametrize(
+    ("text", "failed"),
+    [
+        ("cpu_mean_fraction > 1.05 * base", True),
+        ("lra: cpu_mean_fraction > 1.05 * base", True),
+        ("cpu_mean > 1.05 * base.cpu_mean", True),
+        ("network_mean > 1.05 * base", True),
+        ("lra: cpu_mean_fraction < base", False),
+        ("nodes_used_max - base > 1", False),
+        ("-cpu_mean_fraction < -base.cpu_mean_fraction", True),
+        ("1000 < pending < 3000 + base / 2", False),
+    ],
+)
+def test_thresholds(runs: dict[str, Path], text: str, failed: bool) -> None:
+    found = compare_runs(runs["base"], runs["fuller"], fail_if=[text])
+    outcomes = found.frames["thresholds"]
+    assert bool(outcomes["failed"].any()) is failed
+    policies = outcomes["policy"].to_list()
+    assert policies == (["lra"] if text.startswith("lra:") else ["lra", "worst_fit"])
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("imbalance_mean", "compares nothing"),
+        ("imbalance_mean > base / 0", "divides by 0 in 'base / 0'"),
+        ("imbalance_mean > base / -0.0", "divides by 0"),
+        ("-" * 20_000 + "1 > base", "has 20,008 characters, at most 2,000 are read"),
+        ("+".join(["1"] * 900) + " > base", "is nested more than 100 deep"),
+        ("(" * 900 + "1" + ")" * 900 + " > base", "is not an expression"),
+        ("imbalance_mean > " + "-" * 1900 + "1", "is nested more than 100 deep"),
+        ("imbalance_mean >", "is not an expression"),
+        ("1 > 2", "names no measure"),
+        ("open('x') > 1", "no number, measure or sum"),
+        ("imbalance_mean ** 9 > 1", "no number, measure or sum"),
+        ("imbalance_mean > 'a'", "no number, measure or sum"),
+        ("imbalance_mean.real > 1", "no number, measure or sum"),
+        ("imbalance_mean in base", "no number, measure or sum"),
+    ],
+)
+def test_expressions_that_make_no_sense(text: str, said: str) -> None:
+    with pytest.raises(TracekitError, match=said):
+        parse_threshold(text)
+
+
+def test_unknown_measures_and_policies(runs: dict[str, Path]) -> None:
+    with pytest.raises(TracekitError, match="no measure 'imbalance'") as wrong:
+        compare_runs(runs["base"], runs["fuller"], fail_if=["imbalance > base"])
+    assert wrong.value.hint == "did you mean 'imbalance_mean'?"
+    with pytest.raises(TracekitError, match="policy 'bra' is not in both runs"):
+        compare_runs(runs["base"], runs["fuller"], fail_if=["bra: pending > 0"])
+
+
+def test_a_threshold_that_is_held_to_nothing_is_an_error(tmp_path: Path) -> None:
+    """Production alone is the same in both; a gate that holds it to a threshold is always open."""
+    load = parquet_folder(tmp_path / "load")
+    for name, policy in (("one", "first_fit"), ("other", "worst_fit")):
+        replay(None, [policy], out=tmp_path / name, workload=load, repeats=1)
+    found = compare_runs(tmp_path / "one", tmp_path / "other")
+    assert found.about["policies"] == ["observed"]
+    with pytest.raises(TracekitError, match="no policy was compared") as wrong:
+        compare_runs(tmp_path / "one", tmp_path / "other", fail_if=["pending > base"])
+    assert "first_fit against worst_fit" in wrong.value.what
+    asked = compare_runs(tmp_path / "one", tmp_path / "other", fail_if=["observed: pending > base"])
+    assert asked.frames["thresholds"]["failed"].to_list() == [False]
+
+
+def test_many_changes_are_corrected(runs: dict[str, Path]) -> None:
+    """Orders of other seeds differ by chance alone: nothing is told of them."""
+    changes = compare_runs(runs["often"], runs["other seeds"]).frames["changes"]
+    assert set(changes["verdict"]) <= {"same", "within chance"}
+    assert changes.height > 20
+
+
+def test_folders_that_are_no_runs(runs: dict[str, Path], tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="is not a run folder"):
+        compare_runs(runs["base"], tmp_path)
+    for kind in ("bind", "fit"):
+        (tmp_path / "manifest.json").write_text(f'{{"schema": "tracekit/{kind}/1"}}')
+        with pytest.raises(TracekitError, match=f"is what tracekit {kind} wrote"):
+            compare_runs(runs["base"], tmp_path)
+    other = tmp_path / "other"
+    replay(None, ["bra"], out=other, workload=SMALL)
+    with pytest.raises(TracekitError, match="no policy in common"):
+        compare_runs(runs["base"], other)

@@ -1,0 +1,134 @@
+"""Nodes that demand needs, against every placement of small cases."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.replay.bounds.demand import demand_bound, load_bound
+from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.workload import Workload
+
+sizes = some.tuples(some.integers(1, 60), some.integers(1, 60))
+
+
+def curves(load: Workload, cpu: list[list[float]]) -> Workload:
+    """The workload with these curves of cpu, one per container."""
+    usage = load.usage.copy()
+    usage[0] = np.array(cpu, dtype=np.float32).T
+    return dataclasses.replace(load, usage=usage)
+
+
+def fewest(load: Workload) -> int | None:
+    """The fewest nodes on which use never exceeds capacity, by trying every placement."""
+    found = []
+    for nodes in itertools.product(range(load.nodes), repeat=load.containers):
+        over = False
+        for step in range(len(load.times_ms)):
+            used = load.background[:, step].T.astype(np.float64)
+            np.add.at(used, np.array(nodes), load.usage[:, step].T)
+            over |= bool((used > load.capacity).any())
+        if not over:
+            found.append(len(set(nodes)))
+    return min(found, default=None)
+
+
+@settings(max_examples=40)
+@given(
+    some.lists(sizes, min_size=1, max_size=3),
+    some.lists(some.lists(some.floats(0, 50, width=16), min_size=2, max_size=2),
+               min_size=1, max_size=4),
+    some.floats(0, 20, width=16),
+)  # fmt: skip
+def test_no_placement_needs_fewer(
+    nodes: list[tuple[int, int]], cpu: list[list[float]], own: float
+) -> None:
+    background = np.full((2, 2, len(nodes)), own, dtype=np.float32)
+    load = workload(nodes, [(0, 9000, 1, 1)] * len(cpu), steps=2, background=background)
+    load = curves(load, cpu)
+    best = fewest(load)
+    if best is not None:
+        assert demand_bound(load) <= best
+
+
+def test_peaks_at_different_times_share_a_node() -> None:
+    """Requests of 80 need two nodes; the curves never meet, so demand needs one."""
+    load = workload([(100, 100)] * 2, [(0, 9000, 80, 1)] * 2, steps=2)
+    assert demand_bound(curves(load, [[80, 10], [10, 80]])) == 1
+    assert demand_bound(curves(load, [[80, 10], [80, 10]])) == 2
+
+
+def test_background_takes_room() -> None:
+    background = np.full((2, 1, 3), 50, dtype=np.float32)
+    load = workload([(100, 100)] * 3, [(0, 9000, 60, 1)] * 2, steps=1, used_share=1.0,
+                    background=background)  # fmt: skip
+    assert demand_bound(load) == 3
+
+
+@pytest.mark.parametrize("settled", [0, 1000, 9999])
+def test_only_settled_steps_count(settled: int) -> None:
+    load = workload([(100, 100)] * 2, [(0, 9000, 80, 1)] * 2, steps=2)
+    load = dataclasses.replace(curves(load, [[80, 10], [80, 10]]), settled_ms=settled)
+    assert demand_bound(load) == (1 if settled == 1000 else 2)
+
+
+def enough(load: Workload) -> int | None:
+    """The fewest nodes that carry all load within capacity, by trying every choice of them."""
+    for count in range(1, load.nodes + 1):
+        for kept in itertools.combinations(range(load.nodes), count):
+            some = on_nodes(load, np.array(kept))
+            if any(_carried(some, nodes) for nodes in _placements(some)):
+                return count
+    return None
+
+
+def _placements(load: Workload) -> Iterator[tuple[int, ...]]:
+    return itertools.product(range(load.nodes), repeat=load.containers)
+
+
+def _carried(load: Workload, nodes: tuple[int, ...]) -> bool:
+    for step in range(len(load.times_ms)):
+        used = load.background[:, step].T.astype(np.float64)
+        np.add.at(used, np.array(nodes), load.usage[:, step].T)
+        if (used > load.capacity).any():
+            return False
+    asked = np.zeros_like(load.capacity)
+    np.add.at(asked, np.array(nodes), load.request)
+    return bool((asked <= load.allocatable).all())
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    some.lists(sizes, min_size=1, max_size=3),
+    some.lists(some.lists(some.floats(0, 50, width=16), min_size=2, max_size=2),
+               min_size=1, max_size=3),
+    some.integers(0, 2**32 - 1),
+)  # fmt: skip
+def test_no_choice_of_nodes_that_carries_all_load_is_smaller(
+    nodes: list[tuple[int, int]], cpu: list[list[float]], seed: int
+) -> None:
+    rng = np.random.default_rng(seed)
+    background = rng.uniform(0, 30, (2, 2, len(nodes))).astype(np.float32)
+    load = workload(nodes, [(0, 9000, 5, 1)] * len(cpu), steps=2, background=background)
+    kept = np.minimum(rng.integers(0, 20, (len(nodes), 2)), load.capacity)
+    load = dataclasses.replace(curves(load, cpu), reserved=kept)
+    best = enough(load)
+    if best is not None:
+        assert load_bound(load, (1.0, 1.0), requests=True) <= best
+
+
+def test_the_background_of_nodes_that_go_is_carried_by_the_others() -> None:
+    background = np.full((2, 1, 4), 50, dtype=np.float32)
+    load = workload([(100, 100)] * 4, [(0, 9000, 10, 10)], steps=1, background=background)
+    assert demand_bound(load) == 1
+    assert load_bound(load, (1.0, 1.0), requests=False) == 3
+    assert load_bound(load, (float("inf"), float("inf")), requests=False) == 0
+    kept = dataclasses.replace(load, reserved=np.full((4, 2), 60))
+    assert load_bound(kept, (float("inf"), float("inf")), requests=True) == 3

@@ -1,0 +1,98 @@
+"""The movable share: what of the use of nodes a policy can move."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.cli import run
+from tracekit.replay.bounds.measures import bounds_of
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.run import replay
+from tracekit.replay.runs.run_folder import manifest_of
+from tracekit.replay.workload.workload import Workload
+
+STEPS = 4
+
+
+def load_of(seed: int) -> Workload:
+    """Some containers are daemons, some stay where they were observed; two resources and GPUs."""
+    rng = np.random.default_rng(seed)
+    nodes, containers = int(rng.integers(1, 5)), int(rng.integers(1, 8))
+    rows = [
+        (int(at), int(at + length), 5, 5)
+        for at, length in zip(
+            rng.integers(0, 3000, containers), rng.integers(1, 4000, containers), strict=True
+        )
+    ]
+    background = rng.uniform(0, 9, (2, STEPS, nodes)).astype(np.float32)
+    load = workload([(100, 100)] * nodes, rows, steps=STEPS, background=background)
+    gpu = rng.integers(0, 2, containers)
+    request = np.column_stack([load.request, gpu])
+    return dataclasses.replace(
+        load,
+        resources=(*load.resources, "gpu"),
+        capacity=np.column_stack([load.capacity, np.full(nodes, 100)]),
+        request=request,
+        nonzero_request=request,
+        limit=request,
+        usage=load.usage * rng.uniform(0, 1, load.usage.shape).astype(np.float32),
+        daemon=rng.random(containers) < 0.3,
+        pinned=np.where(rng.random(containers) < 0.4, 0, -1),
+        settled_ms=int(rng.integers(0, 3)) * 1000,
+    )
+
+
+@given(some.integers(0, 2**32), some.booleans())
+def test_it_is_the_use_of_what_moves_over_all_use(seed: int, rebalanced: bool) -> None:
+    load = load_of(seed)
+    moved, whole = np.zeros(3), np.zeros(3)
+    for step, now in enumerate(load.times_ms.tolist()):
+        if now < load.settled_ms:
+            continue
+        whole[:2] += load.background[:, step].sum(axis=1)
+        for c in range(load.containers):
+            if not load.arrival_ms[c] <= now < load.departure_ms[c]:
+                continue
+            use = np.array([*load.use_at(step)[:, c], load.request[c, 2]], dtype=np.float64)
+            whole += use
+            assert load.daemon is not None
+            assert load.pinned is not None
+            if not load.daemon[c] and (rebalanced or load.pinned[c] < 0):
+                moved += use
+    found = bounds_of(load, rebalanced=rebalanced).movable
+    expected = {
+        name: m / w
+        for name, m, w in zip(("cpu", "memory", "gpu"), moved, whole, strict=True)
+        if w > 0
+    }
+    if not load.request[:, 2].any():
+        expected.pop("gpu", None)
+    assert found == pytest.approx(expected)
+
+
+def test_it_stands_in_the_manifest() -> None:
+    background = np.full((2, STEPS, 1), 30, dtype=np.float32)
+    load = workload([(100, 100)], [(0, 9000, 20, 10)], used_share=1.0, background=background)
+    made = replay(load, [parse_policy("first_fit")], seed=0)
+    share = manifest_of(made)["workload"]["movable"]
+    assert share == pytest.approx({"cpu": 20 / 50, "memory": 10 / 40})
+
+
+def test_it_is_told_before_the_table(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    load = "paper000[nodes=4,containers=40,target_alloc_fraction=0.4]"
+    call = ["replay", "--workload", load, "--policy", "first_fit", "--policy", "worst_fit"]
+    assert run([*call, "--repeat", "1", "--out", str(tmp_path / "run")]) == 0
+    out = capsys.readouterr().out
+    assert "movable share: 100 %" in out[: out.index("containers, 4 nodes")]
+    manifest = json.loads((tmp_path / "run" / "manifest.json").read_text())
+    assert manifest["workload"]["movable"] == {
+        "cpu": 1.0, "memory": 1.0, "disk": 1.0, "network": 1.0
+    }  # fmt: skip

@@ -1,0 +1,91 @@
+"""Where all nodes are too few: how many more are enough, against clusters built by hand."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import numpy as np
+import polars as pl
+import pytest
+from given_source import given_source
+from hypothesis import given, settings
+from hypothesis import strategies as some
+from replay_support import workload
+
+from tracekit.errors import TracekitError
+from tracekit.replay.policy.parse import parse_policy
+from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.replay.studies.shrink import drains_told
+from tracekit.replay.studies.shrink import told as shrink_told
+from tracekit.replay.studies.shrink.enough import enough_nodes
+from tracekit.replay.studies.shrink.limits import parse_limits
+from tracekit.replay.studies.shrink.study import shrink_cluster
+
+#: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
+EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
+
+rows_of = some.lists(
+    some.tuples(some.integers(1, 60), some.integers(1, 60)), min_size=2, max_size=9
+)
+
+
+@pytest.mark.parametrize(("scale", "more"), [(2.25, 1), (3, 4), (4, 8), (5, 12), (20, 72)])
+def test_where_all_nodes_are_too_few_it_says_how_many_more_are_enough(
+    scale: float, more: int
+) -> None:
+    """36, 48, 64, 80 and 320 containers, four on a node of 100; there are eight nodes."""
+    asked = {"policies": ["best_fit"], "repeats": 1, "scale": scale}
+    found = shrink_cluster(given_source(EVEN), **asked)  # type: ignore[arg-type]
+    told = found.frames["policies"].row(0, named=True)
+    assert (told["of"], told["nodes"], told["going"]) == (8, 8 + more, "added")
+    assert told["bound"] == 8 + more
+    assert told["overloaded_node_steps"] == 0
+    added = found.frames["nodes"].filter(pl.col("like_node").is_not_null())
+    assert added.height == more
+    assert set(added["like_node"]) <= set(EVEN.node_ids)
+    assert not set(added["node"]) & set(EVEN.node_ids)
+    words = shrink_told.short(found).replace("\N{NO-BREAK SPACE}", " ")
+    one = "1 more node is" if more == 1 else f"{more} more nodes are"
+    assert f"The 8 nodes are too few for best_fit for {scale:g} times the containers" in words
+    assert f"{one} enough in one order of arrival, which makes {8 + more}." in words
+    assert f"No policy can do with fewer than {8 + more} like these." in words
+    best = shrink_told.told(found)
+    assert best is not None
+    assert drains_told.goes(best).startswith(f"{more} to add, like those that are there")
+
+
+@settings(max_examples=25)
+@given(rows_of, some.sampled_from(["first_fit", "worst_fit"]), some.integers(1, 3))
+def test_the_larger_cluster_holds_by_itself(
+    sizes: list[tuple[int, int]], name: str, repeats: int
+) -> None:
+    """Built by hand and replayed: it holds, in every order, and one node fewer does not in one."""
+    load = workload([(60, 100), (100, 60)], [(0, 9000, *size) for size in sizes], used_share=1.0)
+    load = dataclasses.replace(load, exchangeable=np.ones(load.containers, dtype=np.bool_))
+    policy, limits = parse_policy(name), parse_limits([], [name])
+    try:
+        found = enough_nodes(load, policy, limits, seed=3, repeats=repeats)
+    except TracekitError:
+        return
+    shapes = [(60, 100), (100, 60), *(load.capacity[at].tolist() for at in found.like.tolist())]
+
+    def waits(nodes: int) -> bool:
+        made = workload(shapes[:nodes], [(0, 9000, *size) for size in sizes], used_share=1.0)
+        made = dataclasses.replace(made, exchangeable=load.exchangeable)
+        orders = [in_order(made, 3 + at) if at else made for at in range(repeats)]
+        return any(replay_one(one, policy, 3 + at).row["pending"] for at, one in enumerate(orders))
+
+    if len(found.like):
+        assert found.nodes == 2 + len(found.like)
+        assert not waits(found.nodes)
+        assert waits(found.nodes - 1)
+
+
+def test_a_container_that_by_itself_breaks_a_limit_is_named() -> None:
+    """It uses 90 of 100 on whatever node it is, so that no number of nodes helps."""
+    load = workload([(100, 100)] * 4, [(0, 9000, 90, 10), *[(0, 9000, 10, 10)] * 3], used_share=1.0)
+    limits = parse_limits(["cpu_max_fraction <= 0.8"], ["worst_fit"])
+    with pytest.raises(TracekitError) as told:
+        enough_nodes(load, parse_policy("worst_fit"), limits, seed=0, repeats=1)
+    assert str(told.value.hint).startswith("'c0' by itself uses 90.0 % of the CPU of the largest")
+    assert "do not help" not in told.value.what

@@ -1,0 +1,197 @@
+"""Changed assumptions: ranks, agreement with the defaults, and what cannot be replayed."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from cluster_support import stored
+from report_studies_support import varied
+from store_support import tiny_store
+
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.measures import find_measure
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.vary.answers import (
+    BARRED,
+    BASE,
+    KEPT,
+    OTHER,
+    SAME,
+    UNTOLD,
+    Answered,
+    stands,
+    why,
+)
+from tracekit.replay.studies.vary.study import SIZED_CHANGES, USUAL, vary_assumptions
+from tracekit.replay.studies.vary.told import NONE, answer, following, problems, subject
+from tracekit.verbs.replay import replay
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tiny_store(tmp_path_factory.mktemp("vary")).path
+
+
+def test_ranks_and_agreement(store: Path) -> None:
+    changes = ["request_cpu_cores=8", "limit_factor=2"]
+    found = vary_assumptions(store, policies=["first_fit", "worst_fit", "cwt"], changes=changes)
+    ranks = found.frames["ranks"]
+    assert ranks["change"].unique(maintain_order=True).to_list() == [BASE, *changes]
+    assert found.about["repeats"] == 6
+    for _, part in ranks.group_by("change"):
+        assert set(part.filter("best")["rank"]) <= {1.0}
+        assert part.filter("best")["value"].min() == part["value"].min()
+        assert (part["low"] <= part["value"]).all()
+    told = {row["change"]: row for row in found.frames["changes"].iter_rows(named=True)}
+    # limits decide nothing for these policies
+    assert told["limit_factor=2"]["agreement"] == pytest.approx(1.0)
+    assert told["limit_factor=2"]["places"] == 0.0
+    assert told["limit_factor=2"]["stands"] == SAME
+    assert answer(found)
+
+
+def test_one_order_tells_nothing_and_says_so(store: Path) -> None:
+    found = vary_assumptions(
+        store, policies=["first_fit", "worst_fit"], changes=["limit_factor=2"], repeats=1
+    )
+    # production is ranked beside the two
+    assert found.frames["ranks"]["rank"].to_list() == [1.0] * 6
+    assert found.frames["changes"]["stands"].to_list() == [UNTOLD]
+    assert answer(found).startswith("Nothing can be told of changed assumptions. No policy can be")
+    ((why, command),) = following(found)
+    assert "more orders" in why
+    assert " --change limit_factor=2 " in command
+    assert command.endswith("--repeat 6")
+
+
+def test_a_change_that_makes_another_the_best_is_what_the_answer_hangs_on() -> None:
+    found = varied()
+    assert answer(found) == (
+        "The answer hangs on node_cpu_cores: as assumed it is lra; with node_cpu_cores=52 lra is"
+        " barred (nodes needed more than they have in 70 node-steps, production 1)."
+    )
+    ((_, command),) = following(found)
+    assert "--assume node_cpu_cores=52" in command
+
+
+CHANGES = ("limit_factor=2", "background=none", "node_cpu_cores=30", "requests=uniform")
+
+
+@pytest.mark.parametrize("policies", [("first_fit", "worst_fit"), ("best_fit", "cwt")])
+def test_the_answer_under_each_change_is_that_of_a_run_with_it(
+    store: Path, tmp_path: Path, policies: tuple[str, ...]
+) -> None:
+    """A run under the change, made for itself and read from its folder, decides alike."""
+    found = vary_assumptions(store, policies=policies, changes=CHANGES)
+    rows = {row["change"]: row for row in found.frames["changes"].to_dicts()}
+    for at, change in enumerate(("", *CHANGES)):
+        if change and rows[change]["problem"]:
+            continue
+        out, assume = tmp_path / f"run{at}", [change] if change else []
+        replay(store, ["observed", *policies], out=out, assume=assume, repeats=6)
+        told = decision(out)
+        names = list(told.chosen) or ([OBSERVED] if told.nearest else [])
+        if not change:
+            assert found.about["answer"] == names
+            continue
+        wanted = "keep production" if names == [OBSERVED] else ", ".join(names) or "none"
+        assert rows[change]["answer"] == wanted
+        barred = {name for one in told.left_out for name in one.names}
+        ranks = found.frames["ranks"].filter(change=change)
+        assert set(ranks.drop_nulls("barred")["policy"]) == barred
+        usual = next(iter(found.about["answer"]), "")
+        assert (rows[change]["stands"] == BARRED) == (usual in barred)
+        assert (rows[change]["stands"] == SAME) == (usual in names and usual not in barred)
+
+
+HOLDS = Answered(names=("a", "b"), subject="a", criterion="cpu_max_fraction", said="", barred={})
+#: The answer under a change, and how that of the defaults stands there.
+STANDS: list[tuple[dict[str, Any], str]] = [
+    ({}, SAME),
+    ({"names": ("b", "a")}, SAME),
+    ({"names": ("b",)}, OTHER),
+    ({"names": (OBSERVED,)}, KEPT),
+    ({"names": (), "said": "No policy can be recommended: chance."}, UNTOLD),
+    ({"names": ("b",), "barred": {"a": "left containers waiting"}}, BARRED),
+    ({"names": (), "barred": {"a": "left containers waiting"}}, BARRED),
+]
+
+
+@pytest.mark.parametrize(("here", "wanted"), STANDS)
+def test_how_an_answer_stands(here: dict[str, Any], wanted: str) -> None:
+    changed = dataclasses.replace(HOLDS, **here)
+    assert stands(HOLDS, changed) == wanted
+    assert bool(why(HOLDS, changed)) == (wanted != SAME)
+
+
+def test_a_change_under_which_nothing_fits_is_told(store: Path) -> None:
+    found = vary_assumptions(
+        store,
+        policies=["first_fit", "worst_fit"],
+        changes=["background=none", "node_cpu_cores=zero"],
+    )
+    told = found.frames["changes"].filter(change="node_cpu_cores=zero")
+    assert "node_cpu_cores" in told["problem"][0]
+    assert set(found.frames["ranks"]["change"]) == {BASE, "background=none"}
+
+
+def test_where_no_change_can_be_replayed_none_is_proposed_again() -> None:
+    found = varied()
+    failed = found.frames["changes"].with_columns(
+        pl.lit("nothing fits").alias("problem"), pl.lit(None, dtype=pl.String).alias("stands")
+    )
+    found = dataclasses.replace(found, frames={**found.frames, "changes": failed})
+    assert answer(found).startswith("Nothing can be told: no changed assumption")
+    assert following(found) == []
+    assert problems(found)[0] == "node_cpu_cores=52: nothing fits"
+
+
+def test_a_change_that_failed_is_not_proposed_again() -> None:
+    found = varied()
+    about = {**found.about, "answer": [], "answer_said": "No policy can be recommended: chance."}
+    about["changes"] = ["node_cpu_cores=52", "limit_factor=0"]
+    ((_, command),) = following(dataclasses.replace(found, about=about))
+    assert "node_cpu_cores=52" in command
+    assert "limit_factor" not in command
+    assert subject(dataclasses.replace(found, about=about)) == NONE
+
+
+def test_bad_calls(store: Path) -> None:
+    with pytest.raises(TracekitError, match="no measure 'imbalance'"):
+        vary_assumptions(store, measure="imbalance")
+    with pytest.raises(TracekitError, match="one policy has no rank"):
+        vary_assumptions(store, policies=["lra"])
+    with pytest.raises(TracekitError, match="no such store"):
+        vary_assumptions(store / "nowhere", policies=["lra", "bra"])
+
+
+def test_a_store_with_sizes_has_changes_of_its_own(tmp_path: Path) -> None:
+    found = vary_assumptions(stored(tmp_path).path, policies=["first_fit", "worst_fit"], repeats=1)
+    changes = found.frames["changes"]
+    assert set(changes["change"]) == set(SIZED_CHANGES)
+    problems = changes.filter(changes["problem"].is_not_null())["problem"].to_list()
+    assert not problems
+
+
+def test_without_a_measure_the_first_that_separates_ranks(store: Path) -> None:
+    found = vary_assumptions(store, policies=["best_fit", "worst_fit"], changes=["limit_factor=2"])
+    chosen = find_measure(found.about["measure"])
+    assert chosen is not None
+    assert chosen.better
+    told = found.frames["ranks"].filter(pl.col("policy") != OBSERVED, change=BASE)["value"]
+    assert told.n_unique() == 2
+    alike = vary_assumptions(store, policies=["first_fit", "bcdi"], changes=["limit_factor=2"])
+    assert alike.about["measure"] == USUAL
+
+
+def test_a_measure_of_a_resource_that_a_change_brings_is_told(store: Path) -> None:
+    with pytest.raises(TracekitError, match="the workload has no measure 'gpu_max_fraction'"):
+        vary_assumptions(
+            store, policies=["lra", "bra"], changes=["background=none"],
+            measure="gpu_max_fraction",
+        )  # fmt: skip

@@ -1,0 +1,131 @@
+"""A workload from Parquet files: what is read, and what is refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from workload_support import PARQUET, parquet_folder
+
+from tracekit.errors import TracekitError
+from tracekit.replay.workload.parquet.workload import workload_from_parquet
+from tracekit.replay.workload.resources import UNLIMITED
+
+
+def test_all_of_it_is_read(tmp_path: Path) -> None:
+    load = workload_from_parquet(parquet_folder(tmp_path / "load"))
+    assert load.name == "load"
+    assert load.times_ms.tolist() == [0, 1000, 2000, 3000]
+    assert load.resources == ("cpu_milli", "memory_bytes", "pods", "gpu")
+    assert load.capacity.tolist() == [[1000, 100, 5, 0], [2000, 100, UNLIMITED, 2]]
+    assert load.container_ids == ("early", "silent", "late")
+    assert load.recorded_node.tolist() == [0, -1, 1]
+    assert load.departure_ms.tolist() == [2000, 3000, 4000]
+    assert load.request.tolist() == [[0, 20, 1, 0], [0, 0, 1, 0], [100, 10, 1, 1]]
+    assert load.nonzero_request[:, 0].tolist() == [100, 0, 100]  # early states no cpu
+    assert load.limit[:, 0].tolist() == [0, 0, 200]
+    assert load.usage[0, 1:, 2].tolist() == [70.0, 70.0, 90.0]
+    assert load.usage[0, :3, 1].tolist() == [0.0, 0.0, 0.0]
+    assert load.background[0].tolist() == [[0.0, 500.0]] * 4
+    assert load.facts["containers_without_usage"] == 1
+    assert load.recorded
+
+
+def test_what_use_is_missing_is_counted(tmp_path: Path) -> None:
+    asked = column("containers", "cpu_milli", [100, None, 300])
+    early = {**PARQUET["usage"], "time_ms": [0, 1000, 0, 3000]}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", containers=asked, usage=early))
+    silent = load.container_ids.index("silent")
+    assert load.usage[0, :, silent].tolist()[:3] == [300.0] * 3  # what it requests stands in
+    assert load.facts == {
+        "containers_without_usage": 1,
+        "containers_with_request_as_use": 1,
+        "container_steps_held": 2,  # of late, which has a sample of step 3 alone in its life
+        "usage_samples_outside_lives": 1,  # of late, which arrives at 1000
+    }
+    assert load.quantities["use of 1 of 3 containers"] == "assumed"
+
+
+def test_limits_may_be_left_out(tmp_path: Path) -> None:
+    stated = {k: v for k, v in PARQUET["containers"].items() if "limit" not in k}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", containers=stated))
+    assert load.limit.tolist() == [[0, 0, 0, 0]] * 3
+
+
+def column(file: str, name: str, values: list[Any] | None) -> dict[str, list[Any]]:
+    rest = {key: value for key, value in PARQUET[file].items() if key != name}
+    return rest if values is None else {**rest, name: values}
+
+
+BROKEN: dict[str, tuple[dict[str, Any], str]] = {
+    "a file is missing": ({"usage": None}, "usage.parquet' is not there"),
+    "a column is missing": (
+        {"nodes": column("nodes", "node", None)}, "nodes.parquet has no column 'node'"
+    ),
+    "a wrong type": (
+        {"usage": column("usage", "cpu_milli", ["1", "2", "3", "4"])},
+        "usage.parquet: column cpu_milli is String, expected Float64",
+    ),
+    "a time since 1970": (
+        {"usage": column("usage", "time_ms", [0, 1000, 2000, 1_700_000_000_000])},
+        "times go from 0 to 1700000000000 ms, which is 1,700,000,001 steps of 1000 ms",
+    ),
+    "NaN usage": (
+        {"usage": column("usage", "memory_bytes", [1.0, float("nan"), 2.0, 3.0])},
+        "usage.parquet: column memory_bytes has 1 missing values, the first in row 1",
+    ),
+    "a strange node": (
+        {"containers": column("containers", "node", ["n9", "n0", None])},
+        "containers.parquet speaks of node 'n9'",
+    ),
+    "a strange container": (
+        {"usage": column("usage", "container", ["x", "early", "late", "late"])},
+        "usage.parquet speaks of container 'x'",
+    ),
+    "a node twice": (
+        {"nodes": column("nodes", "node", ["n0", "n0"]),
+         "containers": column("containers", "node", ["n0", "n0", None]), "background": None},
+        "node 'n0' is there twice",
+    ),
+    "text beside the resources": (
+        {"nodes": column("nodes", "shelf", ["eu-1", "eu-2"])},
+        "nodes.parquet: column shelf is text, 'eu-1' for example; a further column is an extended",
+    ),
+    "times since 1970 in one file alone": (
+        {"usage": column("usage", "time_ms", [1_760_000_000_000 + at for at in (0, 1, 2, 3)])},
+        "at most 2,000,000 are replayed",
+    ),
+    "departure before arrival": (
+        {"containers": column("containers", "departure_ms", [500, 2000, 3000])},
+        "container 'late' departs at 500 ms",
+    ),
+    "no capacity": (
+        {"nodes": column("nodes", "cpu_milli", [0, 1])}, "node 'n0' has cpu_milli 0"
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_what_is_refused(name: str, tmp_path: Path) -> None:
+    changes, message = BROKEN[name]
+    with pytest.raises(TracekitError) as raised:
+        workload_from_parquet(parquet_folder(tmp_path / "load", **changes))
+    assert message in raised.value.what
+
+
+def test_not_a_parquet_file(tmp_path: Path) -> None:
+    folder = parquet_folder(tmp_path / "load")
+    (folder / "nodes.parquet").write_text("node\n")
+    with pytest.raises(TracekitError, match="is not a Parquet file"):
+        workload_from_parquet(folder)
+
+
+def test_prices_are_read_where_some_are_known(tmp_path: Path) -> None:
+    nodes = {**PARQUET["nodes"], "price_per_hour": [1.5, None]}
+    load = workload_from_parquet(parquet_folder(tmp_path / "load", nodes=nodes))
+    assert load.resources == ("cpu_milli", "memory_bytes", "pods", "gpu")
+    assert load.price_per_hour is not None
+    assert load.price_per_hour[0] == 1.5
+    assert load.price_per_hour[1] != load.price_per_hour[1]
+    assert workload_from_parquet(parquet_folder(tmp_path / "none")).price_per_hour is None

@@ -1,0 +1,278 @@
+"""Requests from recorded use, against plain loops, and from the command line to a replay."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pytest
+from plain_requests import (
+    GIB,
+    PODS,
+    STEPS,
+    made_cluster,
+    plain_autoscaler,
+    plain_judged,
+    random_use,
+    used,
+)
+
+import tracekit
+from tracekit import ingest
+from tracekit.cli import run
+from tracekit.errors import TracekitError
+from tracekit.metrics.bootstrap_interval import bootstrap_interval, resampling_matrix
+from tracekit.replay.workload.source import source_of
+from tracekit.sizing.policies import parse_sizing_policy
+from tracekit.sizing.policies.vertical_pod_autoscaler import VerticalPodAutoscaler
+from tracekit.sizing.policy import Advice
+from tracekit.sizing.requests.frames import services_of
+from tracekit.sizing.requests.judge import WINDOWS, interval, judged, windows_of
+from tracekit.sizing.requests.told import amount
+from tracekit.study import read_study
+
+NAMES = ("web", "db", "job", "free", "silent")
+MAXIMUM = "percentile_request[percentile=1.0,margin=0.0]"
+
+
+@pytest.fixture(scope="module")
+def store(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Six pods of five services on two nodes, 48 minutes."""
+    folder = tmp_path_factory.mktemp("cluster")
+    ingest(made_cluster(folder / "files"), folder / "store")
+    return folder / "store"
+
+
+@pytest.fixture(scope="module")
+def sized(store: Path) -> Path:
+    out = store.parent / "sized"
+    tracekit.size(store, out=out)
+    return out
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_every_number_of_a_service_equals_plain_loops(seed: int) -> None:
+    use = random_use(seed)
+    recommended = np.random.default_rng(seed).uniform(0.2, 1.8, (3, 2)) * (1.0, GIB)
+    recommended[1, 0] = np.nan
+    rows = services_of(
+        "made",
+        use,
+        Advice(recommended),
+        judged(use, recommended),
+        quantiles=use.quantiles(0.5, 0.95, 1.0),
+        risk_share=0.3,
+    )
+    for row in rows.to_dicts():
+        service, resource = "abc".index(row["service"]), ("cpu", "memory").index(row["resource"])
+        plain = plain_judged(use, recommended, service, resource)
+        for name, value in plain.items():
+            assert row[name] == (None if value is None else pytest.approx(value)), name
+        block = use.values[resource][:, use.service[use.measured] == service]
+        samples = block[~np.isnan(block)].astype(float)
+        if len(samples):
+            expected = [np.quantile(samples, 0.5), np.quantile(samples, 0.95), samples.max()]
+            assert [row[f"use_{one}"] for one in ("p50", "p95", "max")] == pytest.approx(expected)
+        assert row["at_risk"] == ((plain["above_share"] or 0.0) > 0.3)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_the_autoscaler_of_services_equals_the_one_written_sample_by_sample(seed: int) -> None:
+    use = random_use(seed, containers=7, steps=60)
+    # two days and a half, so that days of memory end and samples lose weight
+    use = dataclasses.replace(use, times_ms=use.times_ms * 60, step_ms=use.step_ms * 60)
+    found = VerticalPodAutoscaler().recommend(use).request
+    for service in range(3):
+        assert found[service] == pytest.approx(plain_autoscaler(use, service), nan_ok=True)
+
+
+def test_percentiles_take_all_containers_of_a_service_and_the_oracle_what_it_is_shown() -> None:
+    use = random_use(3)
+    found = parse_sizing_policy("percentile_request").recommend(use)
+    most = parse_sizing_policy("oracle").recommend(use)
+    assert found is not None
+    assert most is not None
+    for service in range(3):
+        block = use.values[0][:, use.service[use.measured] == service]
+        samples = block[~np.isnan(block)].astype(float)
+        expected = np.quantile(samples, 0.95) * 1.15 if len(samples) else math.nan
+        assert found.request[service, 0] == pytest.approx(expected, nan_ok=True)
+        if len(samples):
+            assert most.request[service, 0] == samples.max()
+
+
+def test_intervals_are_of_the_windows() -> None:
+    use = random_use(5, steps=43)
+    windows = windows_of(use)
+    assert len(windows) == WINDOWS
+    assert sum(one.stop - one.start for one in windows) == 43
+    found = judged(use, np.full((3, 2), 0.5))
+    above, steps = found.above[:, :, 0].sum(axis=1), found.steps[:, :, 0].sum(axis=1)
+    for at, window in enumerate(windows):
+        values = use.values[0, window]
+        assert steps[at] == (~np.isnan(values)).sum()
+        assert above[at] == (values > 0.5).sum()
+    drawn = resampling_matrix(np.random.default_rng([0, 6]), 6, 2_000)
+    expected = bootstrap_interval(above[:, None], steps[:, None], drawn)[:2, 0]
+    assert interval(above, steps, 0) == pytest.approx(tuple(expected))
+    assert interval(above[:4], steps[:4], 0) == (None, None)
+
+
+def test_a_cluster_from_its_files_to_its_services(sized: Path) -> None:
+    study = read_study(sized)
+    rows = study.frames["services"]
+    assert set(rows["service"]) == {f"default/{name}" for name in NAMES}
+    cut, end = STEPS // 2, STEPS
+    web = [used(name, step)[0] for name in ("web-0", "web-1") for step in range(PODS[name][1], cut)]
+    row = rows.filter(policy=MAXIMUM, service="default/web", resource="cpu").row(0, named=True)
+    assert row["recommended"] == pytest.approx(max(web))
+    assert row["containers"] == 2
+    assert row["request_now"] == 2
+    assert row["freed"] == pytest.approx(2 * (2 - max(web)))
+    job = rows.filter(policy=MAXIMUM, service="default/job", resource="memory").row(0, named=True)
+    # it runs for the first quarter of the judged time
+    assert job["containers"] == pytest.approx((30 - cut) / (end - cut))
+    assert job["freed"] == pytest.approx(
+        (GIB - max(used("job-0", step)[1] for step in range(cut))) * job["containers"]
+    )
+    database = rows.filter(policy=MAXIMUM, service="default/db", resource="cpu").row(0, named=True)
+    late = [used("db-0", step)[0] for step in range(cut, end)]
+    assert database["above_share"] == 1
+    assert database["at_risk"]
+    assert database["excess_max"] == pytest.approx(max(late) - database["recommended"])
+    knows = rows.filter(policy="oracle", service="default/db", resource="cpu").row(0, named=True)
+    assert knows["recommended"] == pytest.approx(max(late))
+    assert knows["above_share"] == 0
+    free = rows.filter(policy=MAXIMUM, service="default/free", resource="cpu").row(0, named=True)
+    assert free["request_now"] is None
+    assert free["freed"] == pytest.approx(-free["recommended"])
+    now = rows.filter(policy="now", service="default/free", resource="cpu").row(0, named=True)
+    assert now["above_share"] == 1
+    silent = rows.filter(policy=MAXIMUM, service="default/silent", resource="cpu")
+    assert silent.select("request_now", "recommended", "freed").row(0) == (1.0, None, 0.0)
+    facts = study.about["facts"]
+    assert (facts["services_without_request"], facts["services_without_past"]) == (1, 1)
+
+
+def test_totals_are_the_sums_of_services(sized: Path) -> None:
+    study = read_study(sized)
+    summed = (
+        study.frames["services"]
+        .group_by("policy", "resource", maintain_order=True)
+        .agg(
+            pl.col("freed").sum(),
+            (pl.col("above_share") * pl.col("judged_container_steps")).sum()
+            / pl.col("judged_container_steps").sum(),
+            pl.col("at_risk").sum().alias("services_at_risk"),
+        )
+    )
+    both = study.frames["policies"].join(summed, on=["policy", "resource"], suffix="_summed")
+    for name in ("freed", "above_share", "services_at_risk"):
+        assert both[name].to_list() == pytest.approx(both[f"{name}_summed"].to_list())
+
+
+def test_the_command_answers_first_and_names_who_is_left_out(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run(["size", str(store), "--out", str(tmp_path / "sized")]) == 0
+    lines = capsys.readouterr().out
+    shown = " ".join(lines.split())
+    assert shown.startswith("Set to what")
+    assert "Less than a day was learned from" in shown
+    assert "it needs calls, to know what callers do: ddqn." in shown
+    assert "1 service has no request now" in shown
+    assert "At risk" in shown
+    assert f"--assume requests=sized:{tmp_path / 'sized'}" in shown.replace("\\ ", "")
+    assert max(map(len, lines.splitlines())) <= 80 + len(str(tmp_path))
+
+
+def test_a_report_and_a_notebook_show_it(sized: Path, tmp_path: Path) -> None:
+    assert run(["report", str(sized), "--out", str(tmp_path / "sized.html")]) == 0
+    text = (tmp_path / "sized.html").read_text()
+    assert "Which requests should I change" in text
+    assert "default/web" in text
+    study = read_study(sized)
+    shown = study._repr_html_()
+    assert "Which requests to change" in shown
+    assert "requests change from" in shown
+
+
+def test_json_has_every_row(
+    store: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    policy = ["--policy", "vertical_pod_autoscaler"]
+    assert run(["size", str(store), *policy, "--json", "--out", str(tmp_path / "one")]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert told["schema"] == "tracekit/size-by-use/1"
+    assert {row["policy"] for row in told["services"]} == {"now", "vertical_pod_autoscaler"}
+    assert told["subject"] == "vertical_pod_autoscaler"
+    bound = [row for row in told["services"] if row["recommended"] is not None]
+    assert bound
+    assert all(row["lower"] < row["recommended"] < row["upper"] for row in bound)
+
+
+def test_a_replay_requests_what_was_recommended(store: Path, sized: Path) -> None:
+    study = read_study(sized)
+    subject = study.about["subject"]
+    for text, policy in ((f"sized:{sized}", subject), (f"sized:{sized}:oracle", "oracle")):
+        load = source_of(store, None, assume=[f"requests={text}"]).load()
+        rows = study.frames["services"].filter(policy=policy)
+        columns = [load.resources.index(one) for one in ("cpu_milli", "memory_bytes")]
+        for at, service in enumerate(load.services):
+            told = rows.filter(service=service).sort("resource")["recommended"].to_list()
+            # who has no use to learn from keeps one core and one GiB
+            kept = [1.0, GIB] if service == "default/silent" else told
+            assert load.request[at, columns].tolist() == [
+                pytest.approx(kept[0] * 1000, abs=1.001),
+                pytest.approx(kept[1], abs=1.001),
+            ]
+    with pytest.raises(TracekitError, match="policy 'oracel' is not in"):
+        source_of(store, None, assume=[f"requests=sized:{sized}:oracel"]).load()
+
+
+def test_what_will_not_do_is_refused(store: Path, tmp_path: Path) -> None:
+    with pytest.raises(TracekitError, match="no policy goes by recorded use alone: ddqn"):
+        tracekit.size(store, ["ddqn"], out=tmp_path / "sized")
+    with pytest.raises(TracekitError, match="--epochs is of the simulation"):
+        tracekit.size(store, epochs=3, out=tmp_path / "sized")
+    with pytest.raises(TracekitError, match="has no calls, by which sizing knows"):
+        tracekit.size(store, ["oracle"], by="calls", out=tmp_path / "sized")
+    header = "timestamp,nodeid,node_cpu_usage,node_memory_usage"
+    (tmp_path / "Node_0.csv").write_text(f"{header}\n0,n1,0.5,0.5\n")
+    ingest(tmp_path / "Node_0.csv", tmp_path / "nodes")
+    with pytest.raises(TracekitError, match="has neither calls nor a list of containers"):
+        tracekit.size(tmp_path / "nodes", out=tmp_path / "sized")
+    assert not (tmp_path / "sized").exists()
+
+
+def test_amounts_have_three_digits() -> None:
+    shown = [amount(value, "cpu") for value in (0.025, 1.234, 56.78, 1234.5, 0.0, None)]
+    assert shown == ["0.025", "1.23", "56.8", "1,234", "0", "-"]
+    assert amount(-1.5 * GIB, "memory") == "-1.50"
+
+
+def test_cpu_alone_without_nodes_says_nothing_of_memory(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = [f"c{at},0,{'' if at == 3 else 500},,s{at % 2}" for at in range(4)]
+    used_lines = [
+        f"c{at},{step * 60_000},{100 * at + step}" for at in range(4) for step in range(9)
+    ]
+    head = "container,arrival_ms,cpu_milli,memory_bytes,service"
+    (tmp_path / "files").mkdir()
+    (tmp_path / "files" / "containers.csv").write_text("\n".join([head, *lines, ""]))
+    (tmp_path / "files" / "usage.csv").write_text(
+        "\n".join(["container,time_ms,cpu_milli", *used_lines, ""])
+    )
+    ingest(tmp_path / "files", tmp_path / "store")
+    capsys.readouterr()
+    assert run(["size", str(tmp_path / "store"), "--out", str(tmp_path / "sized")]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    answer, _, rest = said.partition("All services together")
+    assert "cores of CPU" in answer
+    assert "memory" not in answer
+    assert "1 service has no request" not in rest

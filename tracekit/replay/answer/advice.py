@@ -1,0 +1,234 @@
+"""The answer of a run in one sentence, and what its measure means.
+
+Terminal, display and report say the same sentence: what to use or to keep, and what it costs.
+"""
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.answer.amounts import difference_text, standing_text, way
+from tracekit.replay.answer.decision import NODES, Decision
+from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.answer.standings import Difference, Standing, difference, standings
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.measures import Measure, find_measure, small
+from tracekit.replay.runs.kept_back import background
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.words import count, few, listed, spaced
+
+#: So many names are told, others counted.
+_NAMED = 3
+#: So many that get worse.
+_PRICES = 2
+#: Where something gets better and something else worse; the reader alone knows what counts.
+_WEIGH = "Keep the placement of production, unless this trade is worth it"
+#: Measures whose titles alone say little: their names end so.
+_UNTOLD = ("_stranded_share", "_debris_full_fraction")
+
+
+def meaning(told: Decision) -> str:
+    """What the measure of the answer means, where its title does not say it."""
+    measure = find_measure(told.criterion)
+    if measure is None or not told.chosen or not measure.name.endswith(_UNTOLD):
+        return ""
+    return f"{measure.title} is {measure.meaning.partition(';')[0]}."
+
+
+def sentence(found: Results, told: Decision) -> str:
+    """The answer; where nothing can be told it says that, and why."""
+    first, measure = next(iter(told.chosen), ""), find_measure(told.criterion)
+    row = standings(found, told.criterion).row(first) if first and measure else None
+    if row is None or measure is None:
+        return spaced(told.answer)
+    return f"{_use(found, told, measure, row)}{_blind(found, told)}"
+
+
+def _use(found: Results, told: Decision, measure: Measure, row: Standing) -> str:
+    """What to use, or to keep, beside production where it is known."""
+    first = told.chosen[0]
+    always = f" in each of {row.orders} orders of arrival" if row.reach == 0 else ""
+    value = f"{standing_text(measure, row)}{always}"
+    production = standings(found, told.criterion).row(OBSERVED)
+    against = next(
+        (one.against_production for one in told.measures if one.measure == told.criterion), None
+    )
+    title = small(measure.title)
+    if production is None or against is None:
+        if told.criterion in CONDITIONS and len(told.chosen) > 1:
+            return _any_of(told)
+        against_others = f"{_beside(found, told)}{_cost(found, told)}"
+        return f"Use {first}: {title} {_verb(title)} {value}{against_others}."
+    price = _price(found, told)
+    # less overload is worth its price; what else costs something is for the reader to weigh
+    trade = price and told.criterion not in CONDITIONS
+    advice = f"{_WEIGH}: under {first}" if trade else f"Use {first}:"
+    if against.apart:
+        gained = f"{difference_text(measure, against)} against production{price}"
+        return f"{advice} {title} {_verb(title)} {value}, {gained}."
+    usual = standing_text(measure, production)
+    gains = _gains(found, told)
+    if gains:
+        return (
+            f"{advice} {listed(gains[:_NAMED])}, while {title} {_verb(title)} no different from"
+            f" production's beyond chance ({value}; {usual} in production){price}."
+        )
+    do = "does" if len(told.chosen) == 1 else "do"
+    return (
+        f"Nothing better than production was found, beyond chance. {measure.title}: {usual} in"
+        f" production, {standing_text(measure, row)}{always} under {first}."
+        f" {few(told.chosen)} {do} as well as production."
+    )
+
+
+def _any_of(told: Decision) -> str:
+    """That nothing tells apart those that hold the load, which is told where others do not."""
+    first = told.chosen[0]
+    why = "which clusters run already" if first == USUAL else "one of them"
+    others = sum(len(one.names) for one in told.left_out)
+    do = "does" if others == 1 else "do"
+    return (
+        f"No policy is better than another: {len(told.chosen)} of {len(told.chosen) + others} place"
+        " every container without overloading nodes, and nothing that may decide tells these apart"
+        f" beyond chance. Keep {first}, {why}."
+        f" The other{'s' * (others != 1)} {do} not hold the load."
+    )
+
+
+def runner_up(found: Results, told: Decision) -> str:
+    """Whom the choice is compared with where production is not known; empty for nobody.
+
+    The best simple rule; where one of them is the choice, the next best that may be chosen; where
+    none other may be chosen, the next best that may not.
+    """
+    if told.simple or not told.criterion:
+        return told.simple
+    ours = {*told.chosen, *told.unjudged}
+    barred = {name for one in told.left_out for name in one.names}
+    others = [
+        row.names for row in standings(found, told.criterion).rows if not ours & set(row.names)
+    ]
+    fit = [names for names in others if not barred & set(names)]
+    return next((names[0] for names in [*fit, *others]), "")
+
+
+def _beside(found: Results, told: Decision) -> str:
+    """How far that is from the runner-up, a clause; empty where there is none."""
+    rival, measure = runner_up(found, told), find_measure(told.criterion)
+    if not rival or measure is None:
+        return ""
+    by = difference(found, told.chosen[0], rival, measure.name)
+    if by is None or not by.apart:
+        return f", within chance of {rival}"
+    return f", {difference_text(measure, by)} against {rival}"
+
+
+def alike(found: Results, told: Decision) -> str:
+    """Those that the orders do not tell from the first, each with its own number; or nothing."""
+    measure = find_measure(told.criterion)
+    if measure is None or not told.chosen:
+        return ""
+    rows = standings(found, told.criterion)
+    others = [(name, rows.row(name)) for name in told.chosen[1:]]
+    named = [f"{name} ({standing_text(measure, row)})" for name, row in others if row]
+    why = f"; it goes first, as {told.why_first}" if told.why_first else ""
+    first = told.chosen[0]
+    return f"Too few orders tell {first} from {few(named)}{why}." if named else ""
+
+
+def _price(found: Results, told: Decision) -> str:
+    """By what the first of the chosen is worse than production, and how much; or nothing."""
+    costs = sorted(_beside_production(found, told, "worse"), key=lambda one: not one[1].apart)
+    worse = [f"{small(one.title)} {difference_text(one, by)}" for one, by in costs[:_PRICES]]
+    left = len(costs) - _PRICES
+    worse += [f"{count(left, 'more measure')}"] if left > 0 else []
+    sure = "" if all(by.apart for _, by in costs) else " on average"
+    return f"; it is worse{sure} by {listed(worse)}" if worse else ""
+
+
+def _cost(found: Results, told: Decision) -> str:
+    """By what others that may be chosen are better than the first beyond chance, a clause; or "".
+
+    Nodes count where those that hold no container are free: whoever pays for them wants to know.
+    """
+    first, costs = told.chosen[0], []
+    rivals = [names[0] for names in may_be_chosen(found) if first not in names]
+    free = not background(found.manifest.get("workload", {}))
+    asked = [one for one in may_answer(found) if one.name != told.criterion]
+    nodes = found.measures.get(NODES)
+    if nodes is not None and free and told.criterion != NODES:
+        asked.append(dataclasses.replace(nodes, better="low"))
+    for measure in asked:
+        apart = ((name, difference(found, first, name, measure.name)) for name in rivals)
+        worse = [
+            (name, by)
+            for name, by in apart
+            if by is not None
+            and way(measure, by) == "worse"
+            and not too_near(measure, [found.of(one, measure.name).mean() for one in (first, name)])
+        ]
+        if worse:
+            name, by = max(worse, key=lambda one: abs(one[1].mean))
+            costs.append((measure.name != NODES, measure, name, by))
+    costs.sort(key=lambda one: one[0])
+    said = [
+        f"{small(measure.title)} {difference_text(measure, by)} against {name}"
+        for _, measure, name, by in costs[:_PRICES]
+    ]
+    said += [count(len(costs) - _PRICES, "more measure")] if len(costs) > _PRICES else []
+    return f"; it is worse by {listed(said)}" if said else ""
+
+
+def _blind(found: Results, told: Decision) -> str:
+    """That the first reads use and never saw any, a sentence; or nothing."""
+    first = told.chosen[0]
+    known: Mapping[str, Any] = next(
+        (one for one in found.manifest.get("policies", []) if one["policy"] == first), {}
+    )
+    blind, containers = known.get("decisions_without_use"), _containers(found)
+    if not blind or not containers or blind < containers:
+        return ""
+    return (
+        f" All decisions of {first}, which reads use, were made before any use had been measured:"
+        " it placed as it does without."
+    )
+
+
+def _containers(found: Results) -> int:
+    return int(found.manifest.get("workload", {}).get("containers") or 0)
+
+
+def _gains(found: Results, told: Decision) -> list[str]:
+    """By which other measures the first of the chosen is better than production, and how much."""
+    return [
+        f"{small(measure.title)} changes by {difference_text(measure, against)}"
+        for measure, against in _beside_production(found, told, "better")
+    ]
+
+
+def _beside_production(
+    found: Results, told: Decision, which: str
+) -> list[tuple[Measure, Difference]]:
+    """Other measures by which the first of the chosen is better beyond chance, or worse.
+
+    Those that may answer, and what no policy may do; how requests lie is neither.
+    """
+    asked = {*CONDITIONS, *(one.name for one in may_answer(found))}
+    beside = []
+    for one in told.measures:
+        if one.measure not in asked:
+            continue
+        measure, against = find_measure(one.measure), one.against_production
+        if measure is None or against is None or one.measure == told.criterion:
+            continue
+        if way(measure, against, average=True) == which:
+            beside.append((measure, against))
+    return beside
+
+
+def _verb(title: str) -> str:
+    """Whether a measure's title is of one thing or of many."""
+    words = title.partition(",")[0].split()
+    return "are" if words[0].endswith("s") or words[-1].endswith("s") else "is"

@@ -1,0 +1,143 @@
+"""Values of measures as a page writes them: as many digits as their interval allows.
+
+A difference of two percentages is in percentage points (pp).
+"""
+
+import math
+
+from tracekit.replay.answer.standings import Difference, Standing
+from tracekit.replay.chance.material import least_apart
+from tracekit.replay.measures import Measure
+from tracekit.replay.runs.shown import decimals as allowed
+from tracekit.units import duration
+from tracekit.words import MINUS, NBSP, number
+
+#: Decimals of a percentage without an interval, and the most that one gets.
+_PLAIN, _MOST = 1, 2
+#: What rounds to nothing at so many decimals is called smaller than this.
+_LEAST = 0.01
+
+
+def decimals(reach: float | None, plain: int = _PLAIN, most: int = _MOST) -> int:
+    """So many decimals as half an interval allows, as the terminal has them, up to ``most``."""
+    if not reach or not math.isfinite(reach):
+        return plain
+    return min(allowed(reach), most)
+
+
+def scale(measure: Measure) -> float:
+    """What a value is multiplied by before it is shown: shares are shown in percent."""
+    return 100.0 if measure.share else 1.0
+
+
+def unit(measure: Measure, *, difference: bool = False) -> str:
+    """The unit behind a shown value; empty for plain numbers and counts."""
+    if measure.share:
+        return f"{NBSP}pp" if difference else f"{NBSP}%"
+    return ""
+
+
+def value_text(measure: Measure, value: float | None, reach: float | None = None) -> str:
+    """A value, and what it may be off by: 84.6 ± 0.3 %."""
+    if value is None or not math.isfinite(value):
+        return "\u2013"
+    if measure.name.endswith("_ms"):
+        return duration(round(value)) or "0 s"
+    factor = scale(measure)
+    if measure.share and factor * (reach or 0) < _LEAST:
+        if 0 < factor * abs(value) < _LEAST:
+            return f"under {_LEAST}{unit(measure)}"
+        reach = None
+    off = f" \u00b1{NBSP}{_digits(factor * reach, _of(measure, reach))}" if reach else ""
+    return f"{_digits(factor * value, _of(measure, reach, value))}{off}{unit(measure)}"
+
+
+def _of(measure: Measure, reach: float | None, value: float | None = None) -> int | None:
+    """How many decimals a value of a measure gets; None for three significant digits."""
+    if reach:
+        return decimals(scale(measure) * reach, most=_MOST if measure.share else 6)
+    if measure.share:
+        return _PLAIN
+    whole = value is not None and float(value).is_integer()
+    return 0 if whole or (value is not None and abs(value) >= 1000) else None
+
+
+def _digits(value: float, decimals_: int | None) -> str:
+    if decimals_ is None:
+        return number(value)
+    shown = f"{value:,.{decimals_}f}"
+    return (shown if float(shown.replace(",", "")) else shown.lstrip("-")).replace("-", MINUS)
+
+
+def standing_text(measure: Measure, row: Standing) -> str:
+    """The mean of a standing with its interval."""
+    return interval_text(measure, row.mean, row.low, row.high)
+
+
+def mean_text(measure: Measure, mean: float | None, high: float | None) -> str:
+    """A mean alone, with as many digits as its interval allows."""
+    if mean is None or high is None or not high > mean or measure.name.endswith("_ms"):
+        return value_text(measure, mean)
+    return f"{_digits(scale(measure) * mean, _of(measure, high - mean))}{unit(measure)}"
+
+
+def interval_text(
+    measure: Measure, mean: float | None, low: float | None, high: float | None
+) -> str:
+    """A mean with its interval: 84.6 \u00b1 0.3 %, or 0.2 (0 to 1.2) where it ends at 0."""
+    if mean is None or low is None or high is None or measure.name.endswith("_ms"):
+        return value_text(measure, mean)
+    reach = high - mean
+    places, factor = _of(measure, reach), scale(measure)
+    cut = reach - (mean - low)
+    if not reach or not math.isfinite(reach) or not math.isfinite(cut):
+        return value_text(measure, mean)
+    if factor * cut < 0.5 * 10.0 ** -(places or 0):
+        return value_text(measure, mean, reach)
+    ends = " to ".join(_digits(factor * end, places if end else 0) for end in (low, high))
+    return f"{_digits(factor * mean, places)} ({ends}){unit(measure)}"
+
+
+def difference_text(measure: Measure, found: Difference | None) -> str:
+    """A difference with its interval: +1.8 pp (1.5 to 2.1); a dash where it is not known."""
+    if found is None:
+        return "\u2013"
+    if measure.name.endswith("_ms"):
+        sign = MINUS if found.mean < 0 else "+"
+        return f"{sign}{duration(round(abs(found.mean)))}" if round(found.mean) else "none"
+    factor = scale(measure)
+    if not found.mean and not found.low and not found.high:
+        return "none"
+    ends = [abs(end) for end in (found.mean, found.low, found.high) if end is not None]
+    if measure.share and factor * max(ends) < _LEAST:
+        return f"under {_LEAST}{unit(measure, difference=True)}"
+    reach = None if found.low is None or found.high is None else (found.high - found.low) / 2
+    places = _of(measure, reach, found.mean)
+    shown = _signed(factor * found.mean, places) + unit(measure, difference=True)
+    if found.low is None or found.high is None:
+        return shown
+    low, high = (_digits(factor * end, places) for end in (found.low, found.high))
+    return shown if low == high else f"{shown} ({low} to {high})"
+
+
+def _signed(value: float, places: int | None) -> str:
+    text = _digits(value, places)
+    return text if text.startswith(MINUS) or not text.strip("0.,") else f"+{text}"
+
+
+def way(measure: Measure, found: Difference | None, *, average: bool = False) -> str:
+    """``better`` or ``worse`` for a difference beyond chance that matters; empty for any other.
+
+    With ``average`` it is ``worse``, too, where that holds of the mean alone: see ``Difference``.
+    Whoever changes something wants to know it before it is proven.
+    """
+    if found is None or measure.better is None or not found.mean:
+        return ""
+    if abs(found.mean) < least_apart(measure):
+        return ""
+    if difference_text(measure, found).startswith("under"):
+        return ""
+    better = (found.mean < 0) == (measure.better == "low")
+    if not found.apart and (better or not average or not found.on_average):
+        return ""
+    return "better" if better else "worse"

@@ -1,0 +1,185 @@
+"""What a decision says in sentences: the answer, or why there is none; what is not told."""
+
+from collections.abc import Mapping, Sequence
+
+from tracekit.replay.answer.fitness import LeftOut, judged
+from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, of_answer
+from tracekit.replay.answer.preferred import why_first
+from tracekit.replay.answer.standings import Standing, difference, standings
+from tracekit.replay.chance.material import too_near
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure, small, words_of
+from tracekit.replay.runs.results import Results, too_few
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.shown import few, shown
+
+#: Less of a resource than this share is the containers' own: no policy can move more.
+SMALL_SHARE = 0.2
+
+#: How many policies the answer names.
+_LISTED = 5
+
+
+def answer(
+    found: Results,
+    best: Sequence[Standing],
+    measure: str,
+    barred: Sequence[LeftOut],
+    fit: Sequence[tuple[str, ...]],
+) -> str:
+    """The answer in one sentence; where nothing can be told it says so, and why.
+
+    Parameters
+    ----------
+    best : sequence of Standing
+        The policies that are recommended, the first choice first; empty where there are none.
+    measure : str
+        The measure that decided.
+    barred, fit : sequences
+        Who may not be chosen, and who may.
+    """
+    chosen = [name for row in best for name in row.names]
+    count = sum(len(names) for names in fit if judged(found, names[0]))
+    every = sum(1 for name in found.policies if name != OBSERVED and judged(found, name))
+    orders = found.most_orders
+    if not chosen:
+        why = [_why_none(found, fit, barred), *_unmovable(found)]
+        return f"No policy can be recommended: {'; '.join(why)}."
+    if measure in CONDITIONS:
+        return _holding(found, chosen, fit, every, why_first(found, best, measure))
+    others = [name for row in best[1:] for name in row.names]
+    alone = "all others that may be chosen differ beyond chance"
+    tail = f"within chance of it: {few(others)}" if others else alone if count > 1 else ""
+    tail = f"; {tail}" if tail else ""
+    return f"{_leading(found, best, measure, count)}, in {orders} orders of arrival{tail}."
+
+
+def _leading(found: Results, best: Sequence[Standing], measure: str, count: int) -> str:
+    """What the first comes to, beside the best mean where that is another's, a clause."""
+    one, first = found.measures[measure], best[0]
+    sign = 1 if one.first == "low" else -1
+    top = min(best, key=lambda row: sign * row.mean)
+    end = "lowest" if one.first == "low" else "highest"
+    about, value = f"{', '.join(first.names)}: {small(one.title)}", value_of(one, first)
+    why = why_first(found, best, measure)
+    among = f"{count} policies that may be chosen"
+    if not why:
+        return f"{about} is the {end} of {among} ({value})"
+    return (
+        f"{about} is {value}, within chance of the {end} of {among}"
+        f" ({top.names[0]}, {value_of(one, top)}; {first.names[0]} goes first: {why})"
+    )
+
+
+def value_of(measure: Measure, row: Standing) -> str:
+    """The mean of a row with half of its interval, in the measure's unit."""
+    return shown(measure, row.mean, row.reach, unit=True)
+
+
+def _holding(
+    found: Results, chosen: Sequence[str], fit: Sequence[tuple[str, ...]], count: int, why: str
+) -> str:
+    """Policies that nothing tells apart but that others do not hold the load."""
+    others = sum(len(names) for names in fit) - len(chosen)
+    once = sum(1 for name in found.policies if not judged(found, name))
+    do = "holds" if len(chosen) == 1 else "hold"
+    more = "more than production does" if OBSERVED in found.policies else "at all"
+    tails = [
+        "they do not differ beyond chance among themselves" if len(chosen) > 1 else "",
+        f"{chosen[0]} goes first: {why}" if why else "",
+        f"{once} more met too few orders to be judged" if once else "",
+    ]
+    alone = "" if others else " alone"
+    holding = (
+        f"Of {count} policies {listed(chosen)}{alone} {do} the load without overloading nodes"
+        f" {more} or leaving containers waiting, in {found.most_orders} orders of arrival"
+    )
+    return "; ".join([holding, *(tail for tail in tails if tail)]) + "."
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names, of many the first."""
+    shown_names = names if len(names) <= _LISTED else names[: _LISTED - 1]
+    more = f" and {len(names) - len(shown_names)} more" if len(names) > len(shown_names) else ""
+    return ", ".join(shown_names) + more
+
+
+def _why_none(found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]) -> str:
+    if not fit:
+        ours = [one for one in barred if one.names != (OBSERVED,)]
+        if not ours:
+            return "none ran"
+        more = " more than production does" if OBSERVED in found.policies else ""
+        waits = [found.waited(one.names[0]) for one in ours]
+        if all(waits):
+            return "every policy leaves containers waiting"
+        either = " or leaves containers waiting" if any(waits) else ""
+        return f"every policy overloads nodes{more}{either}, or may do so"
+    if found.most_orders < FEWEST:
+        return too_few(found)
+    if len(fit) == 1:
+        return _alone(found, fit[0])
+    return "the policies that may be chosen do not differ beyond chance, or by too little to count"
+
+
+def _alone(found: Results, names: Sequence[str]) -> str:
+    """What may be said of the one way to place that may be chosen: beside production, if known."""
+    if OBSERVED in names:
+        return f"{listed([name for name in names if name != OBSERVED])} place as production does"
+    ours = "policy that may be chosen" if len(names) == 1 else "policies that may be chosen"
+    if OBSERVED not in found.policies:
+        which = f"{names[0]} is the only {ours}" if len(names) == 1 else f"the {ours} place alike"
+        return f"{which}, so there is nothing to compare with"
+    which = f"{names[0]}, the only {ours}," if len(names) == 1 else f"the {ours} place alike, which"
+    apart = [
+        (one, told)
+        for one in may_answer(found)
+        if (told := difference(found, names[0], OBSERVED, one.name)) is not None
+        and told.apart
+        and not too_near(one, [found.of(name, one.name).mean() for name in (names[0], OBSERVED)])
+    ]
+    sides = {
+        "better": [one for one, told in apart if (told.mean < 0) == (one.better == "low")],
+        "worse": [one for one, told in apart if (told.mean < 0) != (one.better == "low")],
+    }
+    said = [
+        f"{side} by {listed([small(one.title) for one in found_])}"
+        for side, found_ in sides.items()
+        if found_
+    ]
+    if not said:
+        return f"{which} does not differ from production beyond chance"
+    return f"{which} is {' and '.join(said)} than production, beyond chance"
+
+
+def not_told(found: Results) -> list[str]:
+    """Per answering measure that tells nothing, why; and which resource cannot be moved."""
+    said = []
+    for one in of_answer(found):
+        stand = standings(found, one.name)
+        if not stand.tells:
+            said.append(f"{one.title}: {stand.why_not}.")
+    return [*said, *(f"{one[:1].upper()}{one[1:]}." for one in _unmovable(found))]
+
+
+def _unmovable(found: Results) -> list[str]:
+    """Of which resources no policy can move much, a clause each."""
+    movable = found.manifest.get("workload", {}).get("movable") or {}
+    return [
+        f"only {share:.1%} of the {words_of(resource)} in use can be moved by any policy"
+        for resource, share in movable.items()
+        if share is not None and share < SMALL_SHARE
+    ]
+
+
+def blind_told(decisions: Mapping[str, int]) -> list[str]:
+    """Who read use before there was any; ``decisions`` made so, by policy."""
+    by_count: dict[int, list[str]] = {}
+    for policy, count in decisions.items():
+        if count:
+            by_count.setdefault(count, []).append(policy)
+    return [
+        f"{listed(names)} read{'s' if len(names) == 1 else ''} use and decided"
+        f" {'once' if count == 1 else f'{count:,} times'} before any use had been measured"
+        for count, names in by_count.items()
+    ]

@@ -1,0 +1,75 @@
+"""What is so whatever chance adds: of one recorded order, and of nodes that fill until the end."""
+
+from collections.abc import Sequence
+
+from tracekit.replay.answer.fitness import left_out
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.shown import shown
+from tracekit.store.quantities import ABSENT
+
+_MEAN, _MOST, _END = "nodes_used_mean", "nodes_used_max", "nodes_used_end"
+#: Of times of departure that were recorded.
+_SET_ASIDE = " (assumed: departures=none; with departures=recorded far fewer are busy)"
+#: So many policies are named, those of the fewest nodes first.
+_NAMED = 3
+
+
+def filled(found: Results) -> str:
+    """What a reader wants to know of nodes before any interval, in a sentence; empty otherwise.
+
+    Where containers never leave, a mean over time is far below what they need in the end. Where
+    every order is the recorded one there is no interval, but the counts are what they are.
+    """
+    load = found.manifest.get("workload", {})
+    set_aside = load.get("assumptions", {}).get("departures") == "none"
+    absent = load.get("quantities", {}).get("departures") == ABSENT
+    if (set_aside or absent) and _known(found, _END):
+        return (
+            "No container leaves here, so nodes fill up, and nodes used is a mean over that time;"
+            f" at the end they are {_each(found, _END)}, of {load['nodes']:,}"
+            f"{_SET_ASIDE * set_aside}."
+        )
+    if found.manifest.get("repeats_none") and _known(found, _MOST):
+        return (
+            f"In the one order that there is, at most so many of {load['nodes']:,} nodes hold"
+            f" containers at a time: {_each(found, _MOST)}{_waiting(found)}."
+        )
+    return ""
+
+
+def _known(found: Results, name: str) -> bool:
+    return any(found.known(policy, name) for policy in _ours(found))
+
+
+def _ours(found: Results) -> list[str]:
+    return [name for name in found.policies if name != OBSERVED]
+
+
+def _each(found: Results, name: str) -> str:
+    """The fewest nodes first, of policies that leave nobody waiting where there are such."""
+    out = {policy for one in left_out(found) for policy in one.names}
+    known = [policy for policy in _ours(found) if found.known(policy, name)]
+    fit: Sequence[str] = [policy for policy in known if policy not in out] or known
+    ordered = sorted(fit, key=lambda policy: float(found.of(policy, name).mean()))
+    measure = found.measures[name]
+    said = [
+        f"{shown(measure, float(found.of(policy, name).mean()), None)} under {policy}"
+        for policy in ordered[:_NAMED]
+    ]
+    last = ordered[-1]
+    if len(ordered) > _NAMED:
+        most = shown(measure, float(found.of(last, name).mean()), None)
+        said.append(f"up to {most} under {last}")
+    return ", ".join(said)
+
+
+def _waiting(found: Results) -> str:
+    """Who leaves containers without a node, a clause; or nothing."""
+    left = [
+        f"{policy} {found.of(policy, 'pending').mean():,.0f}"
+        for policy in _ours(found)
+        if found.known(policy, "pending") and found.of(policy, "pending").any()
+    ]
+    more = f" and {len(left) - _NAMED} more policies some" if len(left) > _NAMED else ""
+    return f"; never placed: {', '.join(left[:_NAMED])}{more}" if left else ""

@@ -1,0 +1,171 @@
+"""Which policies of a run may be chosen at all: those that hold the load as production does."""
+
+import functools
+from dataclasses import dataclass
+
+import numpy as np
+
+from tracekit.replay.answer.overload import (
+    FULL,
+    OVERLOAD,
+    limits_of,
+    most_full,
+    most_overload,
+    within,
+)
+from tracekit.replay.chance.student import apart, compare
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+
+#: What may differ from production by chance alone, but not by this much.
+_FAR = 2.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """Policies that are not chosen whatever they are good at, and why, a clause."""
+
+    names: tuple[str, ...]
+    why: str
+
+
+def rule(found: Results) -> str:
+    """Which policies may be chosen, a sentence."""
+    usual = _usual(found, OVERLOAD)
+    full = (
+        ", and the 99th percentile of use stays within capacity, or below production's"
+        if usual is not None
+        else ""
+    )
+    return (
+        "A policy may be chosen that leaves nothing waiting while"
+        f" {within(usual, _node_steps(found))}{full}."
+    )
+
+
+def allowed(found: Results) -> float | None:
+    """In how many node-steps nodes may be overloaded at the mean; None where it is not known."""
+    return (
+        most_overload(_usual(found, OVERLOAD), _node_steps(found))
+        if OVERLOAD in found.measures
+        else None
+    )
+
+
+def limits(found: Results) -> dict[str, float]:
+    """The most that each measure of overload may be, of those that the run knows."""
+    usual = {name: _usual(found, name) for name in (OVERLOAD, *FULL)}
+    known = usual if usual[OVERLOAD] is not None else None
+    most = limits_of(known, _node_steps(found))
+    return {name: value for name, value in most.items() if name in found.measures}
+
+
+def left_out(found: Results) -> tuple[LeftOut, ...]:
+    """The policies that break the rule; production is among them only where it left some out."""
+    reasons = ((names, _why(found, names[0])) for names in found.groups)
+    return tuple(LeftOut(names=names, why=why) for names, why in reasons if why)
+
+
+def judged(found: Results, policy: str) -> bool:
+    """Whether it met as many orders as any, or those that it met bar it for good.
+
+    Where some met more, what one order showed judges nobody else.
+    """
+    return found.orders(policy) == found.most_orders or barred_for_good(found, policy)
+
+
+def barred_for_good(found: Results, policy: str) -> bool:
+    """Whether it may not be chosen, whatever the orders would bring that others met and it did not.
+
+    A container that waited has waited. Overload is never below 0, so that what a policy comes to
+    in the orders that it met is, shared out over all of them, the least that its mean can be.
+    """
+    most = max(found.most_orders, *found.manifest.get("repeats_looks") or (), 1)
+    share = found.orders(policy) / most
+    if policy == OBSERVED or share == 1.0:
+        return False
+    return found.waited(policy) or any(
+        _far_beyond(found, policy, name, limit, share) for name, limit in limits(found).items()
+    )
+
+
+def _far_beyond(found: Results, policy: str, name: str, limit: float, share: float) -> bool:
+    """Whether a measure is beyond its limit and far beyond production's even with nothing added."""
+    if not found.known(policy, name):
+        return False
+    least = _mean(found, policy, name) * share
+    return least > limit and least > _FAR * (_usual(found, name) or 0.0)
+
+
+def _why(found: Results, policy: str) -> str:
+    """Why a policy may not be chosen; empty if it may."""
+    why = _breach(found, policy)
+    met, most = found.orders(policy), found.most_orders
+    if not why or met == most or not barred_for_good(found, policy):
+        return why
+    orders = "one order" if met == 1 else f"{met} orders"
+    return f"{why}, in {orders} of arrival; {most - met} more could not make up for it"
+
+
+def _breach(found: Results, policy: str) -> str:
+    """What a policy does that it may not, by the mean of the orders that it met; else empty."""
+    if found.waited(policy):
+        return "left containers waiting"
+    for name, one in found.measures.items():
+        if name in FULL and _worse(found, policy, name, most_full(_usual(found, name))):
+            return f"{one.title} is {_mean(found, policy, name):.1%}"
+    most = most_overload(_usual(found, OVERLOAD), _node_steps(found))
+    if _worse(found, policy, OVERLOAD, most):
+        beside = f", production {_times(found, OBSERVED)}" if OBSERVED in found.policies else ""
+        return f"nodes needed more than they have in {_times(found, policy)} node-steps{beside}"
+    return ""
+
+
+def _worse(found: Results, policy: str, name: str, most: float) -> bool:
+    """Whether a measure is above a limit, and above production's beyond chance or by far."""
+    if not found.known(policy, name) or not _mean(found, policy, name) > most:
+        return False
+    usual = _usual(found, name)
+    if policy == OBSERVED or usual is None:
+        return policy != OBSERVED
+    return _mean(found, policy, name) > _FAR * usual or (policy, name) in _beyond_chance(found)
+
+
+@functools.lru_cache(maxsize=4)
+def _beyond_chance(found: Results) -> frozenset[tuple[str, str]]:
+    """By which measures of overload a policy differs from production, all of these one family."""
+    names = [one for one in (OVERLOAD, *FULL) if found.known(OBSERVED, one)]
+    usual = found.orders(OBSERVED)
+    rivals = [group[0] for group in found.groups if OBSERVED not in group]
+    pairs = [
+        (policy, name)
+        for policy in rivals
+        for name in names
+        if found.orders(policy) == usual and found.known(policy, name)
+    ]
+    if not pairs:
+        return frozenset()
+    values = [apart(found.of(policy, name), found.of(OBSERVED, name)) for policy, name in pairs]
+    once = np.ones(len(pairs), dtype=np.bool_)
+    told = compare(np.stack(values, axis=1), once=once, looks=found.looks).separated
+    return frozenset(pair for pair, one in zip(pairs, told, strict=True) if one)
+
+
+def _usual(found: Results, name: str) -> float | None:
+    """What production comes to; None where it is not known."""
+    return _mean(found, OBSERVED, name) if found.known(OBSERVED, name) else None
+
+
+def _node_steps(found: Results) -> float:
+    """How many node-steps a replay has; 0 where that is not known."""
+    load = found.manifest.get("workload", {})
+    return float((load.get("nodes") or 0) * (load.get("steps") or 0))
+
+
+def _mean(found: Results, policy: str, name: str) -> float:
+    return float(found.of(policy, name).mean())
+
+
+def _times(found: Results, policy: str) -> str:
+    mean = _mean(found, policy, OVERLOAD)
+    return f"{mean:,.0f}" if mean >= 10 or mean == round(mean) else f"{mean:.1f}"

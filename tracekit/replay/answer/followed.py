@@ -1,0 +1,98 @@
+"""Chooses policies for further orders of arrival, from their result in the first."""
+
+import itertools
+from collections.abc import Sequence
+
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.fitness import barred_for_good
+from tracekit.replay.answer.may_answer import CONDITIONS, may_answer, may_be_chosen
+from tracekit.replay.placement.interference import Interference
+from tracekit.replay.policy.entrant import Entrant, halves
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import Run
+
+#: How many meet the other orders, where it is known by which measure they will be judged.
+MOST = 3
+#: How many where that is not known: the best by each measure that may answer.
+MOST_BY_EACH = 5
+#: Containers times nodes up to which all of them do whom the first order does not bar for good: a
+#: few seconds each.
+SMALL = 1_000_000
+#: Those that follow may change what decides: then the best by that follow too, and no more.
+ROUNDS = 2
+#: Ratios from here on are told without decimals.
+_WHOLE = 10
+#: Containers times nodes up to which they do: beyond, policies that search take minutes an order.
+LARGEST = 200_000_000
+#: The same for those that score nodes: half a minute of a processor where it is the whole trace.
+LARGEST_SCORED = 2_000_000_000
+
+
+def how_large(containers: int, nodes: int) -> str:
+    """How much larger a replay is than those that are done several times unasked; a clause."""
+    times = containers * nodes / LARGEST
+    shown = f"{times:,.0f}" if times >= _WHOLE else f"{times:.1f}"
+    return (
+        f"one replay of {containers:,} containers on {nodes:,} nodes is {shown} times as large as"
+        " the largest that is repeated without being asked for"
+    )
+
+
+def followed(run: Run, alone: Sequence[Entrant], met: Sequence[str] = ()) -> list[Entrant]:
+    """The best of those that met one order and may be chosen by it, best first.
+
+    Where the workload is no larger than ``SMALL`` it is all whom that order does not bar for good
+    (``runs.fitness``): then every policy of the run is judged. Else they are chosen by the measure
+    that tells those apart that met all orders. Where none does, it is the best by each of the
+    measures that may answer.
+
+    They are chosen by the first of the orders that they are then judged by. Of six orders that
+    makes their mean better than it is by about a quarter of its spread over orders, where many are
+    chosen from; a difference has to be several times that to be told.
+
+    Parameters
+    ----------
+    run : Run
+        The replay of all policies in the first order, and of some in the others.
+    alone : sequence of Entrant
+        Those that were to meet no other.
+    met : sequence of str
+        Those of them that met the others by now, as they followed already.
+
+    Returns
+    -------
+    list of Entrant
+        Of a workload beyond ``SMALL`` at most ``MOST`` or ``MOST_BY_EACH``; beyond ``LARGEST`` none
+        of those that are slow, and none a second time; beyond ``LARGEST_SCORED`` none at all.
+    """
+    size = run.workload.containers * run.workload.nodes
+    quick = [one for one in alone if not _slow(one)]
+    among = alone if size <= LARGEST else quick if size <= LARGEST_SCORED else []
+    if not among or (met and size > LARGEST):
+        return []
+    found = results(run)
+    if size <= SMALL:
+        left = [one for one in among if not barred_for_good(found, str(one))]
+        return [one for one in left if str(one) not in met]
+    fit = {name for names in may_be_chosen(found) for name in names}
+    by_name = {str(one): one for one in among if str(one) in fit}
+    by = decision(found).criterion
+    if by and by not in CONDITIONS:
+        best = _ranked(found, by, list(by_name))[:MOST]
+    else:
+        each = (_ranked(found, one.name, list(by_name))[:1] for one in may_answer(found))
+        best = list(dict.fromkeys(itertools.chain.from_iterable(each)))[:MOST_BY_EACH]
+    return [by_name[name] for name in best if name not in met]
+
+
+def _slow(one: Entrant) -> bool:
+    """Whether its decisions take far longer than to score nodes: a search, or every neighbour."""
+    policy = halves(one)[0]
+    return policy.batched or isinstance(policy, Interference)
+
+
+def _ranked(found: Results, by: str, names: Sequence[str]) -> list[str]:
+    """The policies by their first order, best first."""
+    sign = 1.0 if found.measures[by].first == "low" else -1.0
+    known = [name for name in names if found.known(name, by)]
+    return sorted(known, key=lambda name: sign * float(found.of(name, by)[0]))

@@ -1,0 +1,87 @@
+"""The measures and comparisons that may decide which policy is best.
+
+Of some 30 policies by some 40 measures there are thousands of comparisons. If each of them had its
+share of what may go wrong, little were left to the few that a decision hangs on. So nearly all of
+it goes to these: policies that may be chosen, by measures that may answer; and production beside
+each of them, by all measures of the answer.
+"""
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tracekit.arrays import BoolArray
+from tracekit.replay.answer.fitness import LeftOut, left_out
+from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.measures import RESOURCES, Measure, of_use
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.workload.facts_told import ASSUMED
+
+#: What a policy must not do is asked first; it does not rank those that do not.
+CONDITIONS = (OVERLOAD, "pending")
+
+
+def of_answer(found: Results) -> list[Measure]:
+    """The measures that the answer speaks of, in the order of the registry."""
+    return [one for one in found.measures.values() if one.group == "answer"]
+
+
+def may_answer(found: Results) -> list[Measure]:
+    """Those that may tell which policy is best: one end is better, and they are of use."""
+    return [
+        one
+        for one in of_answer(found)
+        if one.better is not None and one.name not in CONDITIONS and not _of_requests(found, one)
+    ]
+
+
+def _of_requests(found: Results, measure: Measure) -> bool:
+    """Whether requests stand for use: how they lie tells of nodes, but decides nothing."""
+    resource = measure.name.split("_", maxsplit=1)[0]
+    if not measure.per_resource or resource not in RESOURCES:
+        return measure.per_resource
+    known = found.manifest.get("workload", {}).get("quantities", {})
+    # a node full of requests is a node well used, not one that is slow
+    requests = known.get("requests") != ASSUMED and known.get("use of containers") == ASSUMED
+    return requests and of_use(measure)
+
+
+def may_be_chosen(found: Results) -> list[tuple[str, ...]]:
+    """The policies that hold the load, those together that place alike; production aside."""
+    out = {name for one in left_out(found) for name in one.names}
+    return [names for names in found.groups if names[0] not in out and names != (OBSERVED,)]
+
+
+def broken_condition(
+    found: Results, fit: Sequence[tuple[str, ...]], barred: Sequence[LeftOut]
+) -> str:
+    """The condition by which those that may be chosen differ from others; empty if none is known.
+
+    The first by which each of the others comes to more than all of these, else by which one does,
+    else the first that is known.
+    """
+    known = [name for name in CONDITIONS if all(found.known(one[0], name) for one in fit)]
+    others = [one.names[0] for one in barred if one.names != (OBSERVED,)]
+    for enough in (all, any):
+        for name in known if fit and others else ():
+            most = max(found.of(one[0], name).mean() for one in fit)
+            if enough(
+                found.known(one, name) and found.of(one, name).mean() > most for one in others
+            ):
+                return name
+    return known[0] if known else ""
+
+
+def asked(found: Results, pairs: Sequence[tuple[str, str]]) -> BoolArray:
+    """Which comparisons a decision asks for, shape (pairs times measures,): pair by pair."""
+    fit = {names[0] for names in may_be_chosen(found)}
+    ours = {one.name for one in may_answer(found)}
+    wide = {one.name for one in of_answer(found)}
+    usual = next((names[0] for names in found.groups if OBSERVED in names), "")
+    rows = []
+    for pair in pairs:
+        among = wide if usual in pair else ours
+        asks = set(pair) <= {*fit, usual}
+        rows.append([asks and name in among for name in found.measures])
+    return np.array(rows, dtype=np.bool_).reshape(-1)

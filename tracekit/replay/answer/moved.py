@@ -1,0 +1,88 @@
+"""What rebalancers did, and what that bought, in sentences."""
+
+from collections.abc import Sequence
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.answer.amounts import difference_text, way
+from tracekit.replay.answer.may_answer import of_answer
+from tracekit.replay.answer.standings import Difference
+from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.measures import Measure, small
+from tracekit.replay.runs.results import Results
+from tracekit.units import duration
+from tracekit.words import few
+
+_WHILE_FILLING = "moves_while_filling"
+
+
+def moved(summary: pl.DataFrame) -> list[str]:
+    """One sentence for each policy that had containers moved; none of a summary without moves."""
+    if not {"moves", "move_downtime_ms"} <= set(summary.columns):
+        return []
+    return [_told(row) for row in summary.filter(pl.col("moves") > 0).to_dicts()]
+
+
+def bought(found: Results) -> list[str]:
+    """Of each rebalancer that is replayed beside its policy alone, what it makes better and worse.
+
+    Beyond chance, of the measures that may answer and of those that keep a policy from being
+    chosen. Empty where too few orders were met to tell, or no such pair was replayed.
+    """
+    pairs = [
+        (alone, name)
+        for name in found.policies
+        for alone in found.policies
+        if name.startswith(f"{alone}+") and min(map(found.orders, (alone, name))) >= FEWEST
+    ]
+    return [_bought(found, alone, name) for alone, name in pairs]
+
+
+def _bought(found: Results, alone: str, name: str) -> str:
+    sides: dict[str, list[str]] = {"better": [], "worse": []}
+    # moves are what it does, not what it buys
+    asked = [one for one in of_answer(found) if one.better and not one.name.startswith("move")]
+    for measure, by in _differences(found, alone, name, asked):
+        side = way(measure, by)
+        if side:
+            sides[side].append(f"{small(measure.title)} {difference_text(measure, by)}")
+    moves = found.of(name, "moves").mean() if found.known(name, "moves") else 0.0
+    said = [f"{side} by {few(told)}" for side, told in sides.items() if told]
+    what = "; ".join(said) or "no measure that may answer differs beyond chance"
+    return f"{name} against {alone} alone, for {moves:,.0f} moves on average: {what}"
+
+
+def _differences(
+    found: Results, alone: str, name: str, asked: Sequence[Measure]
+) -> list[tuple[Measure, Difference]]:
+    """By each measure, corrected for those of this pair alone: it is a question of its own."""
+    known = [one for one in asked if found.known(name, one.name) and found.known(alone, one.name)]
+    if not known:
+        return []
+    orders = min(found.orders(alone), found.orders(name))
+    columns = [
+        found.of(name, one.name)[:orders] - found.of(alone, one.name)[:orders] for one in known
+    ]
+    told = compare(np.stack(columns, axis=1))
+    return [
+        (
+            one,
+            Difference(
+                policy=name, other=alone, measure=one.name, mean=float(told.mean[at]),
+                low=float(told.low[at]), high=float(told.high[at]),
+                apart=bool(told.separated[at]), orders=orders, on_average=bool(told.separated[at]),
+            ),
+        )
+        for at, one in enumerate(known)
+    ]  # fmt: skip
+
+
+def _told(row: dict[str, int]) -> str:
+    moves, early = row["moves"], row.get(_WHILE_FILLING) or 0
+    made = "1 move" if moves == 1 else f"{moves:,} moves"
+    when = "all of them" if early == moves else f"{early:,} of them"
+    filling = f" ({when} while the cluster filled)" if early else ""
+    lost = row["move_downtime_ms"]
+    cost = f", which cost {duration(lost)} of service" if lost else ""
+    return f"{row['policy']} made {made}{filling}{cost}"

@@ -1,0 +1,183 @@
+"""A run on one screen: its policies in rows, the measures that tell them apart in columns."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.fitness import barred_for_good, judged
+from tracekit.replay.answer.separation import separates
+from tracekit.replay.answer.standings import Standings, standings
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import Measure, small
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.runs.run import BOUND, OBSERVED, Run
+from tracekit.replay.runs.shown import shown
+
+#: Columns beside the policies that 80 characters bear.
+COLUMNS = 5
+#: What every run shows where it is known, so that two runs are read in the same way.
+ALWAYS = (
+    "nodes_used_mean",
+    "cpu_max_fraction",
+    "memory_max_fraction",
+    "overloaded_node_steps",
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Overview:
+    """A table with what stands under it.
+
+    Parameters
+    ----------
+    heads : tuple of str
+        Of the columns, the policies' first; the unit in brackets.
+    rows : tuple of tuples
+        Production first, then the best by the measure that decides first, then those that met
+        fewer orders than others; the lower bound last.
+        Policies that place alike are one row.
+    note : tuple of str
+        What the +- covers, what the heads mean, what is the same under every policy.
+    """
+
+    heads: tuple[str, ...]
+    rows: tuple[tuple[str, ...], ...]
+    note: tuple[str, ...]
+
+
+def overview(run: Results | Run | Path | str, *, columns: int = COLUMNS) -> Overview:
+    """A run on one screen; ``columns`` is how many measures it has at most."""
+    found = results(run)
+    stands = {one.name: standings(found, one.name) for one in _short(found)}
+    decides = _decides(found, stands)
+    told = sorted(stands.values(), key=lambda one: (_place(one, decides), *_weight(found, one)))
+    picked = [one for one in told if one is decides or one.measure in ALWAYS or not _same(one)]
+    picked = picked[:columns]
+    measures = [found.measures[one.measure] for one in picked]
+    rows = [
+        (", ".join(names), *(_cell(found, names[0], stand) for stand in picked))
+        for names in _ordered(found, picked)
+    ]
+    if BOUND in found.summary["policy"]:
+        rows.append((BOUND, *(_of_bound(found, one) for one in measures)))
+    return Overview(
+        heads=("policy", *(_head(one) for one in measures)),
+        rows=tuple(rows),
+        note=(
+            *([f"by {_title(found, decides)}, which decides"] if decides else []),
+            *_note(found, measures, list(stands.values())),
+        ),
+    )
+
+
+def _decides(found: Results, stands: dict[str, Standings]) -> Standings | None:
+    """The measure that the answer of the run goes by; None where nothing can be told."""
+    return stands.get(decision(found).criterion or "") if found.policies else None
+
+
+def _place(stand: Standings, decides: Standings | None) -> int:
+    """What decides first, then what every run shows, then the others."""
+    if stand is decides:
+        return -1
+    return ALWAYS.index(stand.measure) if stand.measure in ALWAYS else len(ALWAYS)
+
+
+def _title(found: Results, stand: Standings) -> str:
+    return small(found.measures[stand.measure].title)
+
+
+def _short(found: Results) -> list[Measure]:
+    """The measures with a head of their own of which something is known of all policies."""
+    return [
+        one
+        for one in found.measures.values()
+        if one.short and all(found.known(name, one.name) for name in found.policies)
+    ]
+
+
+def _weight(found: Results, stand: Standings) -> tuple[bool, bool, bool]:
+    """What comes first: what tells, of that what may answer; last what is the same for all."""
+    measure = found.measures[stand.measure]
+    return (not stand.tells, not separates(found.summary, measure), measure.group != "answer")
+
+
+def _same(stand: Standings) -> bool:
+    return len({row.mean for row in stand.rows}) < 2
+
+
+def _ordered(found: Results, picked: Sequence[Standings]) -> list[tuple[str, ...]]:
+    if not picked:
+        return list(found.groups)
+    names = [row.names for row in picked[0].rows]
+    return sorted(names, key=lambda one: (OBSERVED not in one, not judged(found, one[0])))
+
+
+def _cell(found: Results, policy: str, stand: Standings) -> str:
+    row = stand.row(policy)
+    return "-" if row is None else shown(found.measures[stand.measure], row.mean, row.reach)
+
+
+def _of_bound(found: Results, measure: Measure) -> str:
+    value = found.summary.filter(policy=BOUND)[measure.name].item()
+    return "-" if value is None else shown(measure, float(value), None)
+
+
+def _head(measure: Measure) -> str:
+    return f"{measure.short} [%]" if measure.share else measure.short
+
+
+def _of_one_order(found: Results, most: int) -> list[str]:
+    """What rows without an interval are."""
+    once = [name for name in found.policies if found.orders(name) < most]
+    barred = sum(barred_for_good(found, name) for name in once)
+    open_ones = len(once) - barred
+    said = []
+    if barred:
+        said.append(
+            f"{barred} met one order of arrival, so no ±: in it they overload nodes, or leave"
+            f" containers waiting, more than {most - 1} others could make up for"
+        )
+    if open_ones:
+        said.append(
+            f"the last {open_ones} met one order of arrival, so no ±: one draw judges nobody"
+            " (--repeat-policy NAME lets one meet all orders)"
+        )
+    return said
+
+
+def _note(found: Results, measures: Sequence[Measure], stands: Sequence[Standings]) -> list[str]:
+    said = ["; ".join(f"{one.short}: {one.title}" for one in measures)]
+    most = found.most_orders
+    if most > 1:
+        covers = " and ".join(found.manifest.get("repeats_cover") or ["order of arrival"])
+        if most < FEWEST:
+            said.append(
+                f"means over {most} repeats, without ±: an interval needs {FEWEST}"
+                f" (--repeat {FEWEST}); what differs between them: {covers}"
+            )
+            return [*said, *_of_one_order(found, most), *_the_same(found, stands)]
+        said.append(
+            f"mean ± half of the 95 % interval, for all rows together, over {most} repeats;"
+            f" what differs between them: {covers}"
+            + "; wider for looking twice"
+            * (found.looks > 1)
+        )
+        said.append(
+            "two policies may be within chance although their ± do not meet: differences are"
+            " corrected for all comparisons of the run (--repeat-up-to adds orders)"
+        )
+        said += _of_one_order(found, most)
+    return [*said, *_the_same(found, stands)]
+
+
+def _the_same(found: Results, stands: Sequence[Standings]) -> list[str]:
+    same = [one for one in stands if _same(one) and one.rows]
+    if not same:
+        return []
+    listed = ", ".join(
+        f"{found.measures[one.measure].title}"
+        f" {shown(found.measures[one.measure], one.rows[0].mean, None, unit=True)}"
+        for one in same
+    )
+    return [f"the same under every policy: {listed}"]

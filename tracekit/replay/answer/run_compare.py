@@ -1,0 +1,240 @@
+"""Two runs beside each other: what changed, policy by policy and measure by measure."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.compared_run import (
+    ComparedRun,
+    compared_run,
+    other_workload,
+    what_differs,
+)
+from tracekit.replay.chance.student import FEWEST, Compared, Sample, apart, judge, unpaired
+from tracekit.replay.chance.student import paired as pairwise
+from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.runs.results import looks_of
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import Threshold, parse_threshold
+from tracekit.study import Study
+
+NAME = "comparison"
+#: Of a change over several orders, but fewer than an interval needs.
+TOO_FEW = "cannot be told"
+
+CHANGES_SCHEMA = {
+    "policy": pl.String,
+    "measure": pl.String,
+    "base": pl.Float64,
+    "new": pl.Float64,
+    "change": pl.Float64,
+    "change_low": pl.Float64,
+    "change_high": pl.Float64,
+    "paired": pl.Boolean,
+    "orders": pl.Int64,
+    "verdict": pl.String,
+}
+_SAME = "replay the same policies, with the same parameters"
+_THRESHOLD_SCHEMA = {
+    "threshold": pl.String,
+    "policy": pl.String,
+    "measure": pl.String,
+    "base": pl.Float64,
+    "new": pl.Float64,
+    "failed": pl.Boolean,
+}
+
+
+def compare_runs(base: Path, new: Path, *, fail_if: Sequence[str] = ()) -> Study:
+    """What changed from one run to another.
+
+    Parameters
+    ----------
+    fail_if : sequence of str
+        Thresholds: see ``tracekit.replay.runs.thresholds``.
+
+    Returns
+    -------
+    Study
+        Frames ``changes`` (policy, measure, base, new, change with its interval where both runs
+        have several orders of arrival, at the level that the family of all changes leaves it
+        (Holm); paired where the orders are the same, of which it has so many) and ``thresholds``.
+        ``about`` names what differs between the runs beyond their measures.
+
+    Raises
+    ------
+    TracekitError
+        For a folder that is no run, no policy in common, or a threshold that makes no sense or
+        would be held to nothing: production alone is what nobody changed.
+    """
+    thresholds = [parse_threshold(text) for text in fail_if]
+    before, after = compared_run(base), compared_run(new)
+    common = [name for name in before.rows() if name in after.rows()]
+    if not common:
+        raise TracekitError(
+            f"the runs have no policy in common: {', '.join(before.rows())} against"
+            f" {', '.join(after.rows())}",
+            hint=_SAME,
+        )
+    for one in thresholds:
+        _check_policy(one, common)
+        _check_compared(one, before, after, common)
+    differs = what_differs(before.manifest, after.manifest)
+    return Study(
+        name=NAME,
+        about={
+            "base": before.folder.name,
+            "new": after.folder.name,
+            "policies": common,
+            "only_base": [name for name in before.rows() if name not in common],
+            "only_new": [name for name in after.rows() if name not in common],
+            "differs": differs,
+            "other_workload": other_workload(differs),
+        },
+        frames={
+            "changes": _changes(before, after, common),
+            "thresholds": _outcomes(thresholds, before, after, common),
+        },
+    )
+
+
+def _check_policy(threshold: Threshold, common: Sequence[str]) -> None:
+    if threshold.policy is not None and threshold.policy not in common:
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': policy '{threshold.policy}' is not in both runs",
+            hint=f"both have: {', '.join(common)}",
+        )
+
+
+def _check_compared(
+    threshold: Threshold, before: ComparedRun, after: ComparedRun, common: Sequence[str]
+) -> None:
+    """A threshold that passes because nothing is compared would be a gate that is always open."""
+    names = [threshold.policy] if threshold.policy else [n for n in common if n != OBSERVED]
+    if not names:
+        raise TracekitError(
+            f"--fail-if '{threshold.text}': no policy was compared, both runs have production"
+            f" ({OBSERVED}) alone; others are {_few(before, common)} against"
+            f" {_few(after, common)}",
+            hint=_SAME,
+        )
+    one, other = before.rows(), after.rows()
+    if all(None in threshold.sides(one[name], other[name]) for name in names):
+        why = "it divides by 0 or names measures that are not known"
+        raise TracekitError(
+            f"--fail-if '{threshold.text}' has no value for any policy: {why}",
+            hint="what is known of each: tracekit compare A B, without --fail-if",
+        )
+
+
+def _few(kept: ComparedRun, common: Sequence[str]) -> str:
+    names = [name for name in kept.rows() if name not in common]
+    return (
+        ", ".join(names[:4]) + (f" and {len(names) - 4} more" if len(names) > 4 else "") or "none"
+    )
+
+
+def _changes(before: ComparedRun, after: ComparedRun, common: Sequence[str]) -> pl.DataFrame:
+    """Every policy by every measure; those with several orders in both runs are one family."""
+    one, other = before.rows(), after.rows()
+    rows: list[dict[str, Any]] = []
+    samples, met = [], []
+    for policy in common:
+        names = _measures(one[policy], other[policy])
+        sample, orders, paired = _sample(before, after, policy, names)
+        samples.append(sample)
+        met += [0 if policy == OBSERVED else orders] * len(names)
+        for name in names:
+            values = {"base": one[policy][name], "new": other[policy][name]}
+            rows.append({"policy": policy, "measure": name, **values, "paired": paired})
+    answers = [
+        (known := find_measure(row["measure"])) is not None and known.group == "answer"
+        for row in rows
+    ]
+    looks = max(looks_of(before.manifest), looks_of(after.manifest))
+    found = judge(*samples, first=np.array(answers, dtype=np.bool_), looks=looks)
+    changes = [
+        {**row, **_change(row["measure"], found, at, orders=met[at])} for at, row in enumerate(rows)
+    ]
+    return pl.DataFrame(changes, schema=CHANGES_SCHEMA)
+
+
+def _measures(one: dict[str, Any], other: dict[str, Any]) -> list[str]:
+    return [
+        name for name in compared(one) if one.get(name) is not None and other.get(name) is not None
+    ]
+
+
+def _sample(
+    before: ComparedRun, after: ComparedRun, policy: str, names: Sequence[str]
+) -> tuple[Sample, int, bool]:
+    """The changes of a policy's measures, over how many orders, and whether these are the same."""
+    (seeds, base), (others, new) = (kept.values(policy, names) for kept in (before, after))
+    orders = min(len(base), len(new))
+    if orders > 1 and policy != OBSERVED:
+        same = seeds == others
+        return pairwise(apart(new, base)) if same else unpaired(base, new), orders, same
+    one, other = (
+        np.array([[float(kept.rows()[policy][name]) for name in names]]) for kept in (before, after)
+    )
+    return pairwise(apart(other, one)), 1, False
+
+
+def _change(measure: str, found: Compared, at: int, *, orders: int) -> dict[str, Any]:
+    """The change with its interval; with fewer orders than one needs there is none.
+
+    Production (``orders`` 0) is where it was in every order: its change is what it is.
+    """
+    low, mean, high = (float(part[at]) for part in (found.low, found.mean, found.high))
+    if not orders:
+        low = high = mean
+    known = not orders or orders >= FEWEST
+    return {
+        "change": mean,
+        "change_low": low if known else None,
+        "change_high": high if known else None,
+        "orders": max(orders, 1),
+        "verdict": _verdict(measure, mean, orders, told=bool(found.separated[at])),
+    }
+
+
+def _verdict(measure: str, change: float, orders: int, *, told: bool) -> str:
+    """'better', 'worse', 'same', 'within chance', or that the orders are too few to tell.
+
+    Of production, and of one order in either run, by the numbers alone. A measure of which neither
+    end is better has 'changed'.
+    """
+    if change == 0:
+        return "same"
+    if 1 < orders < FEWEST:
+        return TOO_FEW
+    if orders > 1 and not told:
+        return "within chance"
+    one = find_measure(measure)
+    better = one and one.better
+    if better is None:
+        return "changed"
+    return "better" if (change < 0) == (better == "low") else "worse"
+
+
+def _outcomes(
+    thresholds: Sequence[Threshold], before: ComparedRun, after: ComparedRun, common: Sequence[str]
+) -> pl.DataFrame:
+    one, other = before.rows(), after.rows()
+    rows = [
+        {
+            "threshold": threshold.text,
+            "policy": policy,
+            "measure": threshold.measure,
+            "failed": threshold.met(one[policy], other[policy]),
+            "base": one[policy].get(threshold.measure),
+            "new": other[policy].get(threshold.measure),
+        }
+        for threshold in thresholds
+        for policy in ([threshold.policy] if threshold.policy else common)
+    ]
+    return pl.DataFrame(rows, schema=_THRESHOLD_SCHEMA)

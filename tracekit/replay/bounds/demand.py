@@ -1,0 +1,96 @@
+"""How many nodes the demand itself needs: what containers use, whatever they request."""
+
+import numpy as np
+
+from tracekit.arrays import IntArray
+from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
+from tracekit.replay.workload.resources import UNLIMITED
+from tracekit.replay.workload.workload import Workload
+
+#: Background is spread in single precision: so much of a sum proves nothing.
+_ROUNDING = 1e-6
+
+
+def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> int:
+    """A lower bound on nodes that carry all load, also the background of nodes that are not there.
+
+    By volume at every settled step, like ``demand_bound``: use and background within ``most``, and
+    with ``requests`` what is requested and what is kept for background within the capacity. What
+    daemons use or request goes with their node, and is not counted.
+    """
+    within = np.where(np.isfinite(most), most, 1.0)
+    counted = np.isfinite(most)
+    room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
+    used, asked = [], []
+    for step in _settled(workload):
+        there = workload.present_but_daemons(int(step))
+        own = workload.background[:, step].sum(axis=1, dtype=np.float64)
+        use = workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
+        used.append(np.where(counted, (use + own) * (1 - _ROUNDING), 0))
+        asked.append(workload.request[there].sum(axis=0))
+    needed = int(volume_bounds(np.floor(used).astype(np.int64), room).max(initial=0))
+    if not requests:
+        return needed
+    # what is spread is rounded down on each node
+    kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
+    together = np.array(asked) + np.maximum(kept, 0)
+    return max(needed, int(volume_bounds(together, workload.capacity).max(initial=0)))
+
+
+def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:
+    """A lower bound on nodes that run containers while no node's use exceeds its capacity.
+
+    ``most`` is the share of the capacity that use may reach, of cpu and of memory; infinite where
+    any use is fine. Use and background count for cpu and memory, requests for every further
+    resource. The volume bound is taken at every settled step (every step where none is settled),
+    the linear program at the one where it is largest: demand varies over time, and its peak
+    decides.
+    """
+    steps = _settled(workload)
+    needed = [volume_bound(*_demand(workload, int(step), most)) for step in steps]
+    peak = int(steps[int(np.argmax(needed))])
+    return max(*needed, linear_bound(*_demand(workload, peak, most)) or 0, 0)
+
+
+def mean_bound(workload: Workload, most: tuple[float, float]) -> int:
+    """A lower bound on nodes whose mean use, over nodes and settled steps, is within ``most``.
+
+    Of k nodes the mean is at least U / (k c), where U is the mean over settled steps of all use,
+    also the background of nodes that are not there, and c the largest capacity: so k >= U / (c m).
+    What daemons use goes with their node, and is not counted.
+    """
+    if not np.isfinite(most).any():
+        return 0
+    used = np.zeros(2)
+    steps = _settled(workload)
+    for step in steps:
+        there = workload.present_but_daemons(int(step))
+        used += workload.background[:, step].sum(axis=1, dtype=np.float64)
+        used += workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
+    largest = np.maximum(workload.capacity[:, :2].max(axis=0).astype(np.float64), 1.0)
+    mean = used / len(steps) * (1 - _ROUNDING) / largest
+    needed = [
+        value / cap for value, cap in zip(mean, most, strict=True) if np.isfinite(cap) and cap
+    ]
+    return int(np.ceil(max(needed, default=0.0) - _ROUNDING))
+
+
+def _settled(workload: Workload) -> IntArray:
+    """The settled steps, every one where none is."""
+    settled = np.flatnonzero(workload.times_ms >= workload.settled_ms)
+    return settled if len(settled) else np.arange(len(workload.times_ms))
+
+
+def _demand(workload: Workload, step: int, most: tuple[float, float]) -> tuple[IntArray, IntArray]:
+    """What is asked for, rounded down, and the room there is, rounded up."""
+    present = workload.present_but_daemons(step)
+    use = np.floor(workload.use_at(step)[:, present].T).astype(np.int64)
+    own = np.floor(workload.background[:, step].T).astype(np.int64)
+    asked = np.hstack([use, workload.request[present, 2:]])
+    counted = np.isfinite(most)
+    use[:, ~counted] = 0
+    share = np.where(counted, most, 1.0)
+    limited = np.minimum(np.ceil(workload.capacity[:, :2] * share), UNLIMITED)
+    usable = np.maximum(limited.astype(np.int64) - own, 0)
+    room = np.hstack([usable, workload.capacity[:, 2:]])
+    return asked, room

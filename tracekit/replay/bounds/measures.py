@@ -1,0 +1,214 @@
+"""Lower bounds that hold for every placement, and how far a policy stays from them.
+
+With W the use of all containers present, B the background and T the capacity of the nodes, every
+placement of all containers satisfies, per sampling step and resource:
+
+- largest utilisation >= max(B/T), >= (W + sum B) / sum T (containers cut at will and poured where
+  it is lowest), and >= the lowest (B + w)/T over nodes for the largest single container w;
+- smallest utilisation <= (W + sum B) / sum T, so spread >= the first bound less this;
+- a node whose background alone exceeds what it has is overloaded, by that much at least;
+- the 99th percentile over nodes >= that of B/T; below 100 nodes it is the largest utilisation;
+- sum of utilisation lies between sum(B/T) + W/max T and sum(B/T) + W/min T. The mean distance of
+  CPU and memory utilisation is at least the distance of the two intervals over the nodes (triangle
+  inequality), and Z is that over root 2;
+- nodes used, where requests are respected, is at least what ``nodes.py`` proves: by volume at
+  every step, and by linear programming at the steps where most is requested;
+- what these nodes cost is at least what the volume requested costs where it is cheapest, of the
+  resource where that is most: nodes, and parts of one, in order of their price for each unit.
+
+Of a further resource requests stand for use, and W is on the nodes that have it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, IntArray
+from tracekit.replay.bounds.movable import MovableShare
+from tracekit.replay.bounds.nodes import linear_bound, volume_bounds
+from tracekit.replay.bounds.requests import cost_bounds, further_bounds, requested_at
+from tracekit.replay.measures import RESOURCES, measures_in, part_column
+from tracekit.replay.measures.p99_fraction import rank_of
+from tracekit.replay.workload.changed.on_nodes import room_beside_daemons
+from tracekit.replay.workload.workload import Workload
+
+# Bounds are floats: what proves nothing through rounding is given away.
+_ROUNDING = 1e-9
+
+
+class Bounds(NamedTuple):
+    """What holds for every placement.
+
+    Parameters
+    ----------
+    rows : list of dict
+        One row of measures per sampling step, each a lower bound; None where none is proven.
+    movable : dict
+        For each resource the share of what is used, at settled steps, that a policy can move: see
+        ``tracekit.replay.bounds.movable``.
+    """
+
+    rows: list[dict[str, Any]]
+    movable: dict[str, float]
+
+
+def bound_steps(workload: Workload) -> list[dict[str, Any]]:
+    """One row of measures per sampling step, each a lower bound; None where none is proven."""
+    return bounds_of(workload).rows
+
+
+def bounds_of(workload: Workload, *, rebalanced: bool = False) -> Bounds:
+    """Bounds at every step, and what can be moved at all; ``rebalanced`` where something evicts."""
+    nodes = _NodesUsed(workload)
+    capacity = [_Capacity(workload.capacity[:, resource]) for resource in range(2)]
+    further = further_bounds(workload)
+    cost = cost_bounds(nodes.requested, workload)
+    share = MovableShare(workload, rebalanced=rebalanced)
+    rows = []
+    for step in range(len(workload.times_ms)):
+        present = workload.present(step)
+        parts = [_Resource(workload, step, at, present, capacity[at]) for at in range(2)]
+        share.add(step, present, [part.use for part in parts], [part.own for part in parts])
+        rows.append(
+            {
+                **_row(workload, step, parts, int(nodes.by_volume[step])),
+                **{name: _down(float(values[step])) for name, values in further.items()},
+                **({} if cost is None else {"cost_per_hour": _down(float(cost[step]))}),
+            }
+        )
+    for step, needed in nodes.by_program():
+        rows[step]["nodes_used"] = max(rows[step]["nodes_used"], needed)
+    return Bounds(rows, share.shares())
+
+
+def gaps(
+    row: dict[str, Any], bound: dict[str, Any], *, filtered: bool = True
+) -> dict[str, float | None]:
+    """Measure less bound, where a bound is proven; None for a policy that left containers waiting.
+
+    Such a policy carries less load than the bound assumes, so that no gap is defined.
+
+    Parameters
+    ----------
+    filtered : bool
+        Whether the policy respects requests; the bound on nodes used is about those that do.
+    """
+    complete = row["pending_container_steps"] == 0
+    return {
+        part_column(name, "gap"): row[name] - bound[name]
+        if complete and (filtered or one.bound != "requests") and bound[name] is not None
+        else None
+        for name, one in measures_in(row).items()
+        if one.bound
+    }
+
+
+def _row(workload: Workload, step: int, parts: list[_Resource], nodes: int) -> dict[str, Any]:
+    now = int(workload.times_ms[step])
+    apart = max(parts[0].low - parts[1].high, parts[1].low - parts[0].high, 0.0)
+    row: dict[str, Any] = {
+        "time_ms": now,
+        "settled": now >= workload.settled_ms,
+        "placed": parts[0].containers,
+        "pending": 0,
+        "imbalance": _down(apart / np.sqrt(2)),
+        "utilization_difference_fraction": _down(apart),
+        "overloaded_nodes": int((parts[0].above | parts[1].above).sum()),
+        "nodes_used": nodes,
+    }
+    for name, part in zip(RESOURCES, parts, strict=True):
+        row[f"{name}_max_fraction"] = _down(part.peak)
+        row[f"{name}_p99_fraction"] = _down(part.percentile)
+        row[f"{name}_spread_fraction"] = _down(part.peak - part.mean)
+        row[f"{name}_overload_fraction"] = _down(max(part.mean - 1.0, part.excess))
+        row[f"{name}_overload_nodes"] = int(part.above.sum())
+    return row
+
+
+class _Capacity:
+    """Capacities of all nodes by one resource, and what every step asks of them."""
+
+    def __init__(self, capacity: IntArray) -> None:
+        self.of_node = capacity.astype(np.float64)
+        self.total = float(self.of_node.sum())
+        self.largest = float(self.of_node.max())
+        self.smallest = float(self.of_node.min())
+
+
+class _Resource:
+    """Bounds on the utilisation by one resource at one step."""
+
+    def __init__(
+        self,
+        workload: Workload,
+        step: int,
+        resource: int,
+        present: BoolArray,
+        capacity: _Capacity,
+    ) -> None:
+        background = workload.background[resource, step].astype(np.float64)
+        use = workload.use_at(step)[resource, present].astype(np.float64)
+        whole, largest = float(use.sum()), float(use.max(initial=0.0))
+        own = background / capacity.of_node
+        self.use, self.own = use, float(background.sum())
+        self.containers = len(use)
+        self.above = own > 1.0
+        self.excess = float(np.maximum(background - capacity.of_node, 0.0).sum()) / capacity.total
+        self.mean = (whole + float(background.sum())) / capacity.total
+        self.peak = max(
+            float(own.max()), self.mean, float((own + largest / capacity.of_node).min())
+        )
+        rank = rank_of(len(own))
+        least = float(np.partition(own, rank)[rank])
+        self.percentile = self.peak if rank == len(own) - 1 else least
+        self.low = (float(own.sum()) + whole / capacity.largest) / len(own)
+        self.high = (float(own.sum()) + whole / capacity.smallest) / len(own)
+
+
+class _NodesUsed:
+    """Bounds on the nodes used: by volume at every step, by program where most is requested.
+
+    Attributes
+    ----------
+    requested : int64, shape (steps, resources)
+        By containers that are no daemons.
+    by_volume : int64, shape (steps,)
+    """
+
+    def __init__(self, workload: Workload) -> None:
+        self._load = workload
+        self.requested = requested_at(workload, but_daemons=True)
+        self._room = room_beside_daemons(workload)
+        self.by_volume = volume_bounds(self.requested, self._room)
+
+    def by_program(self) -> list[tuple[int, int]]:
+        """Steps where most is requested, of some resource, with the bound of the program there.
+
+        Steps before the cluster has settled are left out where later ones exist: they are in no
+        summary.
+        """
+        load = self._load
+        settled = np.flatnonzero(load.times_ms >= load.settled_ms)
+        steps = settled if len(settled) else np.arange(len(load.times_ms))
+        asked = np.stack([*self.requested.T, self.by_volume])
+        peaks = {int(steps[row[steps].argmax()]) for row in asked}
+        found: dict[bytes, int | None] = {}
+        for step in sorted(peaks):
+            present = load.present_but_daemons(step)
+            key = present.tobytes()
+            if key not in found:
+                found[key] = linear_bound(load.request[present], self._room)
+        bounds = {step: found[load.present_but_daemons(step).tobytes()] for step in sorted(peaks)}
+        return [(step, bound) for step, bound in bounds.items() if bound is not None]
+
+
+def _down(value: float) -> float:
+    return max(float(value) - _ROUNDING, 0.0)
+
+
+def bound_frame(rows: list[dict[str, Any]], schema: dict[str, Any]) -> pl.DataFrame:
+    """The rows as a frame with the columns of steps.parquet."""
+    return pl.DataFrame([{name: row.get(name) for name in schema} for row in rows], schema=schema)

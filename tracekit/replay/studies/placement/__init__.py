@@ -1,0 +1,1 @@
+"""The experiment of the TBESK paper, and solvers of a batch beside each other."""

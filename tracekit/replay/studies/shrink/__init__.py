@@ -1,0 +1,1 @@
+"""How many nodes are enough: the study of the fewest nodes within limits."""

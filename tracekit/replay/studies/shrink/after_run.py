@@ -1,0 +1,130 @@
+"""How many nodes the policy needs that a run names: ``tracekit run`` asks it after its replays."""
+
+import shutil
+from collections.abc import Collection, Sequence
+from pathlib import Path
+
+from tracekit.crew.crew import Crew
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.decision import Decision, decision
+from tracekit.replay.answer.followed import LARGEST, how_large
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.placement import all_policies
+from tracekit.replay.policy.entrant import parse_entrant, with_fit
+from tracekit.replay.runs.kept import kept_folder
+from tracekit.replay.runs.results import Results, results
+from tracekit.replay.studies.shrink.next import STORE
+from tracekit.replay.studies.shrink.study import chosen, shrink_cluster
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.study import Study, write_study
+
+#: How often a search replays the policy, about, where it meets one order of arrival.
+_REPLAYS = 15
+#: Containers times nodes up to which a policy that decides one by one is searched for in minutes,
+#: in one order of arrival: a minute for 130,000 containers on 13,000 nodes.
+LARGEST_ONCE = 2_000_000_000
+
+
+def subject_of(told: Decision, policies: Collection[str]) -> str:
+    """The policy that nodes are counted for: what the run names, else what clusters run already.
+
+    Empty where none is recommended and the run has not what clusters run.
+    """
+    return told.subject or (USUAL if USUAL in policies else "")
+
+
+def unasked(told: Decision, policies: Collection[str], *, containers: int, nodes: int) -> str:
+    """Why ``tracekit run`` does not ask how many nodes are enough, a clause; else empty."""
+    subject = subject_of(told, policies)
+    if not subject:
+        return "it hangs on the policy, and none can be recommended"
+    if containers * nodes > (LARGEST if _searches(subject) else LARGEST_ONCE):
+        return (
+            f"a search replays {subject} about {_REPLAYS} times, and {how_large(containers, nodes)}"
+        )
+    return ""
+
+
+def _searches(name: str) -> bool:
+    """Whether a policy decides by a search over a batch, which takes minutes an order."""
+    found = all_policies().get(name.partition("[")[0])
+    return found is not None and found.batched
+
+
+def asked_of(found: Results, told: Decision) -> list[str]:
+    """The policies that nodes are counted for: what the run names, and what clusters run already.
+
+    A very large run asks of the one alone: its search takes minutes in one order of arrival.
+    """
+    load = found.manifest["workload"]
+    large = load["containers"] * load["nodes"] > LARGEST
+    usual = [USUAL] if USUAL in found.policies and not large else []
+    return list(dict.fromkeys([subject_of(told, found.policies), *usual]))
+
+
+def nodes_after(
+    run: Path,
+    source: WorkloadSource,
+    out: Path,
+    *,
+    policies: Sequence[str],
+    fit: Path | None = None,
+    seed: int,
+    crew: Crew,
+    progress: Progress = SILENT,
+) -> tuple[Study | None, str]:
+    """Search for the fewest nodes of the policy that a run names, and write the study.
+
+    Where production is kept that is the policy that comes nearest to it, where none can be
+    recommended what clusters run already. Beside it the same is asked of that, so that one knows
+    what a change of policy is worth in nodes.
+
+    A study that an earlier run left there goes. Interrupted, the replays that are done are kept;
+    called again it goes on.
+
+    Parameters
+    ----------
+    run : path
+        The run folder.
+    source : WorkloadSource
+        Where its workload is read.
+    policies : sequence of str
+        As they were given to the run.
+    fit : path, optional
+        The fit that policy ``interference`` placed by.
+
+    Returns
+    -------
+    Study, str
+        The study; None where it was not asked, and why, a clause.
+    """
+    shutil.rmtree(out, ignore_errors=True)
+    found = results(run)
+    told = decision(found)
+    load = found.manifest["workload"]
+    why = unasked(told, found.policies, containers=load["containers"], nodes=load["nodes"])
+    if why:
+        progress.told(f"how many nodes are enough is not asked: {why}")
+        return None, why
+    kept = kept_folder(out)
+    study = shrink_cluster(
+        source,
+        policies=[_address(name, policies, fit) for name in asked_of(found, told)],
+        subject=subject_of(told, found.policies),
+        seed=seed,
+        crew=crew,
+        kept=kept,
+        anyway=True,
+        called=STORE,
+        progress=progress,
+    )
+    out.parent.mkdir(exist_ok=True)
+    write_study(study, out)
+    shutil.rmtree(kept, ignore_errors=True)
+    return study, ""
+
+
+def _address(name: str, policies: Sequence[str], fit: Path | None) -> str:
+    """The policy of a run by its name, as another process finds it: with its file and its fit."""
+    one = chosen(policies).get(name) or parse_entrant(name)
+    return one.address() if fit is None else with_fit(one, fit, unasked=True).address()

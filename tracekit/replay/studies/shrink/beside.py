@@ -1,0 +1,64 @@
+"""A study of the fewest nodes of several policies: how many each needs, and what is chance."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from tracekit.replay.answer.preferred import USUAL
+from tracekit.replay.chance.student import FEWEST, compare
+from tracekit.replay.runs.shown import few
+from tracekit.study import Study
+
+
+def beyond_chance(study: Study, best: str) -> str:
+    """Which policies need more nodes than one, beyond chance, and which may not; sentences."""
+    apart = _apart(study, best)
+    if not apart:
+        return ""
+    if study.about["repeats"] < FEWEST:
+        return f"Whether another policy needs more takes {FEWEST} orders to tell. "
+    more = [name for name, way in apart.items() if way > 0]
+    fewer = [name for name, way in apart.items() if way < 0]
+    alike = [name for name, way in apart.items() if not way]
+    said = [
+        f"{few(names)} need{'s' * (len(names) == 1)} {what}, beyond chance. "
+        for names, what in ((more, "more"), (fewer, "fewer"))
+        if names
+    ]
+    told = f"{few(alike)} cannot be told from {best} by the number of nodes. " if alike else ""
+    return "".join([*said, told])
+
+
+def others(study: Study, first: str) -> str:
+    """How many nodes the other policies need, a sentence each; empty where there is one policy."""
+    rows = study.frames["policies"].iter_rows(named=True)
+    apart = _apart(study, first) if study.about["repeats"] >= FEWEST else {}
+    said = [_other(row, apart.get(row["policy"])) for row in rows if row["policy"] != first]
+    return "".join(f" {one}" for one in said)
+
+
+def _other(row: Mapping[str, Any], way: int | None) -> str:
+    name = row["policy"]
+    known = f"{name}, what clusters run already," if name == USUAL else name
+    if row["nodes"] is None:
+        return f"Under {name} not even all {row['of']:,} are: {row['problem']}."
+    all_ = "all " if row["nodes"] == row["of"] else ""
+    sure = {None: "", 0: ", within chance of it"}.get(way, ", beyond chance")
+    more = max(row["nodes"] - row["of"], 0)
+    there = f", {more:,} more than there are" if more else ""
+    return f"{known} needs {all_}{row['nodes']:,}{there}{sure}."
+
+
+def _apart(study: Study, best: str) -> dict[str, int]:
+    """Of each other policy that was searched: 1 where it needs more beyond chance, -1 fewer."""
+    counts = {
+        str(name): part.sort("repeat")["nodes"].to_numpy().astype(np.float64)
+        for (name,), part in study.frames["orders"].group_by("policy", maintain_order=True)
+    }
+    rivals = [name for name in counts if name != best]
+    if best not in counts or not rivals:
+        return {}
+    found = compare(np.stack([counts[name] - counts[best] for name in rivals], axis=1))
+    ways = np.where(found.separated, np.sign(found.mean), 0).astype(int).tolist()
+    return dict(zip(rivals, ways, strict=True))

@@ -1,0 +1,121 @@
+"""Which nodes to drain, and which of them no drain gets empty, in words and for a document."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
+from tracekit.replay.studies.shrink.told import Told
+from tracekit.sources.own._kubernetes_rules import BUDGET
+from tracekit.study import Study
+from tracekit.units import BYTES_PER_GIB, size
+
+#: So many nodes are named in the sentence; the table and the document have them all.
+_NAMED = 5
+#: More shapes of nodes than this are counted.
+_SHAPES = 4
+
+
+def going(study: Study, policy: str) -> list[str]:
+    """The nodes that can go under a policy, the first to go first."""
+    nodes = study.frames["nodes"].filter(~pl.col("kept"), policy=policy)
+    return [str(name) for name in nodes.sort("place", descending=True)["node"]]
+
+
+def added(study: Study, policy: str) -> list[dict[str, str]]:
+    """The nodes to add under a policy: their names in the study, and the node each is like."""
+    nodes = study.frames["nodes"].filter(pl.col(LIKE).is_not_null(), policy=policy)
+    return nodes.sort("place").select("node", pl.col(LIKE).alias("like")).to_dicts()
+
+
+def query_of_going(study: str, policy: str) -> str:
+    """The statement that lists them all from the study's folder."""
+    file, name = (text.replace("'", "''") for text in (f"{study}/nodes.parquet", policy))
+    return f"SELECT node FROM '{file}' WHERE NOT kept AND policy = '{name}' ORDER BY place DESC"
+
+
+def goes(found: Told) -> str:
+    """Which nodes go, or are to be added, by shape, and what they cost; empty for none."""
+    added = found.nodes.filter(pl.col(LIKE).is_not_null())
+    if added.height:
+        like = "like those that are there, evenly over their sizes"
+        return f"{added.height:,} to add, {like}: {_listed(added)}{_cost(added, found, 'more')}."
+    gone = found.nodes.filter(~pl.col("kept"))
+    if gone.is_empty():
+        return ""
+    first = {
+        "least_asked": "those that are asked for least",
+        "smallest": "the smallest",
+        "sorted_anew": "at last those that are asked for least where the others stay",
+        "one_by_one": "at last single ones without which all limits hold",
+    }
+    said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
+    return f"{said}{_cost(gone, found, 'of')}."
+
+
+def _listed(nodes: pl.DataFrame) -> str:
+    """Nodes by shape, in words."""
+    shapes = _by_shape(nodes)
+    listed = [f"{row['nodes']:,} with {row['shape']}" for row in shapes.head(_SHAPES).to_dicts()]
+    more = shapes.height - len(listed)
+    listed += [f"{shapes['nodes'][_SHAPES:].sum():,} of {more} other shapes"] if more > 0 else []
+    return ", ".join(listed)
+
+
+def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
+    """What some nodes cost ``of`` all, or ``more`` than those that are there; a clause."""
+    if "price_per_hour" not in some.columns or some["price_per_hour"].is_null().all():
+        return ""
+    there = found.nodes.filter(pl.col(LIKE).is_null())
+    theirs, all_ = (one["price_per_hour"].sum() for one in (some, there))
+    if how == "of":
+        # what is searched for is the fewest, and fewer large ones may cost more than many small
+        unlike = there["price_per_hour"].n_unique() > 1
+        count = ". The fewest nodes are searched for, not the cheapest" if unlike else ""
+        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour{count}"
+    return f"; they cost {theirs:,.2f} per hour, beside {all_:,.2f} now"
+
+
+def _by_shape(nodes: pl.DataFrame) -> pl.DataFrame:
+    """How many nodes there are of each shape, the most first: shape, nodes."""
+    resources = [name for name in ("cpu_cores", "memory_bytes", "gpu") if name in nodes.columns]
+    rows = nodes.group_by(resources, maintain_order=True).len().sort("len", descending=True)
+    shapes = [_shape(row) for row in rows.iter_rows(named=True)]
+    return pl.DataFrame({"shape": shapes, "nodes": rows["len"]})
+
+
+def _shape(row: Mapping[str, Any]) -> str:
+    said = f"{row['cpu_cores']:g} cores and {_size(row['memory_bytes'])}"
+    return f"{said} and {row['gpu']:,g} GPUs" if row.get("gpu") else said
+
+
+def _size(value: float) -> str:
+    whole = value % BYTES_PER_GIB == 0
+    return f"{value / BYTES_PER_GIB:,.0f} GiB" if whole else size(value)
+
+
+def barred(found: Told) -> str:
+    """Which nodes that go cannot be drained; empty where none goes, or no budget is known."""
+    nodes = found.nodes
+    gone = nodes.filter(~pl.col("kept"))
+    if BARRED_BY not in nodes.columns or gone.is_empty():
+        return ""
+    held = gone.filter(pl.col(BARRED_BY).is_not_null())
+    if held.is_empty():
+        return f"No {BUDGET} bars any of the nodes that can go from being drained."
+    listed = [f"{row['node']} ({row[BARRED_BY]})" for row in held.head(_NAMED).to_dicts()]
+    more = [f"{held.height - _NAMED:,} more"] if held.height > _NAMED else []
+    return (
+        f"{held.height:,} of the {gone.height:,} that can go cannot be drained before a {BUDGET} is"
+        f" changed, for it allows no eviction there: {', '.join([*listed, *more])}."
+    )
+
+
+def held(study: Study, policy: str) -> dict[str, str] | None:
+    """Budgets by the node that goes and that they bar; None where no budget is known."""
+    nodes = study.frames["nodes"]
+    if BARRED_BY not in nodes.columns:
+        return None
+    gone = nodes.filter(~pl.col("kept") & pl.col(BARRED_BY).is_not_null(), policy=policy)
+    return dict(gone.select("node", BARRED_BY).iter_rows())

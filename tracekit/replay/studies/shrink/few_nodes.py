@@ -1,0 +1,153 @@
+"""One replay on some of the nodes: done here, by another process, or known from before."""
+
+import functools
+import hashlib
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import IntArray
+from tracekit.crew.crew import Crew, OnProgress
+from tracekit.opened import read_bytes, read_text
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.runs.kept import fingerprint
+from tracekit.replay.runs.one import in_order, replay_one
+from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.source import Source
+from tracekit.replay.workload.workload import Workload
+
+
+@dataclass(frozen=True)
+class Came:
+    """What a replay came to: its row of a summary, and in the order as given who went where.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,), optional
+        Where each container was placed last, among the nodes that were there; -1 for never.
+    """
+
+    row: dict[str, Any]
+    node: IntArray | None
+
+
+#: Replays in an order of arrival on nodes at these positions, all of them where None is given.
+Ask = Callable[[int, IntArray | None], Came]
+
+
+class Here:
+    """Replays in this process; it keeps the order of arrival that was asked for last."""
+
+    def __init__(self, load: Workload, policy: Entrant, seed: int) -> None:
+        self._load, self._policy, self._seed = load, policy, seed
+        self._ordered = (0, load)
+
+    def __call__(self, order: int, kept: IntArray | None) -> Came:
+        """Replay."""
+        if order and self._ordered[0] != order:
+            self._ordered = order, in_order(self._load, self._seed + order)
+        load = self._ordered[1] if order else self._load
+        return _came(load, self._policy, self._seed, order, kept)
+
+
+@dataclass(frozen=True)
+class ByCrew:
+    """Replays by a crew, which reads the workload where it is shared."""
+
+    crew: Crew
+    source: Source
+    policy: str
+    seed: int
+
+    def __call__(self, order: int, kept: IntArray | None) -> Came:
+        """Replay, and wait for it."""
+        nodes = None if kept is None else tuple(kept.tolist())
+        task = FewNodesTask(self.source, self.policy, self.seed, order, nodes)
+        return self.crew.submit(task, lambda *_: None).result()
+
+
+@dataclass(frozen=True)
+class FewNodesTask:
+    """A replay on some of the nodes that can be sent to another process."""
+
+    source: Source
+    policy: str
+    seed: int
+    order: int
+    kept: tuple[int, ...] | None
+
+    def run(self, _: OnProgress) -> Came:
+        """Read the workload, unless a task before had the same, and replay."""
+        load = _ordered(self.source, self.seed + self.order if self.order else None)
+        kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
+        return _came(load, parse_entrant(self.policy), self.seed, self.order, kept)
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: Source) -> Workload:
+    return source.load()
+
+
+# as many as are searched by default, for the tasks of one process are of all orders
+@functools.lru_cache(maxsize=6)
+def _ordered(source: Source, seed: int | None) -> Workload:
+    load = _loaded(source)
+    return load if seed is None else in_order(load, seed)
+
+
+def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray | None) -> Came:
+    found = replay_one(load if kept is None else on_nodes(load, kept), policy, seed + order)
+    placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
+    return Came(found.row, None if order else placed)
+
+
+class Remembered:
+    """Replays that are asked for once: what was done is kept in a folder, under all it hangs on.
+
+    A file that is damaged counts for nothing. The folder goes once the study is written.
+    """
+
+    def __init__(
+        self, ask: Ask, folder: Path, *, load: Workload, policy: Entrant, seed: int
+    ) -> None:
+        self._ask, self._folder = ask, folder
+        # a user's own policy is what its file says
+        own = b"".join(read_bytes(Path(file)) for file in policy.written_in())
+        self._about = f"{fingerprint(load)}\n{policy}\n{seed}\n".encode() + own
+
+    def __call__(self, order: int, kept: IntArray | None) -> Came:
+        """Replay, or remember."""
+        which = b"all" if kept is None else kept.tobytes()
+        name = hashlib.sha256(self._about + f"\n{order}\n".encode() + which).hexdigest()[:24]
+        path = self._folder / f"{name}.json"
+        known = _read(path)
+        if known is None:
+            known = self._ask(order, kept)
+            _write(path, known)
+        return known
+
+
+def _read(path: Path) -> Came | None:
+    try:
+        digest, _, text = read_text(path).partition("\n")
+    except (OSError, UnicodeDecodeError):
+        return None
+    if digest != hashlib.sha256(text.encode()).hexdigest():
+        return None
+    found = json.loads(text)
+    node = found["node"]
+    return Came(found["row"], None if node is None else np.array(node, dtype=np.int64))
+
+
+def _write(path: Path, came: Came) -> None:
+    """A file is there whole or not at all."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    node = None if came.node is None else came.node.tolist()
+    text = json.dumps({"row": came.row, "node": node}, default=lambda value: value.item())
+    made = path.with_suffix(".new")
+    made.write_text(f"{hashlib.sha256(text.encode()).hexdigest()}\n{text}", encoding="utf-8")
+    made.replace(path)

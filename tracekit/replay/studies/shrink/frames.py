@@ -1,0 +1,223 @@
+"""The frames of a study of the fewest nodes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.studies.shrink.fewest import Fewest
+from tracekit.replay.studies.shrink.limits import Limits
+from tracekit.replay.workload.changed.more_nodes import numbered
+from tracekit.units import MILLI_PER_CORE
+
+#: What is told of every answer besides the measures that limits speak of.
+TOLD = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+#: The column of nodes with the budgets that bar a drain, where there are budgets.
+BARRED_BY = "barred_by"
+#: The column of nodes with the name of the one that a further node is like; null for its own.
+LIKE = "like_node"
+
+_POLICIES = {
+    "policy": pl.String,
+    "nodes": pl.Int64,
+    "of": pl.Int64,
+    "bound": pl.Int64,
+    "nodes_low": pl.Int64,
+    "nodes_high": pl.Int64,
+    "going": pl.String,
+    "tightest": pl.String,
+    "tightest_room": pl.Float64,
+    "fewer": pl.Int64,
+    "fails": pl.String,
+    "fails_measure": pl.String,
+    "fails_value": pl.Float64,
+    "problem": pl.String,
+}
+_ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
+_SIZES = {
+    "policy": pl.String,
+    "repeat": pl.Int64,
+    "nodes": pl.Int64,
+    "holds": pl.Boolean,
+    "fails": pl.String,
+}
+_NODES = {
+    "policy": pl.String,
+    "node": pl.String,
+    "place": pl.Int64,
+    LIKE: pl.String,
+    "requested_fraction": pl.Float64,
+    "kept": pl.Boolean,
+    "cpu_max_fraction": pl.Float64,
+    "memory_max_fraction": pl.Float64,
+}
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The nodes there are: names, what they have, what they cost, and who bars their drain.
+
+    Prices and budgets are None where they are not known; see
+    ``tracekit.replay.workload.changed.on_nodes``.
+    ``left`` of them are gone by the end, and no frame counts or names these. ``like`` has the name
+    of the node that each further one is like, None for those that are there.
+    """
+
+    node_ids: tuple[str, ...]
+    resources: tuple[str, ...]
+    capacity: IntArray
+    price_per_hour: FloatArray | None
+    barred_by: tuple[str, ...] | None
+    left: int = 0
+    like: tuple[str | None, ...] = ()
+
+    def with_more(self, like: IntArray) -> Cluster:
+        """The same with further nodes behind these, each like the one at its position."""
+        every = np.concatenate([np.arange(len(self.node_ids)), like])
+        bars, price = self.barred_by, self.price_per_hour
+        return replace(
+            self,
+            node_ids=(*self.node_ids, *numbered(self.node_ids, like)),
+            capacity=self.capacity[every],
+            price_per_hour=None if price is None else price[every],
+            barred_by=None if bars is None else (*bars, *("" for _ in like)),
+            like=(*(None for _ in self.node_ids), *(self.node_ids[at] for at in like.tolist())),
+        )
+
+
+def frames_of(
+    found: Mapping[str, Fewest],
+    problems: Mapping[str, TracekitError],
+    limits: Limits,
+    cluster: Cluster,
+) -> dict[str, pl.DataFrame]:
+    """All frames; ``tracekit.replay.studies.shrink.study.shrink_cluster`` says what is in them."""
+    orders = [
+        {"policy": policy, "repeat": repeat, "nodes": nodes - one.left}
+        for policy, one in found.items()
+        for repeat, nodes in enumerate(one.by_order)
+    ]
+    return {
+        "policies": _policies(found, problems, limits, len(cluster.node_ids) - cluster.left),
+        "orders": pl.DataFrame(orders, schema=_ORDERS),
+        "sizes": _sizes(found),
+        "nodes": _nodes(found, cluster),
+    }
+
+
+def _policies(
+    found: Mapping[str, Fewest],
+    problems: Mapping[str, TracekitError],
+    limits: Limits,
+    nodes: int,
+) -> pl.DataFrame:
+    told = list(dict.fromkeys([*TOLD, *limits.measures]))
+    rows = [_policy(name, one, told) for name, one in found.items()]
+    rows += [
+        {"policy": name, "of": nodes, "problem": error.what} for name, error in problems.items()
+    ]
+    frame = pl.DataFrame(rows, schema={**_POLICIES, **dict.fromkeys(told, pl.Float64)})
+    return frame.sort("nodes", nulls_last=True, maintain_order=True)
+
+
+def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
+    held = one.at(one.nodes)
+    fewer = next((trial for trial in one.at(one.nodes - 1) if trial.broken), None)
+    broken = None if fewer is None else fewer.broken
+    room = {
+        limit: min(trial.room[limit] for trial in held if limit in trial.room)
+        for limit in held[0].room
+    }
+    tightest = min(room, key=lambda limit: room[limit], default=None)
+    return {
+        "policy": name,
+        "nodes": one.nodes - one.left,
+        "of": len(one.place) - one.left - len(one.like),
+        "bound": None if one.bound is None else max(one.bound - one.left, 0),
+        "nodes_low": min(one.by_order) - one.left,
+        "nodes_high": max(one.by_order) - one.left,
+        "going": one.going,
+        "tightest": tightest,
+        "tightest_room": None if tightest is None else room[tightest],
+        "fewer": one.nodes - 1 - one.left,
+        "fails": None if broken is None else broken.limit,
+        "fails_measure": None if broken is None else broken.measure,
+        "fails_value": None if broken is None else broken.value,
+        **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
+    }
+
+
+def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:
+    """The value over orders of arrival that is farthest from the better end."""
+    values = [float(row[measure]) for row in rows if row.get(measure) is not None]
+    known = find_measure(measure)
+    high = known is not None and known.better == "high"
+    return (min if high else max)(values, default=None)
+
+
+def _sizes(found: Mapping[str, Fewest]) -> pl.DataFrame:
+    # in the order of the rows: a set has another in every process
+    trials = (trial for one in found.values() for trial in one.trials)
+    seen = dict.fromkeys(name for trial in trials for name in trial.row)
+    measures = ["placed", *compared(seen)]
+    rows = [
+        {
+            "policy": name,
+            "repeat": trial.repeat,
+            "nodes": trial.nodes - one.left,
+            "holds": trial.broken is None,
+            "fails": None if trial.broken is None else trial.broken.limit,
+            **{measure: trial.row.get(measure) for measure in measures},
+        }
+        for name, one in found.items()
+        for trial in one.trials
+    ]
+    return pl.DataFrame(rows, schema={**_SIZES, **dict.fromkeys(measures, pl.Float64)})
+
+
+def _nodes(found: Mapping[str, Fewest], cluster: Cluster) -> pl.DataFrame:
+    parts = [_nodes_of(policy, one, cluster) for policy, one in found.items()]
+    return pl.concat(parts) if parts else pl.DataFrame(schema=_NODES)
+
+
+def _nodes_of(policy: str, one: Fewest, cluster: Cluster) -> pl.DataFrame:
+    """The nodes in the order in which they stay; the first in it are gone, and left out."""
+    cluster = cluster.with_more(one.like)
+    at = one.place[one.left :]
+    cpu, memory = (pl.Series(peak[at], dtype=pl.Float64).fill_nan(None) for peak in one.peak)
+    columns = {
+        "policy": pl.repeat(policy, len(at), dtype=pl.String, eager=True),
+        "node": [cluster.node_ids[place] for place in at.tolist()],
+        "place": np.arange(1, len(at) + 1),
+        LIKE: [cluster.like[place] for place in at.tolist()],
+        "requested_fraction": one.put[at],
+        "kept": np.arange(len(at)) < one.nodes - one.left,
+        "cpu_max_fraction": cpu,
+        "memory_max_fraction": memory,
+    }
+    frame = pl.DataFrame(columns, schema=_NODES).with_columns(
+        *(pl.Series(name, values[at]) for name, values in _capacity(cluster).items())
+    )
+    if cluster.barred_by is not None:
+        bars = pl.Series([cluster.barred_by[place] for place in at.tolist()], dtype=pl.String)
+        frame = frame.with_columns(bars.replace("", None).alias(BARRED_BY))
+    if cluster.price_per_hour is None:
+        return frame
+    price = pl.Series("price_per_hour", cluster.price_per_hour[at], dtype=pl.Float64)
+    return frame.with_columns(price.fill_nan(None))
+
+
+def _capacity(cluster: Cluster) -> dict[str, FloatArray | IntArray]:
+    """What nodes have of each resource, by a name with its unit."""
+    found: dict[str, FloatArray | IntArray] = {}
+    for name, has in zip(cluster.resources, cluster.capacity.T, strict=True):
+        cores = name == "cpu_milli"
+        found["cpu_cores" if cores else name] = has / MILLI_PER_CORE if cores else has
+    return found

@@ -1,0 +1,57 @@
+"""A lower bound on the nodes on which a policy can keep limits."""
+
+import dataclasses
+
+import numpy as np
+
+from tracekit.replay.bounds.demand import demand_bound, load_bound, mean_bound
+from tracekit.replay.bounds.measures import bound_frame, bound_steps
+from tracekit.replay.engine.steps import step_schema, summarize
+from tracekit.replay.measures.p99_fraction import PERCENT
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.studies.shrink.limits import Limits
+from tracekit.replay.workload.changed.on_nodes import beside_daemons
+from tracekit.replay.workload.changed.pinned import requests_respected
+from tracekit.replay.workload.workload import Workload
+
+#: So many nodes are the fewest of which the 99th percentile leaves one out.
+FROM_WHICH_ONE_IS_LEFT_OUT = 100 // (100 - PERCENT)
+
+
+def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
+    """A lower bound on nodes for any placement within the limits; None where none is proven.
+
+    By requests for a policy that respects them, by use as far as limits cap it, on what the daemons
+    of each node leave of it.
+    """
+    if not limits.nobody_waits(str(policy)):
+        return None
+    stays = beside_daemons(load)
+    found = [1]
+    free = stays.pinned is None or not (stays.pinned >= 0).any()
+    if policy.filtered and free and requests_respected(load):
+        bound = summarize(bound_frame(bound_steps(stays), step_schema(stays)))["nodes_used_max"]
+        found.append(int(bound or 0))
+    most = limits.most_use(str(policy))
+    by_use = _by_use(stays, filtered=policy.filtered and free)
+    if np.isfinite(most).any():
+        found.append(demand_bound(by_use, most))
+    nearly = limits.nearly_all_use(str(policy))
+    if np.isfinite(nearly).any():
+        # of fewer than 100 nodes the 99th percentile is the highest; of more one may be as full
+        # as it likes, and could carry all else
+        needed = max(demand_bound(by_use, nearly), load_bound(load, nearly, requests=False))
+        found.append(min(needed, FROM_WHICH_ONE_IS_LEFT_OUT))
+    found.append(mean_bound(load, limits.mean_use(str(policy))))
+    asks = policy.filtered and free and requests_respected(load)
+    found.append(load_bound(load, most, requests=asks))
+    return min(max(found), load.nodes)
+
+
+def _by_use(load: Workload, *, filtered: bool) -> Workload:
+    """The workload with requests of further resources only if they are respected."""
+    if filtered or len(load.resources) == 2:
+        return load
+    request = load.request.copy()
+    request[:, 2:] = 0
+    return dataclasses.replace(load, request=request)

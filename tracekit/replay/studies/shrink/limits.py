@@ -1,0 +1,218 @@
+"""Limits within which fewer nodes are enough: on measures of the summary, and nobody waits."""
+
+import ast
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.overload import limits_of
+from tracekit.replay.answer.separation import WAITING
+from tracekit.replay.measures import RESOURCES, all_measures, find_measure
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.runs.thresholds import Threshold, parse_threshold
+
+_OPTION = "--limit"
+#: What holds besides the limits given, unless one of those speaks of the same measure: every
+#: container gets a node, and gets it at once. A cluster whose containers queue is too small.
+PLACED = tuple(f"{measure} == 0" for measure in WAITING)
+_BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
+
+Row = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Broken:
+    """A limit that does not hold.
+
+    Parameters
+    ----------
+    value : float, optional
+        The side that is measured; None where the run cannot tell it.
+    how : str
+        In which way it is broken, as far as two sides tell: ``above 0.8``.
+    """
+
+    limit: str
+    measure: str
+    value: float | None
+    how: str
+
+    def __str__(self) -> str:
+        if self.value is None:
+            return f"{self.measure} is not known, so '{self.limit}' does not hold"
+        how = self.how or f"so '{self.limit}' does not hold"
+        return f"{self.measure} is {plain(self.value)}, {how}"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """All that has to hold; see ``parse_limits``.
+
+    Parameters
+    ----------
+    observed : mapping
+        What production came to, for those that compare with it.
+    """
+
+    given: tuple[Threshold, ...]
+    observed: Row = field(default_factory=dict)
+
+    @property
+    def measures(self) -> list[str]:
+        """The measures that those given speak of, each once."""
+        return list(dict.fromkeys(name for one in self.given for name in one.measures))
+
+    def of(self, policy: str) -> list[Threshold]:
+        """All that hold for a policy: every container is placed, then those given."""
+        given = self._given(policy)
+        named = {name for one in given for name in one.measures}
+        placed = [parse_threshold(text, _OPTION) for text in PLACED]
+        return [*(one for one in placed if one.measure not in named), *given]
+
+    def _given(self, policy: str) -> list[Threshold]:
+        return [one for one in self.given if one.policy in (None, policy)]
+
+    def speak_of(self, run: str, policy: str) -> bool:
+        """Whether a limit compares with another run: ``base`` or ``observed``."""
+        return any(one.speaks_of(run) for one in self._given(policy))
+
+    def first_broken(self, policy: str, base: Row, row: Row) -> Broken | None:
+        """The first limit that a row of the summary does not keep; None where all hold.
+
+        ``base`` is the row of the same policy and order of arrival on all nodes.
+        """
+        return next(iter(self.broken(policy, base, row)), None)
+
+    def broken(self, policy: str, base: Row, row: Row) -> list[Broken]:
+        """All limits that a row of the summary does not keep; see ``first_broken``."""
+        return [
+            Broken(
+                limit=one.text,
+                measure=one.measure,
+                value=row.get(one.measure),
+                how=_how(one, one.sides(base, row, self.observed)),
+            )
+            for one in self.of(policy)
+            if not one.met(base, row, self.observed)
+        ]
+
+    def room(self, policy: str, base: Row, row: Row) -> dict[str, float]:
+        """How far each given limit is from breaking, as a share 0..1 of what it allows.
+
+        Of those that allow a measure no more than something.
+        """
+        found = {}
+        for one in self._given(policy):
+            sides = one.sides(base, row, self.observed)
+            plain = len(sides) == 2 and isinstance(one.condition.left, ast.Name)
+            most, value = sides[-1], sides[0]
+            capped = plain and isinstance(one.condition.ops[0], ast.LtE | ast.Lt | ast.Eq)
+            if capped and most is not None and value is not None:
+                found[one.text] = (most - value) / most if most else 0.0
+        return found
+
+    def nobody_waits(self, policy: str) -> bool:
+        """Whether every container present runs at every settled step, as bounds assume."""
+        ceiling = self._ceiling(policy, "pending_container_steps")
+        return ceiling < 1
+
+    def most_use(self, policy: str) -> tuple[float, float]:
+        """The share of a node's capacity that use may reach at settled steps: cpu, memory.
+
+        Infinite where no limit says so in the plain form ``MEASURE <= NUMBER``.
+        """
+        all_ = 1.0 if self._ceiling(policy, "overloaded_node_steps") < 1 else float("inf")
+        cpu, memory = (
+            min(all_, self._ceiling(policy, f"{name}_max_fraction")) for name in RESOURCES
+        )
+        return cpu, memory
+
+    def nearly_all_use(self, policy: str) -> tuple[float, float]:
+        """As ``most_use``, of 99 nodes in 100."""
+        cpu, memory = (self._ceiling(policy, f"{name}_p99_fraction") for name in RESOURCES)
+        return cpu, memory
+
+    def mean_use(self, policy: str) -> tuple[float, float]:
+        """The share of capacity that use may reach as a mean over nodes and settled steps."""
+        cpu, memory = (self._ceiling(policy, f"{name}_mean_fraction") for name in RESOURCES)
+        return cpu, memory
+
+    def _ceiling(self, policy: str, measure: str) -> float:
+        found = [
+            self.observed.get(measure) if _as_production(one) else one.ceiling
+            for one in self.of(policy)
+            if one.measure == measure
+        ]
+        return min((one for one in found if one is not None), default=float("inf"))
+
+
+def parse_limits(
+    texts: Sequence[str],
+    policies: Sequence[str],
+    *,
+    observed: Row | None = None,
+    node_steps: int = 0,
+) -> Limits:
+    """The limits given, or else those of ``decision``, and that every container is placed at once.
+
+    ``observed`` is what production came to; None where it is not known where that ran containers.
+
+    Raises
+    ------
+    TracekitError
+        For what is no limit, a measure there is not, a policy that is not replayed, or
+        ``observed`` where it is not known.
+    """
+    recorded = observed is not None
+    usual_ones = [
+        f"{name} <= {_written(most)}" for name, most in limits_of(observed, node_steps).items()
+    ]
+    typed = bool(texts)
+    given = [parse_threshold(text, _OPTION, typed=typed) for text in texts or usual_ones]
+    usual = dict.fromkeys(["placed", *all_measures()])
+    for one in given:
+        # the names are looked up as they will be in the rows, which may have further resources
+        further = {name: None for name in one.names if find_measure(name) is not None}
+        row = {**usual, **further}
+        one.sides(row, row, row)
+        if one.speaks_of(OBSERVED) and not recorded:
+            raise TracekitError(
+                f"{_OPTION} '{one.text}': the workload does not record where production ran its"
+                " containers, so 'observed' is not known",
+                hint="compare with a number, or with 'base', the same policy on all nodes",
+            )
+        if one.policy is not None and one.policy not in policies:
+            raise TracekitError(
+                f"{_OPTION} '{one.text}': policy '{one.policy}' is not replayed",
+                hint=f"policies: {', '.join(policies)}",
+            )
+    return Limits(tuple(given), observed or {})
+
+
+def _how(limit: Threshold, sides: Sequence[float | None]) -> str:
+    """In which way a limit is broken: ``above 0.8``; empty where it is not of two plain sides."""
+    other = sides[-1]
+    if len(sides) != 2 or not isinstance(limit.condition.left, ast.Name) or other is None:
+        return ""
+    word = _BEYOND.get(type(limit.condition.ops[0]), "not")
+    right = limit.condition.comparators[0]
+    said = "" if isinstance(right, ast.Constant) else f" ({ast.unparse(right)})"
+    return f"{word} {plain(other)}{said}"
+
+
+def _written(value: float) -> str:
+    """A number as an expression holds it, exactly."""
+    return f"{value:.0f}" if value == round(value) else repr(value)
+
+
+def plain(value: float) -> str:
+    """A number in four digits, a count in all of them."""
+    return f"{value:,.0f}" if value == round(value) else f"{value:,.4g}"
+
+
+def _as_production(limit: Threshold) -> bool:
+    """Whether it is of the plain form ``MEASURE <= observed``."""
+    left, right = limit.condition.left, limit.condition.comparators[-1]
+    names = [one.id for one in (left, right) if isinstance(one, ast.Name)]
+    return names == [limit.measure, OBSERVED] and type(limit.condition.ops[0]) in (ast.LtE, ast.Lt)

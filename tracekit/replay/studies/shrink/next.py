@@ -1,0 +1,65 @@
+"""What to ask after a study of the fewest nodes, and the commands for it."""
+
+import shlex
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.studies.shrink.told import Told
+
+#: What the store is called where it is not said: what moves together does not say where it lies.
+STORE = "STORE"
+#: More load that is asked about next.
+_MORE = 1.2
+
+
+def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]:
+    """What to do next, and the command for it.
+
+    Parameters
+    ----------
+    store : str, optional
+        Where the store lies, quoted for a shell, for a study that does not say.
+    """
+    steps = _following(found)
+    if store is None or found.about["workload"]["store"] != STORE:
+        return steps
+    return [(why, asked.replace(f" {STORE} ", f" {store} ", 1)) for why, asked in steps]
+
+
+def _following(found: Told) -> list[tuple[str, str]]:
+    about, policy = found.about, found.best["policy"]
+    said = []
+    if about["repeats"] == 1 and about["repeats_cover"]:
+        said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
+    scale = round(about["scale"] * _MORE, 6)
+    said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
+    steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
+    load = about["workload"]
+    if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
+        rival = next(
+            name
+            for name in (*about["policies"], "least_allocated", "most_allocated")
+            if name != policy
+        )
+        store, one, other = map(shlex.quote, (load["store"], policy, rival))
+        asked = f"tracekit vary {store} --policy {one} --policy {other}"
+        steps.append(("See whether it hangs on what was assumed:", asked))
+    return steps
+
+
+def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:
+    """The command that asks the same of these policies."""
+    load = about["workload"]
+    words = ["tracekit", "shrink", *([load["store"]] if load["store"] else [])]
+    words += ["--workload", load["loader"]] if load["loader"] else []
+    for name in policies:
+        words += ["--policy", name]
+    for text in about["limits"] if about["limits_given"] else ():
+        words += ["--limit", text]
+    for text in load["assume"]:
+        words += ["--assume", text]
+    words += ["--gang"] if load.get("gangs") else []
+    words += ["--seed", str(about["seed"])] if about["seed"] else []
+    words += ["--scale", f"{about['scale']:g}"] if keep_scale and about["scale"] != 1 else []
+    return " ".join(map(shlex.quote, words))

@@ -1,0 +1,50 @@
+"""The error of a study of the fewest nodes under whose limits no policy runs, on any number."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.errors import TracekitError
+from tracekit.replay.studies.shrink.limits import plain
+from tracekit.replay.studies.shrink.trials import TooFewError
+
+
+def no_answer(
+    problems: Mapping[str, TracekitError], observed: Mapping[str, Any], nodes: int
+) -> TracekitError:
+    """The error where no policy has an answer: why of each, and what would have held."""
+    details = [f"{name}: {one.what}" for name, one in problems.items()]
+    every = f"under none of {len(problems)} policies do the limits hold"
+    what = f"{every}, not even on all {nodes:,} nodes" if len(problems) > 1 else details[0]
+    hints = [one.hint for one in problems.values() if one.hint]
+    return TracekitError(
+        what,
+        hint=_alone(problems) or _what_holds(problems, observed) or next(iter(hints), None),
+        details=details if len(problems) > 1 else (),
+    )
+
+
+def _alone(problems: Mapping[str, TracekitError]) -> str | None:
+    """The container that by itself breaks a limit under every policy, if that is why."""
+    found = {one.alone for one in problems.values() if isinstance(one, TooFewError)}
+    return next(iter(found)) if len(found) == 1 and "" not in found else None
+
+
+def _what_holds(problems: Mapping[str, TracekitError], observed: Mapping[str, Any]) -> str | None:
+    """The policy that came nearest to the limit that most broke, and what production has."""
+    broken = {
+        name: one.broken
+        for name, one in problems.items()
+        if isinstance(one, TooFewError) and one.broken and one.broken.value is not None
+    }
+    told = [one for one in broken.values() if not one.measure.startswith("pending")]
+    if not told:
+        return None
+    measure = max({one.measure for one in told}, key=[one.measure for one in told].count)
+    nearest = min((one.value or 0, name) for name, one in broken.items() if one.measure == measure)
+    value, name = nearest
+    usual = observed.get(measure)
+    beside = "" if usual is None else f"; production itself reaches {measure} {plain(usual)}"
+    return (
+        f"{name} comes nearest, with {measure} {plain(value)}: loosen the limit to that,"
+        f" lower the load with --scale, or try another policy{beside}"
+    )

@@ -1,0 +1,312 @@
+"""How many nodes are enough: per policy the fewest, and which, within limits on use.
+
+See ``fewest`` for the search, ``enough`` for where all nodes are too few, ``limits`` for what has
+to hold, ``tracekit.replay.workload.changed.multiplied`` for more load, and ``told`` for the answer
+in words.
+"""
+
+import contextlib
+import functools
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+from tracekit.crew.crew import Alone, Crew, OnProgress
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.followed import LARGEST, how_large
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import compared
+from tracekit.replay.policy.entrant import Entrant, parse_entrant
+from tracekit.replay.policy.parse import policies_of
+from tracekit.replay.runs.one import replay_one
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.enough import enough_nodes
+from tracekit.replay.studies.shrink.facts import facts_of
+from tracekit.replay.studies.shrink.few_nodes import Ask, ByCrew, Here, Remembered
+from tracekit.replay.studies.shrink.fewest import Fewest
+from tracekit.replay.studies.shrink.frames import Cluster, frames_of
+from tracekit.replay.studies.shrink.limits import Limits, parse_limits
+from tracekit.replay.studies.shrink.no_answer import no_answer
+from tracekit.replay.studies.shrink.trials import left_nodes
+from tracekit.replay.workload.changed.multiplied import multiplied, scale_of
+from tracekit.replay.workload.changed.on_nodes import barred_by
+from tracekit.replay.workload.shared import shared
+from tracekit.replay.workload.source import WorkloadSource
+from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import stream
+from tracekit.store import open_store
+from tracekit.study import Study
+
+NAME = "fewest_nodes"
+#: Kubernetes' default, which spreads, the same plugin set to pack, and one that looks at use.
+POLICIES = ("least_allocated", "most_allocated", "cwt")
+
+#: Why one order of arrival was all there is.
+ALIKE = "every time of arrival is recorded, so that there is one order"
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """What is asked of each policy."""
+
+    source: WorkloadSource
+    scale: float
+    limits: Limits
+    seed: int
+    repeats: int
+
+    def of(
+        self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
+    ) -> Fewest:
+        """The answer for one."""
+        return enough_nodes(
+            _scaled(self.source, self.scale),
+            policy,
+            self.limits,
+            seed=self.seed,
+            repeats=self.repeats,
+            asks=asks,
+            beside=beside,
+        )
+
+
+@dataclass(frozen=True)
+class _Search:
+    """The search of one policy; can be sent to another process."""
+
+    asked: _Asked
+    policy: str
+
+    def run(self, on_progress: OnProgress) -> Fewest:
+        found = self.asked.of(parse_entrant(self.policy))
+        on_progress(1, 0, 0)
+        return found
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What is known before any search: the cluster, and what production came to on it."""
+
+    source: WorkloadSource
+    scale: float
+    seed: int
+
+    def run(self, on_progress: OnProgress) -> tuple[Cluster, dict[str, Any], dict[str, Any] | None]:
+        """The nodes, facts about the workload, and production's row where it is recorded."""
+        load, given = _scaled(self.source, self.scale), _loaded(self.source)
+        production = parse_entrant(OBSERVED)
+        observed = replay_one(given, production, self.seed).row if given.recorded else None
+        on_progress(1, 0, 0)
+        cluster = Cluster(
+            load.node_ids,
+            load.resources,
+            load.capacity,
+            load.price_per_hour,
+            barred_by(given),
+            len(left_nodes(load)),
+        )
+        return cluster, facts_of(load, given), observed
+
+
+@functools.lru_cache(maxsize=1)
+def _loaded(source: WorkloadSource) -> Workload:
+    return source.load()
+
+
+@functools.lru_cache(maxsize=1)
+def _scaled(source: WorkloadSource, scale: float) -> Workload:
+    return multiplied(_loaded(source), scale_of(scale), stream(source.seed, "replicas"))
+
+
+def shrink_cluster(
+    source: WorkloadSource,
+    *,
+    policies: Sequence[str] = (),
+    limits: Sequence[str] = (),
+    scale: float = 1.0,
+    repeats: int | None = None,
+    seed: int = 0,
+    crew: Crew | None = None,
+    kept: Path | None = None,
+    anyway: bool = False,
+    called: str | None = None,
+    subject: str = "",
+    progress: Progress = SILENT,
+) -> Study:
+    """The fewest nodes for each policy.
+
+    Several processes search for a policy each; for one policy, or where replays are kept, they
+    replay side by side.
+
+    Parameters
+    ----------
+    limits : sequence of str
+        Expressions over measures of the summary, as ``compare --fail-if`` reads them; all hold.
+        ``base`` is the same policy on all nodes, ``observed`` what production did. Without any,
+        those of ``tracekit.replay.answer.overload``, by which ``decision`` chooses policies.
+        Every container is placed, and none waits, unless a limit speaks of ``pending`` or
+        ``pending_container_steps``.
+    scale : float
+        So many times as many containers.
+    repeats : int, optional
+        Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
+        where all orders are the same, or the workload is very large.
+    kept : path, optional
+        A folder for the replays that are done; called again, it goes on from there.
+    anyway : bool
+        Whether the study is made, too, where no policy keeps the limits on all nodes.
+    called : str, optional
+        What the store is called in commands, if not by its path.
+    subject : str, optional
+        The policy that the answer is about, others beside it; that with the fewest if not given.
+
+    Returns
+    -------
+    Study
+        ``policies``: one row each, the fewest nodes first. ``of`` how many there are, ``bound``
+        below which no placement gets (null: nothing is proven), ``nodes_low`` and ``nodes_high``
+        the fewest over single orders of arrival, ``going`` which nodes went first or at last (see
+        ``studies.fewest``); highest use, overload and the measures that limits speak of, the worst
+        over the orders, from replays on exactly these nodes; ``tightest`` the limit that comes
+        closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
+        it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
+        where the bound is reached). ``nodes`` above ``of`` are enough where all there are are too
+        few. A policy under which twice as many are too few, or that cannot run here, has its
+        problem there.
+        ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
+        ``sizes``: every replay in that order of nodes, with all measures.
+        ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
+        it is like; null for those that are there), requested_fraction (on all nodes), kept,
+        the highest use on the nodes that stay, capacity, price_per_hour where it is known, and
+        ``barred_by`` where there are budgets of disruption: those that allow no eviction from it.
+
+    Raises
+    ------
+    TracekitError
+        For unknown names or values, and where no policy keeps the limits on all nodes.
+    """
+    scale_of(scale)
+    if repeats is not None and repeats < 1:
+        raise TracekitError(f"{repeats} repeats, expected at least 1")
+    entrants = chosen(policies)
+    parse_limits(limits, list(entrants), observed={})
+    crew = crew or Alone()
+    with progress.task("fewest nodes", len(entrants) + 1, "searches") as task:
+        # one search reads the workload here, and goes on with it
+        reader = crew if kept is None and len(entrants) > 1 else Alone()
+        known = _Known(source, scale, seed)
+        cluster, facts, observed = reader.submit(known, lambda *_: None).result()
+        task.advance(1, "production" if observed else "the workload")
+        within = parse_limits(
+            limits, list(entrants), observed=observed, node_steps=facts["nodes"] * facts["steps"]
+        )
+        orders, alone = _orders(facts, repeats)
+        found, problems = {}, {}
+        asked = _Asked(source, scale, within, seed, orders)
+        for name, search in _begun(asked, entrants, crew, kept).items():
+            try:
+                found[name] = search()
+            except TracekitError as error:
+                problems[name] = error
+            task.advance(1, name)
+    if not found and not anyway:
+        raise no_answer(problems, observed or {}, facts["nodes"])
+    return Study(
+        name=NAME,
+        about={
+            "policies": list(entrants),
+            **({"subject": subject} if subject else {}),
+            "limits": [one.text for one in within.given],
+            "limits_given": bool(limits),
+            "measures": within.measures,
+            "scale": scale,
+            "repeats": orders,
+            "repeats_cover": facts.pop("varying"),
+            "repeats_none": alone,
+            "seed": seed,
+            "nodes": facts["nodes"],
+            "workload": {**facts, **_given(source, called)},
+            "observed": _of_production(observed, within),
+        },
+        frames=frames_of(found, problems, within, cluster),
+    )
+
+
+def _begun(
+    asked: _Asked, entrants: Mapping[str, Entrant], crew: Crew, kept: Path | None
+) -> dict[str, Callable[[], Fewest]]:
+    """A search per policy, under way or to be done; each gives its answer, or raises."""
+    if kept is None and (len(entrants) > 1 or crew.size == 1):
+        return {
+            name: crew.submit(_Search(asked, one.address()), lambda *_: None).result
+            for name, one in entrants.items()
+        }
+    search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
+    return {name: functools.partial(search, one) for name, one in entrants.items()}
+
+
+def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
+    """One search, whose replays are done by all processes of a crew."""
+    with contextlib.ExitStack() as opened:
+        folder = kept or Path(opened.enter_context(TemporaryDirectory(prefix="tracekit-")))
+
+        def asks(load: Workload) -> Ask:
+            if crew.size > 1:
+                at = folder / f"workload-{load.nodes}"
+                source = opened.enter_context(shared(load, at))
+                ask: Ask = ByCrew(crew, source, policy.address(), asked.seed)
+            else:
+                ask = Here(load, policy, asked.seed)
+            if kept is None:
+                return ask
+            return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
+
+        return asked.of(policy, asks, crew.size)
+
+
+def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
+    """How many orders of arrival are searched; why it is one where more were not asked for."""
+    if repeats is not None:
+        return repeats, ""
+    if not facts["varying"]:
+        return 1, ALIKE
+    if facts["containers"] * facts["nodes"] <= LARGEST:
+        return FEWEST, ""
+    why = how_large(facts["containers"], facts["nodes"])
+    return 1, f"{why} (--repeat {FEWEST} asks for more)"
+
+
+def _given(source: WorkloadSource, called: str | None) -> dict[str, Any]:
+    """How the workload is asked for again."""
+    store = source.store
+    return {
+        "store": "" if store is None else called or str(store),
+        "loader": source.workload or "",
+        "assume": list(source.assume),
+        "gangs": source.gangs,
+        "made_up": store is not None and open_store(str(store)).manifest.made_up,
+    }
+
+
+def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+    """What production came to, and which limits it breaks itself; empty where not recorded."""
+    if observed is None:
+        return {}
+    broken = [
+        one.text
+        for one in limits.given
+        if one.policy is None
+        and not one.speaks_of("base")
+        and not one.met(observed, observed, observed)
+    ]
+    measures = {name: observed[name] for name in compared(observed)}
+    return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
+
+
+def chosen(policies: Sequence[str]) -> dict[str, Entrant]:
+    """The policies that texts spell, each once; two where none is given."""
+    texts = [text for name in policies or POLICIES for text in policies_of(name)]
+    return {str(one): one for one in map(parse_entrant, texts)}

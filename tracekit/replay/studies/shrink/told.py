@@ -1,0 +1,351 @@
+"""A study of the fewest nodes in words: the answer, how sure it is, and what to do next.
+
+The command line and the report say these sentences; neither makes its own.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+
+from tracekit.replay.answer import overload
+from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.measures import RESOURCES, find_measure, small
+from tracekit.replay.runs import kept_back
+from tracekit.replay.studies.shrink.beside import beyond_chance, others
+from tracekit.replay.studies.shrink.frames import LIKE
+from tracekit.replay.studies.shrink.limits import plain
+from tracekit.study import Study
+from tracekit.units import MS_PER_DAY, duration, percent
+from tracekit.words import count, few
+
+#: A limit on one measure alone, and what its sign allows.
+_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
+
+
+@dataclass(frozen=True)
+class Told:
+    """A study of the fewest nodes, and the row of the policy it is about, or of the fewest."""
+
+    study: Study
+    best: Mapping[str, Any]
+
+    @property
+    def about(self) -> Mapping[str, Any]:
+        """What was studied."""
+        return self.study.about
+
+    @property
+    def nodes(self) -> pl.DataFrame:
+        """The nodes under the best policy, those that stay longest first."""
+        nodes = self.study.frames["nodes"].filter(policy=self.best["policy"])
+        # a study of an earlier version adds none
+        none = pl.lit(None, pl.String).alias(LIKE)
+        return nodes if LIKE in nodes.columns else nodes.with_columns(none)
+
+
+def told(study: Study) -> Told | None:
+    """The study with the policy it is about, else the best; None where no policy has an answer."""
+    found = study.frames["policies"].filter(pl.col("nodes").is_not_null())
+    ours = found.filter(policy=study.about.get("subject", ""))
+    best = found if ours.is_empty() else ours
+    return None if found.is_empty() else Told(study, best.row(0, named=True))
+
+
+def question(study: Study) -> str:
+    """What was asked."""
+    load, scale = study.about["workload"], study.about["scale"]
+    more = f", {scale:g} times those recorded," if scale != 1 else ""
+    given = load["assume"]
+    assumed = f", where {' and '.join(given)} is assumed" if given else ""
+    return (
+        f"How many of {load['nodes']:,} nodes are enough for {load['containers']:,}"
+        f" containers{more} {within(study.about)}{assumed}, and which can go?"
+    )
+
+
+def within(about: Mapping[str, Any]) -> str:
+    """The limits, as a sentence goes on with them."""
+    given = list(about["limits"])
+    if not about["limits_given"]:
+        load = about["workload"]
+        usual = about["observed"]["measures"][OVERLOAD] if about["observed"] else None
+        return f"while {overload.within(usual, load['nodes'] * load['steps'])}"
+    return f"at the limit{'s' if len(given) > 1 else ''} {' and '.join(given)}"
+
+
+def answer(found: Told) -> str:
+    """The answer, its range over orders of arrival and its bound, as every page says it."""
+    return short(found.study)
+
+
+def short(study: Study) -> str:
+    """The answer, its range and its bound, and how many the others need where one is asked about.
+
+    In sentences, beside another answer.
+    """
+    found, subject = told(study), study.about.get("subject", "")
+    if found is None or subject not in {"", found.best["policy"]}:
+        rows = study.frames["policies"]
+        ours = rows.filter(policy=subject) if subject else rows
+        one = ours.row(0, named=True)
+        none = f"Not even all {one['of']:,} nodes are enough for {one['policy']}: {one['problem']}."
+        return none + (others(study, subject) if subject else "")
+    return _enough(found) + (others(study, subject) if subject else "")
+
+
+def _enough(found: Told) -> str:
+    """How many nodes are enough for the policy, in sentences of one thing each."""
+    row, about = found.best, found.about
+    load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
+    orders = about["repeats"]
+    usual = (about["observed"] or {}).get("nodes", row["of"])
+    known = [
+        *([f"Production's containers are on {usual:,}."] if usual < row["of"] else []),
+        f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
+        if orders > 1
+        else "",
+        ""
+        if row["bound"] is None
+        else f"No policy can do with fewer than {row['bound']:,}{_like_these(row)}.",
+    ]
+    beside = "".join(f" {one}" for one in known if one)
+    every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
+    if row["nodes"] > row["of"]:
+        return f"{_too_few(found, load, every)}{_overload_there(found)}{beside}"
+    if row["nodes"] == row["of"]:
+        return f"{_every(row)} {row['policy']}{load}{every if orders == 1 else ''}.{beside}"
+    return (
+        f"{row['nodes']:,} of {row['of']:,} nodes {'is' if row['nodes'] == 1 else 'are'} enough for"
+        f" {row['policy']}{load}{every}:"
+        f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
+    )
+
+
+def _too_few(found: Told, load: str, every: str) -> str:
+    """That there are too few nodes, and how many more are enough, a sentence."""
+    row = found.best
+    more = row["nodes"] - row["of"]
+    return (
+        f"The {count(row['of'], 'node')} {'is' if row['of'] == 1 else 'are'} too few for"
+        f" {row['policy']}{load}:"
+        f" {count(more, 'more node')} {'is' if more == 1 else 'are'} enough{every}, which makes"
+        f" {row['nodes']:,}."
+    )
+
+
+def _like_these(row: Mapping[str, Any]) -> str:
+    """Of which nodes the bound speaks where some are added: larger ones could be fewer."""
+    return " like these" if row["nodes"] > row["of"] else ""
+
+
+def _not_all(row: Mapping[str, Any]) -> str:
+    """Why all orders together need more than any of them, a clause; empty where they do not."""
+    low, nodes = row["nodes_high"], row["nodes"]
+    if low == nodes:
+        return ""
+    few = f"no number from {low:,} to {nodes - 1:,} holds"
+    return f", but {few if low < nodes - 1 else f'{low:,} does not hold'} in all"
+
+
+def _every(row: Mapping[str, Any]) -> str:
+    """That all nodes stay, up to the policy's name; only the bound proves that they must."""
+    if row["bound"] == row["of"]:
+        return f"All {row['of']:,} nodes are needed for"
+    return f"All {row['of']:,} nodes stay: none was found to be more than needed for"
+
+
+def _overload_there(found: Told) -> str:
+    """How far nodes are overloaded on so few nodes, a sentence; empty where that is next to never.
+
+    It is told also where production overloads as many: that is why so few are enough.
+    """
+    usual, load = found.about["observed"], found.about["workload"]
+    there = found.best.get(OVERLOAD)
+    before = usual["measures"].get(OVERLOAD) if usual else None
+    little = overload.SLIGHT * load["nodes"] * load["steps"]
+    if there is None or there <= (little if before is None else min(little, before)):
+        return ""
+    peaks = {name: found.best.get(f"{name}_max_fraction") for name in RESOURCES}
+    highest = max((name for name in peaks if peaks[name]), key=lambda name: peaks[name] or 0.0)
+    column = f"{highest}_max_fraction"
+    production = (
+        ""
+        if before is None
+        else f" (in production {before:,.0f}, {number(column, usual['measures'].get(column))})"
+    )
+    return (
+        f" Nodes are then overloaded in {there:,.0f} node-steps, up to"
+        f" {number(column, peaks[highest])} {RESOURCES[highest]}{production}."
+    )
+
+
+def short_within(study: Study) -> str:
+    """What held for the count, and what breaks with one node fewer; in a sentence."""
+    found, orders = told(study), study.about["repeats"]
+    in_each = f" in each of {orders} orders of arrival" if orders > 1 else ""
+    said = f"On that many nodes nothing waits{in_each}, {within(study.about)}"
+    row = None if found is None else found.best
+    if row is None or row["fails"] is None:
+        return f"{said}."
+    name, value = row["fails_measure"], row["fails_value"]
+    measure = find_measure(name)
+    what = (
+        f"{name if measure is None else small(measure.title)} would come to {number(name, value)}"
+    )
+    return f"{said}. On {row['fewer']:,} nodes that does not hold: {what}."
+
+
+def span(low: int, high: int) -> str:
+    """A count, or the two ends of what it may be."""
+    return f"{low:,}" if low == high else f"{low:,} to {high:,}"
+
+
+def bound(found: Told) -> str:
+    """What no policy gets below."""
+    row = found.best
+    if row["bound"] is None:
+        return "No lower bound is proven."
+    like = _like_these(row)
+    if row["bound"] == row["nodes"]:
+        return f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven)."
+    return (
+        f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven). Whether"
+        f" another policy gets by with fewer than {row['nodes']:,} is open."
+    )
+
+
+def breaks(row: Mapping[str, Any]) -> str:
+    """By what a limit breaks with one node fewer, or why none does."""
+    if row["fails"] is None:
+        return "the bound is reached" if row["fewer"] else "none left"
+    measure = find_measure(row["fails_measure"])
+    what = row["fails_measure"] if measure is None else small(measure.title)
+    return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
+
+
+def limit_words(text: str) -> str:
+    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
+    found = _PLAIN.fullmatch(text)
+    measure = find_measure(found["measure"]) if found else None
+    if found is None or measure is None:
+        return text
+    bound = number(measure.name, float(found["value"]))
+    return f"{small(measure.title)} {_ALLOWS[found['how']]} {bound}"
+
+
+def unexplained(study: Study) -> str:
+    """What becomes of use that no container explains; empty where there is little."""
+    return kept_back.spread(study.about["workload"].get("background") or {})
+
+
+def margin(found: Told) -> str:
+    """Which limit comes closest to breaking afterwards, and which node is hottest."""
+    row, said = found.best, []
+    if row["tightest"] is not None:
+        room = row["tightest_room"]
+        left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
+        said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
+    if row["fails"] is not None:
+        said.append(f"with {row['fewer']:,} nodes {breaks(row)}")
+    hot = hottest(found)
+    if hot is not None:
+        name, resource, share = hot
+        said.append(
+            f"the hottest node is {name}, whose {resource} reaches"
+            f" {_reached(found, resource, share)}"
+        )
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _reached(found: Told, words: str, share: float) -> str:
+    """A node's highest use in the order as given, and the highest of any order if that is more."""
+    resource = next(name for name, called in RESOURCES.items() if called == words)
+    most = found.best[f"{resource}_max_fraction"] or 0.0
+    if found.about["repeats"] == 1 or most <= share:
+        return percent(share)
+    return f"{percent(share)} in the first order of arrival ({percent(most)} in the worst)"
+
+
+def hottest(found: Told) -> tuple[str, str, float] | None:
+    """The node that is used most afterwards, of what, and how far; in the order as given."""
+    kept = found.nodes.filter("kept")
+    peaks = [
+        (kept[column][at], str(kept["node"][at]), words)
+        for column, words in (("cpu_max_fraction", "CPU"), ("memory_max_fraction", "memory"))
+        if (at := kept[column].arg_max()) is not None
+    ]
+    if not peaks:
+        return None
+    share, name, words = max(peaks)
+    return name, words, float(share)
+
+
+def sure(found: Told) -> str:
+    """What the range covers, which policies are beyond chance, and what is not covered."""
+    about, row = found.about, found.best
+    orders = about["repeats"]
+    if orders == 1:
+        why = about["repeats_none"]
+        known = (
+            f"There is one order of arrival: {why}."
+            if not about["repeats_cover"]
+            else "One order of arrival was searched"
+            f"{f': {why}' if why else ''}. How far another would differ is not known."
+        )
+        return f"{known} {_uncovered(about)}"
+    alone = span(row["nodes_low"], row["nodes_high"])
+    beyond = (
+        " A count that is enough for one order is too few for another."
+        if row["nodes"] > row["nodes_high"]
+        else ""
+    )
+    return (
+        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; one"
+        f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
+        f" most 1 in {orders}."
+        f" {beyond_chance(found.study, row['policy'])}{_uncovered(about)}"
+    )
+
+
+def _uncovered(about: Mapping[str, Any]) -> str:
+    assumed = [name for name, how in about["workload"]["quantities"].items() if how == "assumed"]
+    what = f" what was assumed ({few(assumed)})," if assumed else ""
+    beyond = f"load beyond that of the trace{_how_long(about['workload'].get('span_ms'))}"
+    return f"Not covered:{what} {beyond}, and another choice of nodes."
+
+
+def _how_long(span_ms: int | None) -> str:
+    """How long the trace is, and which peaks it can not hold."""
+    if span_ms is None:
+        return ""
+    peak = "daily" if span_ms < MS_PER_DAY else "weekly" if span_ms < 7 * MS_PER_DAY else ""
+    return f" ({duration(span_ms)}{f': too short to hold a {peak} peak' if peak else ''})"
+
+
+def production(study: Study) -> str:
+    """What production came to; empty where that is not recorded."""
+    observed = study.about["observed"]
+    if not observed:
+        return ""
+    came = [
+        f"{small(known.title)} {number(name, observed['measures'][name])}"
+        for name in ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+        if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
+    ]
+    said = f"Production used {observed['nodes']:,} nodes: {', '.join(came)}."
+    if observed["breaks"]:
+        said += f" It breaks {' and '.join(repr(one) for one in observed['breaks'])} itself."
+    return said
+
+
+def number(measure: str, value: float | None) -> str:
+    """A value of a measure: a share in percent."""
+    if value is None:
+        return "unknown"
+    known = find_measure(measure)
+    return percent(value) if known is not None and known.share else plain(value)

@@ -1,0 +1,244 @@
+"""Replays of one policy on some of the nodes of a workload, each done once."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.separation import WAITING
+from tracekit.replay.measures import RESOURCES
+from tracekit.replay.policy.entrant import Entrant
+from tracekit.replay.runs.node_use import highest_use
+from tracekit.replay.studies.shrink.few_nodes import Ask, Here
+from tracekit.replay.studies.shrink.limits import Broken, Limits
+from tracekit.replay.workload.changed.on_nodes import on_nodes
+from tracekit.replay.workload.changed.pinned import too_large
+from tracekit.replay.workload.workload import Workload
+from tracekit.units import percent
+
+
+@dataclass(frozen=True)
+class Trial:
+    """One replay on so many nodes, in one order of arrival.
+
+    Parameters
+    ----------
+    broken : Broken, optional
+        The first limit that broke, if one did.
+    room : mapping
+        How far each limit is from breaking: see ``Limits.room``.
+    """
+
+    repeat: int
+    nodes: int
+    row: dict[str, Any]
+    broken: Broken | None
+    room: dict[str, float]
+
+
+class TooFewError(TracekitError):
+    """A limit breaks on all nodes already."""
+
+    broken: Broken | None = None
+    #: That one container by itself breaks a limit, on every node; empty where none does.
+    alone: str = ""
+
+    def though(self, more: str) -> TooFewError:
+        """The same, and something more that is known."""
+        error = TooFewError(f"{self.what}; {more}", hint=self.hint)
+        error.broken, error.alone = self.broken, self.alone
+        return error
+
+
+class Trials:
+    """Replays of one policy on the first nodes of its order.
+
+    ``place`` are the positions of nodes, those that stay longest first, ``put`` what was asked of
+    each on all nodes, and ``going`` what the order is called. ``left`` nodes are gone by the end:
+    they are there as long as production had them, and nobody counts them. They and the nodes of
+    the control plane, ``fixed`` in all, never go.
+    """
+
+    def __init__(
+        self,
+        load: Workload,
+        policy: Entrant,
+        limits: Limits,
+        seed: int,
+        ask: Ask | None = None,
+    ) -> None:
+        self._load, self._policy, self._limits = load, policy, limits
+        self._ask = ask or Here(load, policy, seed)
+        fixed = fixed_nodes(load)
+        self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
+        self._rank = np.where(fixed, 1, 2)
+        self._rank[left_nodes(load)] = 0
+        self._done: dict[tuple[int, int], Trial] = {}
+        whole = self._ask(0, None)
+        assert whole.node is not None  # noqa: S101 - it is the order as given
+        node = whole.node
+        self._base: dict[int, dict[str, Any]] = {0: whole.row}
+        self._placed = {load.nodes: node}
+        self.put = asked_over_time(load, node)
+        self.start(np.argsort(-self.put, kind="stable"), "least_asked")
+
+    def smallest_first(self) -> Trials:
+        """The same where the smallest nodes go first; replays on all nodes are known."""
+        load = self._load
+        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        return self.in_order(np.lexsort((-self.put, -size)), "smallest")
+
+    def in_order(self, place: IntArray, going: str) -> Trials:
+        """The same where nodes go in another order; replays on all nodes are known."""
+        other = copy.copy(self)
+        other.start(place, going)
+        return other
+
+    def start(self, place: IntArray, going: str) -> None:
+        """Begin with nodes that go in an order; what is known is what came on all of them."""
+        every = self._load.nodes
+        self.place, self.going = place[np.argsort(self._rank[place], kind="stable")], going
+        self._done = {key: one for key, one in self._done.items() if one.nodes == every}
+        self._placed = {every: self._placed[every]}
+
+    def check_all_nodes(self, order: int) -> None:
+        """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
+        if not self.holds(order, self._load.nodes):
+            trial = self._done[order, self._load.nodes]
+            broken = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
+            said = _on_all_nodes(trial, broken, self._load.nodes - self.left)
+            alone = _too_busy(self._load, self._limits.most_use(str(self._policy)))
+            error = TooFewError(said, hint=alone or _hint(broken, self._load))
+            error.broken, error.alone = trial.broken, alone
+            raise error
+
+    def hold_all(self, nodes: int, orders: Iterable[int]) -> bool:
+        """Whether all limits hold on so many nodes in every order of arrival."""
+        return all(self.holds(order, nodes) for order in orders)
+
+    def holds(self, order: int, nodes: int) -> bool:
+        """Whether all limits hold on so many nodes, in this order of arrival."""
+        return self.broken_by(order, nodes) is None
+
+    def broken_by(self, order: int, nodes: int) -> Broken | None:
+        """The first limit that breaks on so many nodes, in this order of arrival; None for none."""
+        known = self._done.get((order, nodes))
+        if known is None:
+            known = self._done[order, nodes] = self._trial(order, nodes)
+        return known.broken
+
+    def trials(self) -> tuple[Trial, ...]:
+        """All replays, on most nodes first."""
+        return tuple(sorted(self._done.values(), key=lambda one: (-one.nodes, one.repeat)))
+
+    def peak(self, nodes: int) -> FloatArray:
+        """The highest use of each node, shape (2, nodes), where so many stay; NaN for others."""
+        kept = np.sort(self.place[:nodes])
+        peak = np.full((2, self._load.nodes), np.nan)
+        peak[:, kept] = highest_use(on_nodes(self._load, kept), self._placed[nodes])
+        return peak
+
+    def asked(self, nodes: int) -> FloatArray:
+        """What is asked of each node over time where so many stay, (nodes,); NaN for others."""
+        kept = np.sort(self.place[:nodes])
+        asked = np.full(self._load.nodes, np.nan)
+        asked[kept] = asked_over_time(on_nodes(self._load, kept), self._placed[nodes])
+        return asked
+
+    def _trial(self, order: int, nodes: int) -> Trial:
+        row = self._row(order, nodes)
+        name = str(self._policy)
+        base = self._base_of(order) if self._limits.speak_of("base", name) else row
+        broken = self._limits.first_broken(name, base, row)
+        return Trial(order, nodes, row, broken, self._limits.room(name, base, row))
+
+    def _row(self, order: int, nodes: int) -> dict[str, Any]:
+        if nodes == self._load.nodes:
+            return self._base_of(order)
+        found = self._ask(order, np.sort(self.place[:nodes]))
+        if found.node is not None:
+            self._placed[nodes] = found.node
+        return found.row
+
+    def _base_of(self, order: int) -> dict[str, Any]:
+        """The policy's own row on all nodes."""
+        if order not in self._base:
+            self._base[order] = self._ask(order, None).row
+        return self._base[order]
+
+
+def left_nodes(load: Workload) -> IntArray:
+    """Nodes that are gone by the end, in order."""
+    return np.zeros(0, np.int64) if load.losses is None else np.unique(load.losses.node)
+
+
+def fixed_nodes(load: Workload) -> BoolArray:
+    """Nodes that nobody can give back: of the control plane, and gone already."""
+    fixed = np.zeros(load.nodes, np.bool_) if load.stays is None else load.stays.copy()
+    fixed[left_nodes(load)] = True
+    return fixed
+
+
+def _on_all_nodes(trial: Trial, broken: Sequence[Broken], nodes: int) -> str:
+    again = f" in order of arrival {trial.repeat}" if trial.repeat else ""
+    return f"already with all {nodes:,} nodes{again} {' and '.join(map(str, broken))}"
+
+
+def _hint(broken: Sequence[Broken], load: Workload) -> str | None:
+    """What may be done where even all nodes are too few."""
+    waiting = [one for one in broken if one.measure in WAITING]
+    if not waiting:
+        return None
+    never = too_large(load)
+    given = " ".join(f"--limit '{one.measure} <= {one.value or 0:g}'" for one in waiting)
+    return f"{never or 'the cluster is too small for it as it is'}; allow it with {given}"
+
+
+def _too_busy(load: Workload, most: tuple[float, float]) -> str:
+    """That a container by itself uses more than a limit allows, on the largest node too."""
+    largest = load.capacity[:, :2].max(axis=0, initial=1).astype(np.float64)
+    if not np.isfinite(most).any() or not load.containers:
+        return ""
+    peak = np.zeros((2, load.containers))
+    for step in np.flatnonzero(load.times_ms >= load.settled_ms).tolist():
+        there = load.present(step)
+        np.maximum(peak, load.use_at(step), out=peak, where=there[None])
+    for at, name in enumerate(RESOURCES):
+        who = int(peak[at].argmax())
+        share = peak[at, who] / largest[at]
+        if share > most[at]:
+            return (
+                f"'{load.container_ids[who]}' by itself uses {percent(share)} of the"
+                f" {RESOURCES[name]} of the largest node: no number of nodes helps; leave it out,"
+                f" or allow {name}_max_fraction that much"
+            )
+    return ""
+
+
+def asked_over_time(load: Workload, node: IntArray) -> FloatArray:
+    """What placed containers asked of each node over time, of its fullest resource, (nodes,).
+
+    Daemons are not counted: they go with their node.
+
+    Parameters
+    ----------
+    node : int64, shape (containers,)
+        Where each container was placed last, -1 for never.
+    """
+    counted = node >= 0
+    if load.daemon is not None:
+        counted &= ~load.daemon
+    who = np.flatnonzero(counted)
+    end = int(load.times_ms[-1]) + load.step_ms
+    there = np.minimum(load.departure_ms[who], end) - np.minimum(load.arrival_ms[who], end)
+    asked = np.zeros(load.capacity.shape)
+    np.add.at(asked, node[who], load.request[who] * there[:, None].astype(np.float64))
+    span = max(end - int(load.times_ms[0]), 1)
+    share = asked / np.maximum(load.capacity, 1) / span
+    return np.asarray(share.max(axis=1))

@@ -1,0 +1,1 @@
+"""Which assumptions matter: the study of changed assumptions."""

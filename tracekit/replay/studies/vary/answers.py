@@ -1,0 +1,249 @@
+"""What each change of an assumption does to the answer and to the ranks of policies.
+
+What decides is ``runs.decision`` alone: who is barred, whether production is kept, who is chosen.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import polars as pl
+from scipy import stats
+
+from tracekit.errors import TracekitError
+from tracekit.replay.answer.decision import decision
+from tracekit.replay.answer.may_answer import CONDITIONS
+from tracekit.replay.answer.overload import OVERLOAD
+from tracekit.replay.answer.standings import Standing, Standings, difference, standings
+from tracekit.replay.measures import find_measure, small
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+
+#: How the answer under the defaults stands under a change.
+SAME, BARRED, KEPT, OTHER, UNTOLD = (
+    "same", "barred", "production kept", "another policy", "not told",
+)  # fmt: skip
+#: The answer turns over.
+TURNED = (BARRED, KEPT, OTHER)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answered:
+    """What a run would answer with.
+
+    Parameters
+    ----------
+    names : tuple of str
+        Policies any of which may be chosen, the first choice first; ``OBSERVED`` where production
+        is kept; empty where nothing can be told.
+    subject : str
+        The policy that further questions are about; empty where there is none.
+    criterion : str
+        The measure that decided; empty where none did.
+    said : str
+        The answer in one sentence.
+    barred : mapping of str to str
+        Who may not be chosen, and why, a clause.
+    """
+
+    names: tuple[str, ...]
+    subject: str
+    criterion: str
+    said: str
+    barred: Mapping[str, str]
+
+    @property
+    def first(self) -> str:
+        """The answer itself; empty where nothing can be told."""
+        return next(iter(self.names), "")
+
+    @property
+    def text(self) -> str:
+        """The answer in a word or two."""
+        if self.first == OBSERVED:
+            return "keep production"
+        return ", ".join(self.names) or "none"
+
+
+def answered(found: Results) -> Answered:
+    """What the decision of a run with these results is."""
+    told = decision(found)
+    return Answered(
+        names=told.chosen or ((OBSERVED,) if told.nearest else ()),
+        subject=told.subject,
+        criterion=told.criterion,
+        said=told.answer,
+        barred={name: one.why for one in told.left_out for name in one.names},
+    )
+
+
+def stands(usual: Answered, here: Answered) -> str:
+    """Whether the answer under the defaults is the answer here, and may be chosen at all."""
+    if not usual.first:
+        return UNTOLD
+    if usual.first in here.barred:
+        return BARRED
+    if usual.first in here.names:
+        return SAME
+    if not here.first:
+        return UNTOLD
+    return KEPT if here.first == OBSERVED else OTHER
+
+
+def why(usual: Answered, here: Answered) -> str:
+    """Why the answer does not stand, a clause; empty where it does."""
+    how = stands(usual, here)
+    if how == BARRED:
+        return here.barred[usual.first]
+    if how == KEPT:
+        return "no policy is better than production beyond chance"
+    if how == OTHER:
+        return decided_by(here.criterion)
+    # the sentence without its "No policy can be recommended"
+    return here.said.partition(": ")[2].rstrip(".") if how == UNTOLD and not here.first else ""
+
+
+def decided_by(criterion: str) -> str:
+    """By what a policy was chosen, a clause."""
+    measure = find_measure(criterion)
+    if criterion in CONDITIONS or measure is None:
+        return "as others do not hold the load"
+    return f"by {small(measure.title)}"
+
+
+BASE = "as assumed"
+
+_RANKS = {
+    "change": pl.String,
+    "policy": pl.String,
+    "value": pl.Float64,
+    "low": pl.Float64,
+    "high": pl.Float64,
+    "rank": pl.Float64,
+    "best": pl.Boolean,
+    OVERLOAD: pl.Float64,
+    "pending": pl.Int64,
+    "waited": pl.Boolean,
+    "barred": pl.String,
+}
+_MOVES = {
+    "change": pl.String,
+    "stands": pl.String,
+    "answer": pl.String,
+    "why": pl.String,
+    "decided_by": pl.String,
+    "agreement": pl.Float64,
+    "first": pl.String,
+    "most_moved": pl.String,
+    "places": pl.Float64,
+    "problem": pl.String,
+}
+
+
+def ranked(
+    found: Mapping[str, Results], measure: str, answers: Mapping[str, Answered]
+) -> pl.DataFrame:
+    """Ranks within each change; none where the workload lacks the measure, as it may change too."""
+    rows: list[dict[str, Any]] = []
+    for change, one in found.items():
+        ours = [policy for policy in one.policies if one.known(policy, measure)]
+        if change == BASE and not set(ours) - {OBSERVED}:
+            raise TracekitError(f"the workload has no measure '{measure}'")
+        ranks = _ranks(one, measure) if ours else {}
+        rows += [
+            {
+                "change": change,
+                "policy": policy,
+                **ranks.get(policy, {"best": False}),
+                OVERLOAD: _mean(one, policy, OVERLOAD),
+                "pending": int(one.of(policy, "pending").max()),
+                "waited": one.waited(policy),
+                "barred": answers[change].barred.get(policy),
+            }
+            for policy in [*ranks, *(name for name in one.policies if name not in ranks)]
+        ]
+    return pl.DataFrame(rows, schema=_RANKS)
+
+
+def _ranks(found: Results, measure: str) -> dict[str, dict[str, Any]]:
+    """Of each policy its mean, interval and rank, the best first."""
+    stand = standings(found, measure)
+    return {
+        policy: {
+            "value": row.mean,
+            "low": row.low,
+            "high": row.high,
+            "rank": _rank(found, stand, row),
+            "best": row in stand.best,
+        }
+        for row in stand.rows
+        for policy in row.names
+    }
+
+
+def _mean(found: Results, policy: str, name: str) -> float | None:
+    return float(found.of(policy, name).mean()) if found.known(policy, name) else None
+
+
+def _rank(found: Results, stand: Standings, row: Standing) -> float:
+    """1 and one more for each policy that is better beyond chance; those that waited come last.
+
+    Whoever is within chance of the best has rank 1, also where a third differs from it.
+    """
+    if row in stand.best:
+        return 1.0
+    ours = [other for other in stand.rows if not other.waited]
+    if row.waited:
+        return 1.0 + sum(len(other.names) for other in ours)
+    sign = 1 if found.measures[stand.measure].first == "low" else -1
+    better = 0
+    for other in ours if stand.tells else ():
+        apart = difference(found, row.names[0], other.names[0], stand.measure)
+        if apart is not None and apart.apart and sign * apart.mean > 0:
+            better += len(other.names)
+    return 1.0 + better
+
+
+def moved_by(
+    ranks: pl.DataFrame, answers: Mapping[str, Answered], problems: Mapping[str, str]
+) -> pl.DataFrame:
+    """What each change does to the answer and the ranks under the defaults; the largest first."""
+    usual = answers[BASE]
+    base = dict(ranks.filter(change=BASE).select("policy", "rank").drop_nulls().rows())
+    rows: list[dict[str, Any]] = []
+    for (change,), part in ranks.group_by("change", maintain_order=True):
+        if change == BASE:
+            continue
+        here = answers[str(change)]
+        rows.append(
+            {
+                "change": change,
+                "stands": stands(usual, here),
+                "answer": here.text,
+                "why": why(usual, here) or None,
+                "decided_by": here.criterion or None,
+                **_moved(base, dict(part.select("policy", "rank").drop_nulls().rows())),
+                "first": ", ".join(part.filter("best")["policy"]) or None,
+                "problem": None,
+            }
+        )
+    rows += [{"change": change, "problem": what} for change, what in problems.items()]
+    known = {one: at for at, one in enumerate((*TURNED, UNTOLD, SAME))}
+    order = pl.col("stands").replace_strict(known, default=len(known), return_dtype=pl.Int64)
+    return pl.DataFrame(rows, schema=_MOVES).sort(order, "agreement", "change", nulls_last=True)
+
+
+def _moved(base: Mapping[str, float], here: Mapping[str, float]) -> dict[str, Any]:
+    """How far ranks agree, and who moved most, of those that are ranked under both."""
+    both = [name for name in here if name in base]
+    if len(both) < 2:
+        return {}
+    old, new = [base[name] for name in both], [here[name] for name in both]
+    tau = stats.kendalltau(old, new).statistic
+    moved = max(both, key=lambda name: abs(here[name] - base[name]))
+    return {
+        # where one side ranks all the same it agrees with nothing and contradicts nothing
+        "agreement": float(old == new) if tau != tau else float(tau),  # noqa: PLR0124
+        "most_moved": moved,
+        "places": float(abs(here[moved] - base[moved])),
+    }

@@ -1,0 +1,238 @@
+"""Which assumptions matter: the same policies under changed assumptions, and the answer there.
+
+A trace does not say how large nodes and requests are. If the answer is another once such a number
+changes, or the policy that it names is barred, then the answer under the default is worth little.
+Each change is judged as a run is, beside production: ``answers``. Ranks by one measure stand
+beside that, and decide nothing; ``told`` has the words.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import polars as pl
+
+from tracekit.crew.crew import Alone, Crew
+from tracekit.errors import TracekitError, nearest
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.answer.separation import separating
+from tracekit.replay.answer.standings import standings
+from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.policy.entrant import parse_entrant
+from tracekit.replay.runs.results import Results
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.vary.answers import BASE, answered, moved_by, ranked
+from tracekit.replay.studies.vary.replays import Met, Orders, results_of
+from tracekit.replay.workload.sized.tables import is_sized, used_by_others
+from tracekit.replay.workload.source import WorkloadSource, source_of
+from tracekit.store import Store, open_store
+from tracekit.study import Study
+
+NAME = "assumptions"
+#: What policies are ranked by where nothing tells them apart.
+USUAL = "cpu_max_fraction"
+
+#: Changes that are tried when none are given: half and double sizes, and the other readings.
+CHANGES = (
+    "node_cpu_cores=52",
+    "node_cpu_cores=208",
+    "node_memory_bytes=192GiB",
+    "node_memory_bytes=768GiB",
+    "request_cpu_cores=2",
+    "request_cpu_cores=8",
+    "request_memory_bytes=2GiB",
+    "request_memory_bytes=8GiB",
+    "background=none",
+    "reserved=none",
+    "arrival=trace",
+    "network_and_disk=modelled",
+)
+#: The same for a store with sizes: there is less to assume.
+SIZED_CHANGES = (
+    "used_share=0.5",
+    "order=listed",
+    "arrival_span_ms=0",
+    "departures=none",
+    "background=none",
+    "groups=none",
+    "selectors=none",
+    "cells=none",
+    "resources=cpu+memory",
+)
+#: The same for a trace beside which sizes are recorded.
+RECORDED_CHANGES = (
+    "requests=uniform",
+    "node_sizes=assumed",
+    "resources=cpu+memory",
+    "background=none",
+    "reserved=none",
+    "arrival=trace",
+)
+POLICIES = ("first_fit", "worst_fit", "least_allocated", "balanced_allocation", "cwt", "random")
+
+
+@dataclass(frozen=True)
+class _Case:
+    """One change: where its workload comes from, or why there is none."""
+
+    change: str
+    source: WorkloadSource
+
+
+def vary_assumptions(
+    store: Path,
+    *,
+    policies: Sequence[str] = (),
+    changes: Sequence[str] = (),
+    measure: str | None = None,
+    repeats: int | None = None,
+    seed: int = 0,
+    crew: Crew | None = None,
+    progress: Progress = SILENT,
+) -> Study:
+    """Replay policies, and production where it is recorded, under each change of one assumption.
+
+    Parameters
+    ----------
+    changes : sequence of str
+        ``NAME=VALUE``, one assumption each; when empty ``CHANGES``, where the store records sizes
+        ``RECORDED_CHANGES`` or ``SIZED_CHANGES``.
+    measure : str, optional
+        What policies are ranked by; the lowest is first where neither end is better. If not given,
+        the first that has a better end and tells the policies apart under the defaults.
+    repeats : int, optional
+        Orders of arrival that each policy meets under each change. Without it six, the fewest that
+        an interval needs; one where the workload is very large.
+
+    Returns
+    -------
+    Study
+        ``changes``, what turns the answer over first: ``stands`` says whether the answer under the
+        defaults (a policy, or to keep production) is the answer here (``same``; it may be within
+        chance of the first), is barred (``barred``), gives way to production (``production kept``)
+        or to another policy (``another policy``), or nothing is told; ``answer`` is the answer
+        here, ``why`` what turned it, ``decided_by`` the measure that decided. Beside it how far
+        ranks agree (Kendall's tau-b, 1 the same, -1 the opposite), the first by ``measure``, and
+        who moved by how many places. A change under which nothing can be replayed has its problem
+        there.
+
+        ``ranks``: change, policy, the mean over orders with its interval, rank (1 and one more for
+        each policy that is better beyond chance, so that those that cannot be told apart share
+        it), whether it is among the best, in how many node-steps it overloads nodes at the mean,
+        the most containers that it never placed in an order, whether any waited, and why it may
+        not be chosen.
+
+    Raises
+    ------
+    TracekitError
+        For unknown names or values, and fewer than two policies.
+    """
+    if measure is not None:
+        _check(measure)
+    asked = dict.fromkeys(str(parse_entrant(text)) for text in policies or POLICIES)
+    names = [name for name in asked if name != OBSERVED]
+    if len(names) < 2:
+        raise TracekitError("one policy has no rank", hint="name two policies or more")
+    usual = _usual(open_store(store))
+    cases = [
+        _Case(text or BASE, source_of(store, None, assume=[text] if text else [], seed=seed))
+        for text in ("", *(changes or usual))
+    ]
+    found, problems = _replayed(
+        cases,
+        [OBSERVED, *names],
+        repeats=repeats,
+        seed=seed,
+        crew=crew or Alone(),
+        progress=progress,
+    )
+    if BASE in problems:
+        raise TracekitError(problems[BASE])
+    measure = measure or _that_tells(found[BASE])
+    answers = {change: answered(one) for change, one in found.items()}
+    ranks = ranked(found, measure, answers)
+    base, usual_answer = standings(found[BASE], measure), answers[BASE]
+    return Study(
+        name=NAME,
+        about={
+            "measure": measure,
+            "policies": names,
+            "beside_production": OBSERVED in found[BASE].policies,
+            "changes": list(changes),
+            "seed": seed,
+            "store": str(store),
+            "repeats": max(row.orders for row in base.rows),
+            "repeats_cover": list(found[BASE].covers),
+            "answer": list(usual_answer.names),
+            "answer_said": usual_answer.said,
+            "subject": usual_answer.subject,
+            "best": [name for row in base.best for name in row.names],
+            "why_not": base.why_not,
+        },
+        frames={"ranks": ranks, "changes": moved_by(ranks, answers, problems)},
+    )
+
+
+def _usual(store: Store) -> tuple[str, ...]:
+    """Changes to try when none are given."""
+    if not is_sized(store):
+        return CHANGES
+    return RECORDED_CHANGES if used_by_others(store) else SIZED_CHANGES
+
+
+def _replayed(
+    cases: Sequence[_Case],
+    names: Sequence[str],
+    *,
+    repeats: int | None,
+    seed: int,
+    crew: Crew,
+    progress: Progress,
+) -> tuple[dict[str, Results], dict[str, str]]:
+    """The results under each change, and the problems of changes that cannot be replayed."""
+    met: dict[str, dict[str, Met]] = {}
+    problems: dict[str, str] = {}
+    with progress.task("assumptions", len(cases) * len(names), "policies") as task:
+        running = [
+            (case, name, crew.submit(Orders(case.source, name, seed, repeats), lambda *_: None))
+            for case in cases
+            for name in names
+        ]
+        for case, name, future in running:
+            try:
+                one = future.result()
+                if one is not None:
+                    met.setdefault(case.change, {})[name] = one
+            except TracekitError as error:
+                problems.setdefault(case.change, error.what)
+            task.advance(1, case.change)
+    found = {change: results_of(one) for change, one in met.items() if change not in problems}
+    return found, problems
+
+
+def _check(measure: str) -> None:
+    """Raise TracekitError for a measure that no workload has."""
+    if find_measure(measure) is not None:
+        return
+    known = compared()
+    close = nearest(measure, known)
+    raise TracekitError(
+        f"no measure '{measure}'; measures: {', '.join(known)}",
+        hint=f"did you mean '{close}'?" if close else None,
+    )
+
+
+def _that_tells(found: Results) -> str:
+    """The first measure with a better end by which some policy is best, beyond chance.
+
+    Else the first that tells any two apart, also by the one order they met; else ``USUAL``.
+    """
+    judged = [one for one in found.measures.values() if one.better]
+    ordered = sorted(judged, key=lambda one: one.group != "answer")
+    ours = [names for names in found.groups if names != (OBSERVED,)]
+    stands = [one for name in ordered if (one := standings(found, name.name, among=ours)).tells]
+    stands.sort(key=lambda one: len(one.best) == len(one.rows))
+    told = (one.measure for one in stands)
+    rows = found.summary.filter(pl.col("policy") != OBSERVED)
+    apart = (one.name for one in separating(rows) if one.better and one.compared)
+    return next(told, next(apart, USUAL))

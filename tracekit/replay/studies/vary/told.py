@@ -1,0 +1,189 @@
+"""A study of changed assumptions in words: what the answer hangs on, and what to do next."""
+
+import shlex
+from collections.abc import Mapping, Sequence
+
+import polars as pl
+
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import find_measure, small
+from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.vary.answers import (
+    BARRED,
+    KEPT,
+    SAME,
+    TURNED,
+    UNTOLD,
+    decided_by,
+)
+from tracekit.study import Study
+from tracekit.words import few
+
+#: So many orders are asked for where six tell nothing.
+_MORE = 20
+#: The answer that no policy is better.
+KEEP = "to keep production"
+#: Where nothing can be told under the defaults.
+NONE = "not told"
+#: So many assumptions are named, more are counted.
+_NAMED = 5
+
+
+def question(study: Study) -> str:
+    """What was asked."""
+    changes = study.frames["changes"].height
+    keep = ", or to keep production" if study.about["beside_production"] else ""
+    return (
+        f"Does the answer hang on an assumption: which of {len(study.about['policies'])} policies"
+        f" to choose{keep}? {changes} {'was' if changes == 1 else 'were'} changed, one at a time,"
+        " each judged as a run is."
+    )
+
+
+def answer(study: Study, *, most: int = 3) -> str:
+    """Which assumptions the answer hangs on, and how; where nothing can be told, that and why.
+
+    Of ``most`` changes that turn it over it is said how.
+    """
+    if not study.about["answer"]:
+        return f"Nothing can be told of changed assumptions. {study.about['answer_said']}"
+    if not study.frames["changes"]["problem"].null_count():
+        return (
+            "Nothing can be told: no changed assumption could be replayed; the reasons are below."
+        )
+    usual = subject(study)
+    turned, told = _changes(study, *TURNED), _changes(study, *TURNED, SAME)
+    if not told:
+        return (
+            f"As assumed the answer is {usual}; whether that hangs on an assumption cannot be told,"
+            " as under no change anything can be."
+        )
+    if not turned:
+        rest = len(_changes(study, UNTOLD))
+        return (
+            f"The answer hangs on none of {_counted(len(told))}: it is {usual}"
+            f"{_within_chance(told, usual)} under each of these changes"
+            f"{f'; under {rest} more nothing is told' if rest else ''}."
+        )
+    names = list(dict.fromkeys(_name(row["change"]) for row in turned))
+    how = [f"with {row['change']} {_turned(study, row)}" for row in turned[:most]]
+    more = len(turned) - len(how)
+    if more:
+        how.append(f"{more} more {'change turns' if more == 1 else 'changes turn'} it over too")
+    hangs = _and(names) if len(names) <= _NAMED else _counted(len(names))
+    return f"The answer hangs on {hangs}: as assumed it is {usual}; {'; '.join(how)}."
+
+
+def _within_chance(told: Sequence[dict[str, str]], usual: str) -> str:
+    """That under some change another goes first, within chance, a clause; or nothing."""
+    ahead = [row["change"] for row in told if row["answer"].partition(",")[0] != usual]
+    ahead = [] if usual == KEEP else ahead
+    return f", or within chance of the first (with {few(ahead)})," if ahead else ""
+
+
+def _turned(study: Study, row: dict[str, str]) -> str:
+    """What a change makes of the answer, a clause."""
+    usual = "production" if keeps(study) else study.about["answer"][0]
+    if row["stands"] == BARRED:
+        return f"{usual} is barred ({row['why']})"
+    if row["stands"] == KEPT:
+        return f"it is to keep production, as {row['why']}"
+    return f"it is {row['answer']}, {decided_by(row['decided_by'])}"
+
+
+def outcome(row: Mapping[str, str]) -> str:
+    """What becomes of the answer under a change, in a word or two."""
+    if row["stands"] in {SAME, UNTOLD}:
+        return str(row["stands"])
+    return f"barred: {row['answer']}" if row["stands"] == BARRED else str(row["answer"])
+
+
+def keeps(study: Study) -> bool:
+    """Whether the answer under the defaults is to keep production."""
+    return list(study.about["answer"]) == [OBSERVED]
+
+
+def subject(study: Study) -> str:
+    """The answer under the defaults in words; that there is none, where nothing can be told."""
+    if not study.about["answer"]:
+        return NONE
+    return KEEP if keeps(study) else str(study.about["answer"][0])
+
+
+def sure(study: Study) -> str:
+    """What the ranks rest on, and under which changes nothing is told."""
+    orders = study.about["repeats"]
+    if orders < FEWEST:
+        met = "one order" if orders == 1 else f"{orders} orders"
+        return f"Each policy met {met} of arrival under each change; {FEWEST} are needed to tell."
+    said = (
+        f"Each policy met {orders} orders of arrival under each change, and what does not differ"
+        " beyond chance is not told apart (95 %, corrected for the number of comparisons)."
+        f" Ranks by {_title(study)} alone stand beside the answer and do not decide it."
+    )
+    silent = [row["change"] for row in _changes(study, UNTOLD)]
+    if silent and study.about["answer"]:
+        said += f" Nothing is told under {few(silent)}."
+    return f"{said} Two assumptions changed at a time were not tried."
+
+
+def following(study: Study) -> list[tuple[str, str]]:
+    """What to do next, and the command for it."""
+    about = study.about
+    words = [about["store"], *(word for name in about["policies"] for word in ("--policy", name))]
+    asked = " ".join(map(shlex.quote, words))
+    if not study.frames["changes"]["problem"].null_count():
+        return []
+    if not about["answer"] or not _changes(study, *TURNED, SAME):
+        more = max(_MORE if about["repeats"] >= FEWEST else FEWEST, FEWEST)
+        command = (
+            f"tracekit vary {asked}{_tried(study)} --measure {about['measure']} --repeat {more}"
+        )
+        return [("Let the policies meet more orders of arrival:", command)]
+    turned = _changes(study, *TURNED)
+    if not turned:
+        store, policy = shlex.quote(about["store"]), shlex.quote(about["subject"])
+        command = f"tracekit shrink {store} --policy {policy} --out studies/fewest"
+        return [(f"See how many nodes are enough under {about['subject']}:", command)]
+    first = turned[0]["change"]
+    return [
+        (
+            f"Find out what {_name(first)} is in your cluster, then replay with it:",
+            f"tracekit replay {asked} --assume {shlex.quote(first)} --out RUN",
+        )
+    ]
+
+
+def problems(study: Study) -> list[str]:
+    """The changes that could not be replayed, each with the reason."""
+    failed = study.frames["changes"].filter(pl.col("problem").is_not_null())
+    return [f"{row['change']}: {row['problem']}" for row in failed.to_dicts()]
+
+
+def _tried(study: Study) -> str:
+    """The changes that were asked for and can be replayed, as options; none of the usual ones."""
+    failed = study.frames["changes"].filter(pl.col("problem").is_not_null())["change"].to_list()
+    asked = [one for one in study.about.get("changes", ()) if one not in failed]
+    return "".join(f" --change {shlex.quote(change)}" for change in asked)
+
+
+def _changes(study: Study, *stands: str) -> list[dict[str, str]]:
+    return study.frames["changes"].filter(pl.col("stands").is_in(stands)).to_dicts()
+
+
+def _name(change: str) -> str:
+    return change.partition("=")[0]
+
+
+def _counted(many: int) -> str:
+    return "1 assumption" if many == 1 else f"{many} assumptions"
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+
+
+def _title(study: Study) -> str:
+    known = find_measure(study.about["measure"])
+    title = study.about["measure"] if known is None else known.title
+    return small(title)

@@ -1,0 +1,199 @@
+"""A workload from a folder of Parquet files.
+
+nodes.parquet       node VARCHAR, cpu_milli BIGINT, memory_bytes BIGINT; optional pods BIGINT and
+                    any further BIGINT column, an extended resource; rack, domain, zone VARCHAR;
+                    price_per_hour DOUBLE (NULL: not known)
+containers.parquet  container VARCHAR, service VARCHAR, node VARCHAR (where it was recorded, may
+                    be NULL), arrival_ms BIGINT, departure_ms BIGINT (NULL: stays to the end),
+                    cpu_milli, memory_bytes BIGINT (requests; NULL: not stated); optional
+                    cpu_limit_milli, memory_limit_bytes BIGINT, and further resources of the nodes
+usage.parquet       container VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
+background.parquet  optional: node VARCHAR, time_ms BIGINT, cpu_milli DOUBLE, memory_bytes DOUBLE
+calls.parquet       optional: upstream VARCHAR, downstream VARCHAR (services), calls DOUBLE
+
+Between two samples, and before the first and after the last, the nearest earlier (else later)
+sample holds, and each step of a life that is so filled is counted. A container without any row uses
+what it requests all the time, as in a store with sizes, and is counted. Samples from before a
+container's arrival or from its departure on are not used, and are counted.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.replay.workload.calls import CallWeights, call_weights
+from tracekit.replay.workload.domains import KINDS, domains_of
+from tracekit.replay.workload.facts_told import use_rests_on
+from tracekit.replay.workload.parquet.columns import (
+    check_known,
+    check_resources,
+    fill,
+    read,
+    samples_outside,
+)
+from tracekit.replay.workload.resources import BASE, PODS, UNLIMITED, column_order
+from tracekit.replay.workload.series import hold, infer_step_ms, steps_between
+from tracekit.replay.workload.workload import Workload, nonzero
+
+_NODES = {"node": pl.String, "cpu_milli": pl.Int64, "memory_bytes": pl.Int64}
+_CONTAINERS = {
+    "container": pl.String,
+    "service": pl.String,
+    "node": pl.String,
+    "arrival_ms": pl.Int64,
+    "departure_ms": pl.Int64,
+    "cpu_milli": pl.Int64,
+    "memory_bytes": pl.Int64,
+}
+_USAGE = {
+    "container": pl.String,
+    "time_ms": pl.Int64,
+    "cpu_milli": pl.Float64,
+    "memory_bytes": pl.Float64,
+}
+_BACKGROUND = {"node": pl.String, **{k: v for k, v in _USAGE.items() if k != "container"}}
+_CALLS = {"upstream": pl.String, "downstream": pl.String, "calls": pl.Float64}
+_LIMITS = {"cpu_milli": "cpu_limit_milli", "memory_bytes": "memory_limit_bytes"}
+_PRICE = "price_per_hour"
+_MAY_BE_NULL = {"service", "departure_ms", "cpu_milli", "memory_bytes"}
+
+
+def workload_from_parquet(folder: Path) -> Workload:
+    """Read and check a workload folder; its name is the workload's name.
+
+    Raises
+    ------
+    TracekitError
+        For a missing file or column, a wrong type, an unknown or repeated id, a departure that is
+        not after the arrival, missing usage values, or a node without capacity.
+    """
+    folder = Path(folder)
+    nodes = read(folder / "nodes.parquet", _NODES)
+    containers = read(folder / "containers.parquet", _CONTAINERS, nullable={"node", *_MAY_BE_NULL})
+    usage = read(folder / "usage.parquet", _USAGE)
+    check_resources(nodes, {*_NODES, _PRICE, *KINDS}, "nodes.parquet")
+    known = set(nodes["node"])
+    check_known(containers["node"].drop_nulls(), known, "node", "containers.parquet")
+    check_known(usage["container"], set(containers["container"]), "container", "usage.parquet")
+    containers = containers.sort("arrival_ms", "container", maintain_order=True)
+    return _assemble(folder, nodes, containers, usage)
+
+
+def _assemble(
+    folder: Path,
+    nodes: pl.DataFrame,
+    containers: pl.DataFrame,
+    usage: pl.DataFrame,
+) -> Workload:
+    step_ms, times = _axis(containers, usage)
+    end = int(times[-1]) + step_ms
+    resources = column_order(set(nodes.columns) - {"node", _PRICE, *KINDS})
+    stated = np.stack([_stated(containers, name) for name in resources], axis=1)
+    request = _amounts(containers, resources)
+    if PODS in resources:
+        request[:, resources.index(PODS)] = 1
+        stated[:, resources.index(PODS)] = True
+    used = _matrix(usage, "container", containers["container"], step_ms, times)
+    arrival = containers["arrival_ms"].to_numpy()
+    departure = containers["departure_ms"].fill_null(end).to_numpy()
+    alive = (times[:, None] >= arrival) & (times[:, None] < departure)
+    filled = fill(used, request[:, : len(BASE)], alive)
+    outside = samples_outside(usage, containers, step_ms, int(times[0]))
+    position = {node: at for at, node in enumerate(nodes["node"])}
+    return Workload(
+        name=folder.resolve().name,
+        step_ms=step_ms,
+        times_ms=times,
+        node_ids=tuple(nodes["node"]),
+        resources=resources,
+        capacity=_amounts(nodes, resources, absent=UNLIMITED),
+        container_ids=tuple(containers["container"]),
+        services=tuple(containers["service"].fill_null("?")),
+        recorded_node=np.array([position.get(node, -1) for node in containers["node"]], np.int64),
+        arrival_ms=arrival,
+        departure_ms=departure,
+        request=request,
+        nonzero_request=nonzero(request, stated, resources),
+        limit=_amounts(
+            containers.select(
+                "container",
+                *(
+                    pl.col(limit).alias(name)
+                    for name, limit in _LIMITS.items()
+                    if limit in containers.columns
+                ),
+            ),
+            resources,
+        ),
+        usage=used,
+        background=_background(folder, nodes["node"], step_ms, times),
+        settled_ms=int(times[0]),
+        domains=domains_of(
+            {k: nodes[k].cast(pl.String).to_list() for k in KINDS if k in nodes.columns}
+        ),
+        price_per_hour=_prices(nodes),
+        calls=_calls(folder, tuple(containers["service"].fill_null("?"))),
+        quantities=use_rests_on(np.stack([filled.silent] * len(BASE))),
+        facts={**filled.facts(), "usage_samples_outside_lives": outside},
+    )
+
+
+def _prices(nodes: pl.DataFrame) -> FloatArray | None:
+    if _PRICE not in nodes.columns or nodes[_PRICE].null_count() == nodes.height:
+        return None
+    return np.asarray(nodes[_PRICE].cast(pl.Float64).fill_null(np.nan).to_numpy())
+
+
+def _calls(folder: Path, services: tuple[str, ...]) -> CallWeights | None:
+    path = folder / "calls.parquet"
+    return call_weights(services, read(path, _CALLS)) if path.is_file() else None
+
+
+def _axis(containers: pl.DataFrame, usage: pl.DataFrame) -> tuple[int, IntArray]:
+    step_ms = infer_step_ms(usage, "container") or 30_000
+    edges = [containers["arrival_ms"].min(), usage["time_ms"].min()]
+    first = min(int(edge) for edge in edges if isinstance(edge, int))
+    last = usage["time_ms"].max()
+    last = int(last) if isinstance(last, int) else first
+    return step_ms, steps_between(first, last, step_ms)
+
+
+def _stated(frame: pl.DataFrame, name: str) -> BoolArray:
+    if name not in frame.columns:
+        return np.zeros(frame.height, dtype=np.bool_)
+    return np.asarray(frame[name].is_not_null().to_numpy())
+
+
+def _amounts(frame: pl.DataFrame, resources: tuple[str, ...], *, absent: int = 0) -> IntArray:
+    result = np.zeros((frame.height, len(resources)), dtype=np.int64)
+    for at, name in enumerate(resources):
+        if name in frame.columns:
+            missing = absent if name == PODS else 0
+            result[:, at] = frame[name].cast(pl.Int64).fill_null(missing).to_numpy()
+    return result
+
+
+def _matrix(
+    rows: pl.DataFrame, entity: str, ids: pl.Series, step_ms: int, times: IntArray
+) -> Float32Array:
+    matrix = np.full((len(BASE), len(times), len(ids)), np.nan, dtype=np.float32)
+    position = {one: at for at, one in enumerate(ids)}
+    at = np.array([position[one] for one in rows[entity]], dtype=np.int64)
+    step = (rows["time_ms"].to_numpy() - times[0]) // step_ms
+    inside = (step >= 0) & (step < len(times))
+    for resource, name in enumerate(BASE):
+        matrix[resource, step[inside], at[inside]] = rows[name].to_numpy()[inside]
+    return matrix
+
+
+def _background(folder: Path, nodes: pl.Series, step_ms: int, times: IntArray) -> Float32Array:
+    path = folder / "background.parquet"
+    if not path.exists():
+        return np.zeros((len(BASE), len(times), len(nodes)), dtype=np.float32)
+    rows = read(path, _BACKGROUND)
+    check_known(rows["node"], set(nodes), "node", path.name)
+    matrix = _matrix(rows, "node", nodes, step_ms, times)
+    hold(matrix)
+    return np.nan_to_num(matrix)

@@ -1,0 +1,1 @@
+"""What all figures share: colours, layout, axes, and names beside marks."""

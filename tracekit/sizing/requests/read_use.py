@@ -1,0 +1,116 @@
+"""Reading recorded use and requests out of a store that lists its containers."""
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.files.places import place
+from tracekit.replay.workload.resources import BASE, CPU
+from tracekit.replay.workload.series import steps_between
+from tracekit.replay.workload.sized.amounts import amounts_of
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import sizes_of, used_by_others
+from tracekit.replay.workload.sized.use import CONTAINERS, measured, sampled
+from tracekit.sizing.requests.declared import By
+from tracekit.sizing.use import RecordedUse
+from tracekit.store import Store, open_store
+from tracekit.store.manifest import is_store
+from tracekit.units import MILLI_PER_CORE
+
+#: Cores of a millicore, and bytes of a byte.
+_UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])
+
+
+def read_use(store: Store) -> RecordedUse:
+    """Every listed container's requests, life and samples.
+
+    Raises
+    ------
+    TracekitError
+        Where the store lists no containers, or records no use of them, or at one time alone.
+    """
+    span = measured(store, CONTAINERS)
+    listed = any(entry.rows for entry in store.manifest.parts("container"))
+    if span is None or not listed:
+        raise TracekitError(
+            f"{store.path} has {_lacks(calls=has_calls(store), listed=listed)},"
+            " by which requests are recommended",
+            hint="take in what kubectl lists beside what Prometheus recorded: tracekit fetch"
+            " kubernetes DIR, tracekit fetch prometheus URL DIR, tracekit ingest DIR STORE",
+        )
+    times = steps_between(span.first_ms, span.last_ms, span.step_ms)
+    if len(times) < 2:
+        raise TracekitError(
+            f"{store.path} records use at one time alone, so nothing is left to judge requests by",
+            hint="record more: tracekit fetch prometheus URL FOLDER --from now-1d",
+        )
+    assumptions, found = SizedAssumptions(), sizes_of(store)
+    rows, amounts = found.containers, amounts_of(found, found.nodes["node"].to_list(), assumptions)
+    at = [amounts.resources.index(name) for name in BASE]
+    request, limit = amounts.request[:, at], amounts.limit[:, at]
+    full = np.where(limit > 0, limit, request) if used_by_others(store) else request
+    values, spoken = sampled(
+        store,
+        CONTAINERS,
+        rows["container"],
+        full,
+        times_ms=times,
+        step_ms=span.step_ms,
+        assumptions=assumptions,
+    )
+    values[BASE.index(CPU)] /= MILLI_PER_CORE
+    services, service = _services(rows)
+    end = int(times[-1]) + span.step_ms
+    return RecordedUse(
+        services=services,
+        service=service,
+        request=_amounts(request),
+        limit=_amounts(limit),
+        arrival_ms=rows["time_ms"].to_numpy().astype(np.int64),
+        departure_ms=rows["departure_ms"].fill_null(end).to_numpy().astype(np.int64),
+        times_ms=times,
+        step_ms=span.step_ms,
+        values=values,
+        measured=_positions(spoken),
+    )
+
+
+def goes_by_use(store: str | Path, by: By) -> bool:
+    """Whether requests are recommended from use; of a folder that is no store they are not."""
+    if by != "auto" or not is_store(place(store)):
+        return by == "use"
+    return not has_calls(open_store(store))
+
+
+def has_calls(store: Store) -> bool:
+    """Whether a store has calls, by which call chains are sized."""
+    return any(entry.rows for entry in store.manifest.parts("call"))
+
+
+def _lacks(*, calls: bool, listed: bool) -> str:
+    what = "use of its containers" if listed else "a list of containers"
+    return f"not {what}" if calls else f"neither calls nor {what}"
+
+
+def _amounts(given: IntArray) -> FloatArray:
+    """Cores and bytes; nothing where nothing is asked for."""
+    return np.where(given > 0, given * _UNITS, np.nan)
+
+
+def _positions(spoken: BoolArray) -> IntArray:
+    return np.flatnonzero(spoken).astype(np.int64)
+
+
+def _services(rows: pl.DataFrame) -> tuple[tuple[str, ...], IntArray]:
+    """Names in the order of the alphabet, and which each container is of."""
+    names = pl.coalesce("service", "container")
+    of = rows.select(names.alias("service"))["service"]
+    unique = of.unique().sort()
+    at = pl.DataFrame({"service": unique, "at": np.arange(len(unique))})
+    found = rows.select(names.alias("service")).join(
+        at, on="service", how="left", maintain_order="left"
+    )
+    return tuple(unique), found["at"].to_numpy().astype(np.int64)

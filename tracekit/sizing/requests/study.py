@@ -1,0 +1,214 @@
+"""Which requests to change: policies recommend from the first recorded use, the rest judges them.
+
+See ``judge`` for what is counted, ``told`` for the answer in words. The study is read by
+the assumption ``requests=sized:DIR`` of a replay, too.
+"""
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.arrays import FloatArray
+from tracekit.errors import TracekitError
+from tracekit.progress import SILENT, Progress
+from tracekit.replay.workload.requests.given import NOW, REQUESTS_STUDY, SERVICES, SUBJECT
+from tracekit.replay.workload.store_name import name_of
+from tracekit.sizing.policies import all_sizing_policies, parse_sizing_policy
+from tracekit.sizing.policies.oracle import Oracle
+from tracekit.sizing.policy import Advice, SizingPolicy
+from tracekit.sizing.requests.declared import LEARN_SHARE, RISK_SHARE
+from tracekit.sizing.requests.frames import services_of, totals_of
+from tracekit.sizing.requests.judge import judged, windows_of
+from tracekit.sizing.requests.read_use import read_use
+from tracekit.sizing.use import RecordedUse
+from tracekit.store import Store
+from tracekit.study import Study
+
+NAME = REQUESTS_STUDY
+#: What is compared without a choice: what people run, a usual rule, the most there was, the best.
+POLICIES = (
+    "vertical_pod_autoscaler",
+    "percentile_request",
+    "percentile_request[percentile=1,margin=0]",
+    "oracle",
+)
+_QUANTILES = (0.5, 0.95, 1.0)
+
+
+def recommend_requests(
+    store: Store,
+    policies: Sequence[str] = ("all",),
+    *,
+    learn_share: float = LEARN_SHARE,
+    risk_share: float = RISK_SHARE,
+    seed: int = 0,
+    called: str = "",
+    progress: Progress = SILENT,
+) -> Study:
+    """Requests of services by policies, judged on use that they have not seen.
+
+    Returns
+    -------
+    Study
+        ``services``: policy x service x resource, the policy ``now`` first. ``containers`` how
+        many there were at the mean of the judged time, ``request_now`` of one of them (null: none
+        has one), ``recommended`` (null: the service has no use to learn from, and keeps what it
+        has), ``lower`` and ``upper`` within which the policy would leave a request, ``freed`` of
+        all its containers (below 0: added), use of a container over all the time,
+        ``above_share`` of judged container-steps with more in use than requested, by how much then
+        (``excess_mean``, ``excess_max``), ``beyond_limit_share`` with more in use than the limit
+        were it moved in proportion, and ``at_risk``.
+        ``policies``: policy x resource, over all services, with 95 % intervals over windows.
+
+    Raises
+    ------
+    TracekitError
+        For an unknown policy, where none of those given goes by use alone, and for a store without
+        recorded use.
+    """
+    _chosen(policies)  # before anything takes long
+    progress.stage("recorded use")
+    workload = {
+        "name": name_of(store),
+        "store": called or str(store.path),
+        "made_up": store.manifest.made_up,
+    }
+    return requests_of(
+        read_use(store),
+        policies,
+        workload=workload,
+        learn_share=learn_share,
+        risk_share=risk_share,
+        seed=seed,
+        progress=progress,
+    )
+
+
+def requests_of(
+    use: RecordedUse,
+    policies: Sequence[str] = ("all",),
+    *,
+    workload: Mapping[str, Any],
+    learn_share: float = LEARN_SHARE,
+    risk_share: float = RISK_SHARE,
+    seed: int = 0,
+    progress: Progress = SILENT,
+) -> Study:
+    """The same from use that is there already; ``workload`` says of what."""
+    chosen, left_out = _chosen(policies)
+    past, rest = _parted(use, learn_share)
+    seen = past.quantiles(0.5)[:, :, 0]
+    nothing = np.full(seen.shape, np.nan)
+    advised: dict[str, Advice] = {NOW: Advice(nothing)}
+    for policy in chosen:
+        progress.stage(f"requests by {policy}")
+        given = policy.recommend(rest if "ahead" in policy.reads else past)
+        assert given is not None  # noqa: S101 - others are left out
+        # what no policy could learn from is left alone by the one that knows better, too
+        advised[str(policy)] = given._replace(
+            request=np.where(np.isnan(seen), np.nan, given.request)
+        )
+    quantiles = use.quantiles(*_QUANTILES)
+    results = {name: judged(rest, one.request) for name, one in advised.items()}
+    services = pl.concat(
+        services_of(name, use, advised[name], found, quantiles=quantiles, risk_share=risk_share)
+        for name, found in results.items()
+    )
+    totals = pl.concat(totals_of(name, found, services, seed) for name, found in results.items())
+    return Study(
+        name=NAME,
+        about={
+            "asked": [str(policy) for policy in chosen],
+            SUBJECT: _subject(totals, chosen, risk_share),
+            "left_out": left_out,
+            "learn_share": learn_share,
+            "risk_share": risk_share,
+            "seed": seed,
+            "workload": dict(workload),
+            "facts": _facts(use, past, rest, seen),
+        },
+        frames={SERVICES: services, "policies": totals},
+    )
+
+
+def _parted(use: RecordedUse, learn_share: float) -> tuple[RecordedUse, RecordedUse]:
+    """What recommends, and what judges; each a step at least."""
+    cut = int(np.clip(round(len(use.times_ms) * learn_share), 1, len(use.times_ms) - 1))
+    past, rest = use.part(slice(0, cut)), use.part(slice(cut, None))
+    if np.isnan(past.values).all():
+        raise TracekitError(
+            f"no container has a sample in the first {learn_share:.0%} of the recorded time",
+            hint="--learn a larger share, or record more",
+        )
+    return past, rest
+
+
+def _chosen(texts: Sequence[str]) -> tuple[list[SizingPolicy], list[dict[str, str]]]:
+    """The policies that go by use alone, each once; and why each other one is left out."""
+    known = all_sizing_policies()
+    every = [*POLICIES, *(name for name in known if name not in POLICIES)]
+    asked = [one for text in texts for one in (every if text == "all" else [text])]
+    found, left_out = {}, {}
+    for policy in map(parse_sizing_policy, asked):
+        if type(policy).recommend is SizingPolicy.recommend:
+            left_out[str(policy)] = _why(policy)
+        else:
+            found[str(policy)] = policy
+    if not found:
+        why = "; ".join(f"{name}: {reason}" for name, reason in left_out.items())
+        raise TracekitError(
+            f"no policy goes by recorded use alone: {why}" if why else "no policy given",
+            hint=f"--policy {POLICIES[0]}, or leave --policy out",
+        )
+    return list(found.values()), [
+        {"policy": name, "why": why} for name, why in left_out.items() if name not in found
+    ]
+
+
+def _why(policy: SizingPolicy) -> str:
+    if policy.reads & {"state", "model"}:
+        return "it needs calls, to know what callers do"
+    return "it sets a limit anew in each cycle, and knows no request that stays"
+
+
+def _subject(totals: pl.DataFrame, chosen: Sequence[SizingPolicy], risk_share: float) -> str:
+    """The policy to follow: of those within the risk the one that frees most.
+
+    Freed cores and bytes count as shares of what is requested. Where none is within the risk, the
+    one that is nearest to it.
+    """
+    names = [str(policy) for policy in chosen if not isinstance(policy, Oracle)]
+    rows = {name: totals.filter(policy=name) for name in names or [str(chosen[0])]}
+
+    def risk(name: str) -> float:
+        return float(rows[name]["above_share"].fill_null(0.0).max())  # type: ignore[arg-type]
+
+    def saved(name: str) -> float:
+        whole = rows[name].select(pl.max_horizontal("requested_now", "requested")).to_series()
+        return float((rows[name]["freed"] / whole).fill_nan(0.0).sum())
+
+    within = [name for name in rows if risk(name) <= risk_share]
+    return max(within, key=saved) if within else min(rows, key=risk)
+
+
+def _facts(
+    use: RecordedUse, past: RecordedUse, rest: RecordedUse, seen: FloatArray
+) -> dict[str, Any]:
+    """How much there was to learn from and to judge by."""
+    span = (int(rest.times_ms[0]), int(rest.times_ms[-1]) + use.step_ms)
+    alive = rest.alive_ms(*span) > 0
+    services = np.unique(use.service[alive])
+    unasked = (np.isnan(use.requested()) & ~np.isnan(seen))[services].any(axis=1)
+    return {
+        "containers": int(alive.sum()),
+        "containers_measured": len(use.measured),
+        "services": len(services),
+        "services_without_request": int(unasked.sum()),
+        "services_without_past": int(np.isnan(seen[services]).all(axis=1).sum()),
+        "step_ms": use.step_ms,
+        "learned_ms": len(past.times_ms) * use.step_ms,
+        "judged_ms": span[1] - span[0],
+        "windows": len(windows_of(rest)),
+    }

@@ -1,0 +1,121 @@
+"""Periods and cycles, compiled: running them, what a cycle looked like, and what it earned."""
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, FloatArray, IntArray
+from tracekit.jit import compiled
+from tracekit.sizing.world.kernels import State, World
+
+#: Channels of a cycle's state: six of the upstreams, eight of the container, then its node's.
+UPSTREAM, OWN = 6, 14
+#: Kept cycles are counted up to here in the state.
+MOST_KEPT = 64.0
+FLOOR_G, FLOOR_CONTAINER = 0.01, 1e-3
+
+
+@compiled
+def run_period(world: World, state: State, period: int) -> None:
+    """One period: every container is served up to its limit."""
+    state.node_share[:, period] = 0.0
+    for at in range(len(state.limit)):
+        for resource in range(2):
+            need, limit = world.need[at, period, resource], state.limit[at, resource]
+            served = min(need, limit)
+            state.overflowed[at, resource] = need > limit
+            state.served[at, period, resource] = served
+            state.share[at, period, resource] = served / limit
+            state.limits[at, period, resource] = limit
+            state.node_share[state.node[at], period, resource] += served
+    for node in range(len(world.total)):
+        state.node_share[node, period, 0] /= world.total[node, 0]
+        state.node_share[node, period, 1] /= world.total[node, 1]
+
+
+@compiled
+def run(world: World, state: State, start: int, stop: int, cycle: int, active: BoolArray) -> int:
+    """Periods from ``start`` until an active container's cycle ends; where it stopped."""
+    for period in range(start, stop):
+        run_period(world, state, period)
+        ended = False
+        for at in range(len(active)):
+            over = state.overflowed[at, 0] or state.overflowed[at, 1]
+            ended |= active[at] and (over or period + 1 - state.began[at] >= cycle)
+        if ended:
+            return period + 1
+    return stop
+
+
+@compiled
+def look_at(series: FloatArray, begin: int, end: int, out: FloatArray) -> None:
+    """Mean and peak of CPU and of memory, and G, of periods ``begin`` to ``end``."""
+    out[:5] = 0.0
+    for period in range(begin, end):
+        cpu, memory = series[period, 0], series[period, 1]
+        out[0] += cpu
+        out[1] = max(out[1], cpu)
+        out[2] += memory
+        out[3] = max(out[3], memory)
+        out[4] += abs(cpu - memory)
+    span = max(end - begin, 1)
+    out[0] /= span
+    out[2] /= span
+    out[4] /= span
+
+
+@compiled
+def upstream_use(
+    world: World, state: State, at: int, begin: int, end: int, out: FloatArray
+) -> None:
+    """Eqs 5-8: the six values of the direct upstreams, weighted by their share of the calls."""
+    one = np.zeros(5)
+    out[:UPSTREAM] = 0.0
+    total = 0.0
+    for edge in range(world.first_edge[at], world.first_edge[at + 1]):
+        total += world.calls[edge, begin:end].sum()
+    if total <= 0:
+        return
+    for edge in range(world.first_edge[at], world.first_edge[at + 1]):
+        weight = world.calls[edge, begin:end].sum() / total
+        if weight > 0:
+            source = world.upstream[edge]
+            look_at(state.share[source], begin, end, one)
+            for value in range(5):
+                out[value] += weight * one[value]
+            out[5] += weight * world.throughput[source, begin:end].sum()
+
+
+@compiled
+def close_cycles(
+    world: World, state: State, due: IntArray, now: int, largest: FloatArray, out: FloatArray
+) -> None:
+    """What each container's cycle that ended at ``now`` looked like, shape (due, channels)."""
+    for k in range(len(due)):
+        at = due[k]
+        begin, row = state.began[at], out[k]
+        upstream_use(world, state, at, begin, now, row)
+        row[5] = np.log1p(row[5]) / 10.0
+        look_at(state.share[at], begin, now, row[UPSTREAM:])
+        row[11] = state.limit[at, 0] / largest[0]
+        row[12] = state.limit[at, 1] / largest[1]
+        row[13] = min(float(state.kept[at]), MOST_KEPT) / MOST_KEPT
+        node = state.node[at]
+        look_at(state.node_share[node], begin, now, row[OWN:])
+        busy = min(row[OWN], 1.0) + min(row[OWN + 2], 1.0)
+        row[19] = 1.0 - 0.5 * busy if now > begin else 0.0
+
+
+@compiled
+def rewards(
+    state: State, due: IntArray, rows: FloatArray, given: FloatArray, out: FloatArray
+) -> None:
+    """Eqs 11-13 of each cycle, from its channels and the coefficients."""
+    for k in range(len(due)):
+        at, row = due[k], rows[k]
+        if state.overflowed[at, 0] or state.overflowed[at, 1]:
+            out[k] = -given[3]
+            continue
+        use = given[4] * (row[6] + row[7] + row[8] + row[9])
+        container = max(use / (given[5] * max(row[10], FLOOR_G)), FLOOR_CONTAINER)
+        node = given[6] * row[18] + given[7] * row[19]
+        cost = container if given[8] > 0 else 1.0 / container
+        out[k] = given[0] * np.log(given[1] * state.kept[at] + 1.0) / (cost + node + given[2])

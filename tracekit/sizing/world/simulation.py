@@ -1,0 +1,144 @@
+"""The sizing environment, vectorised over containers: decide, run until a cycle ends, look.
+
+A container's cycle lasts ``cycle_periods``, or ends at once with the first period in which it
+needs more than its limit; then it is *due*: whoever sizes sees the cycle and sets new limits.
+Containers are due at times of their own, since an overflow shifts all later cycles of one.
+"""
+
+import numpy as np
+
+from tracekit.arrays import BoolArray, Float32Array, FloatArray, IntArray
+from tracekit.errors import TracekitError
+from tracekit.sizing.world import periods, room
+from tracekit.sizing.world.arrays import build_world, check_room, fresh_state
+from tracekit.sizing.world.kernels import CHANNELS
+from tracekit.sizing.world.room import INFEASIBLE, KEPT, MOVED
+from tracekit.sizing.world.settings import Settings
+from tracekit.sizing.world.simset import SimulationSet
+
+
+class Simulation:
+    """Containers on nodes, from one decision to the next.
+
+    Calls go round: ``state`` and ``possible`` to look, ``apply`` to size the containers ``due``,
+    ``advance`` to run. Then ``ended`` are the containers whose cycle ended, ``rewards`` what each
+    earned, and ``due`` those of them that go on. ``now`` is the next period, ``done`` says when
+    all periods are over or every container had its steps.
+    """
+
+    def __init__(self, part: SimulationSet, settings: Settings) -> None:
+        self.part = part
+        self.settings = settings
+        self.world = build_world(part, settings)
+        check_room(self.world)
+        self._sizes = settings.sizes()
+        self._coefficients = settings.coefficients()
+        self.reset()
+
+    def reset(self, *, start: int = 0, steps: int | None = None) -> None:
+        """Begin anew at a period: every container at the smallest size, all due.
+
+        Parameters
+        ----------
+        steps : int, optional
+            After so many cycles a container keeps its limits and is never due again.
+        """
+        self.arrays = fresh_state(self.world)
+        self.start = self.now = start
+        self._steps = np.iinfo(np.int64).max if steps is None else steps
+        containers = self.part.size
+        self.cycles = np.zeros(containers, dtype=np.int64)
+        self.overflow_cycles = np.zeros(containers, dtype=np.int64)
+        self.changed_cycles = np.zeros(containers, dtype=np.int64)
+        self.infeasible = np.zeros(containers, dtype=np.int64)
+        self.moves = np.zeros(containers, dtype=np.int64)
+        self.active = np.ones(containers, dtype=np.bool_)
+        self.due = self.ended = np.arange(containers)
+        self.arrays.began[:] = start
+        self.rewards = np.zeros(containers)
+        self._place_all()
+        self._close()
+
+    @property
+    def done(self) -> bool:
+        """Whether there is nothing left to decide."""
+        return self.now >= self.part.periods or not self.active.any()
+
+    def _place_all(self) -> None:
+        """Each container at the smallest size on its half of the nodes, else on the other."""
+        for at in range(self.part.size):
+            node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+            if node < 0:
+                self.arrays.by_first_fit[at] ^= True
+                node = room.room_elsewhere(self.world, self.arrays, at, 1.0, 1.0)
+            if node < 0:
+                raise TracekitError(
+                    f"no node has room for container {self.part.containers[at]} at one core, 1 GB",
+                    hint="set more nodes: --assume nodes=N",
+                )
+            room.put(self.arrays, at, node, 1.0, 1.0)
+
+    def state(self, containers: IntArray) -> Float32Array:
+        """What the agent sees of these containers, shape (containers, 20, 8): eqs 5-8."""
+        return self.arrays.history[containers].astype(np.float32)
+
+    def possible(self, containers: IntArray) -> BoolArray:
+        """Which sizes these containers could have now, shape (containers, actions)."""
+        out = np.empty((len(containers), len(self._sizes)), dtype=np.bool_)
+        room.possible(self.world, self.arrays, containers, self._sizes, out)
+        return out
+
+    def apply(self, wanted: FloatArray) -> IntArray:
+        """Set limits, shape (due, 2), rounded up to sizes; what came of each (``room.KEPT``...).
+
+        Without room on its node a container moves to another of its half; without any it keeps its
+        limits, which counts as infeasible.
+        """
+        arrays, due = self.arrays, self.due
+        fitted = self.settings.fitted(wanted)
+        outcome = np.empty(len(due), dtype=np.int64)
+        room.resize(self.world, arrays, due, fitted, outcome)
+        changed = (outcome != KEPT) & (outcome != INFEASIBLE)
+        first = self.cycles[due] == 0
+        over = arrays.overflowed[due].any(axis=1)
+        arrays.kept[due] = np.where(changed | first | over, 0, arrays.kept[due] + 1)
+        arrays.changed[due] = changed & ~first
+        self.infeasible[due] += outcome == INFEASIBLE
+        self.moves[due] += outcome == MOVED
+        arrays.began[due] = self.now
+        return outcome
+
+    def advance(self) -> None:
+        """Run until a container's cycle ends; ``due`` are those whose did, ``rewards`` theirs."""
+        self.now = periods.run(
+            self.world,
+            self.arrays,
+            self.now,
+            self.part.periods,
+            self.settings.cycle_periods,
+            self.active,
+        )
+        over = np.asarray(self.arrays.overflowed.any(axis=1))
+        last = self.now >= self.part.periods
+        full = np.asarray(self.now - self.arrays.began >= self.settings.cycle_periods)
+        self.ended = np.flatnonzero(self.active & (over | full | last))
+        self._count(over)
+        self._close()
+        self.active[self.ended] = self.cycles[self.ended] < self._steps
+        self.due = self.ended[self.active[self.ended]]
+
+    def _count(self, over: BoolArray) -> None:
+        self.cycles[self.ended] += 1
+        self.overflow_cycles[self.ended] += over[self.ended]
+        self.changed_cycles[self.ended] += self.arrays.changed[self.ended]
+
+    def _close(self) -> None:
+        """Channels of the cycles that ended into the history, and their rewards."""
+        arrays, due = self.arrays, self.ended
+        rows = np.zeros((len(due), CHANNELS))
+        periods.close_cycles(self.world, arrays, due, self.now, self.settings.largest, rows)
+        fresh = (self.cycles[due] <= 1)[:, None, None]
+        shifted = np.concatenate([arrays.history[due, :, 1:], rows[:, :, None]], axis=2)
+        arrays.history[due] = np.where(fresh, rows[:, :, None], shifted)
+        self.rewards = np.zeros(len(due))
+        periods.rewards(arrays, due, rows, self._coefficients, self.rewards)
