@@ -137,22 +137,26 @@ def _assumptions() -> list[Entry]:
     found: dict[str, dict[str, Any]] = {}
     for load, kind in kinds.items():
         for one in _params(kind):
-            entry = {"title": one["description"], "default": {}, "of": []}
-            known = found.setdefault(str(one["name"]), entry)
-            known["of"].append(load)
+            known = found.setdefault(str(one["name"]), {"title": {}, "default": {}})
+            known["title"][load] = one["description"]
             known["default"][load] = one["default"]
     return [
-        {"name": name, **about, "default": _default(about["default"])}
+        {
+            "name": name,
+            "title": _by_load(about["title"], "{load}: {value}", " "),
+            "default": _by_load(about["default"], "{value} of {load}", "; "),
+            "of": list(about["title"]),
+        }
         for name, about in sorted(found.items())
     ]
 
 
-def _default(by_load: dict[str, Any]) -> Any:
-    """The default; where it differs by what is replayed, each with what it is of."""
-    values = list(by_load.values())
+def _by_load(of: dict[str, Any], each: str, between: str) -> Any:
+    """What holds for every kind of store; where it differs, each kind's own."""
+    values = list(of.values())
     if all(value == values[0] for value in values):
         return values[0]
-    return "; ".join(f"{value} of {load}" for load, value in by_load.items())
+    return between.join(each.format(load=load, value=value) for load, value in of.items())
 
 
 def _sizing_policies() -> list[Entry]:

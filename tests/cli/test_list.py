@@ -40,3 +40,14 @@ def test_a_default_that_differs_by_workload_is_told_with_what_it_is_of(
     assert run(["list", "assumptions", "reserved"]) == 0
     said = " ".join(capsys.readouterr().out.split())
     assert "default: background:memory of a trace without sizes; none of a store with sizes" in said
+
+
+def test_a_meaning_that_differs_by_workload_is_told_with_what_it_is_of(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    assert run(["list", "assumptions", "background"]) == 0
+    said = " ".join(capsys.readouterr().out.split())
+    assert "a trace without sizes: keep: " in said
+    assert "a store with sizes: keep: node use that no container explains stays on" in said
+    assert run(["list", "assumptions", "limit_factor"]) == 0
+    assert "a store with sizes:" not in capsys.readouterr().out

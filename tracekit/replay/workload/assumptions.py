@@ -11,7 +11,20 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, LIMIT_FACTOR, START, Start
+from tracekit.replay.workload.declared import (
+    ARRIVAL_SPAN_MS,
+    LIMIT_FACTOR,
+    START,
+    ArrivalSpanMs,
+    LimitFactor,
+    NodeCpuCores,
+    NodeMemoryBytes,
+    RequestCpuCores,
+    RequestMemoryBytes,
+    Resources,
+    Start,
+    TargetAllocFraction,
+)
 from tracekit.replay.workload.request_choice import AUTO, Requests, shown
 from tracekit.replay.workload.reserved import OF_TRACE, Reserved
 from tracekit.sizes import (
@@ -20,6 +33,7 @@ from tracekit.sizes import (
     NODE_CPU_CORES,
     NODE_DISK_BYTES,
     NODE_MEMORY_BYTES,
+    PAPER_ALLOC_FRACTION,
 )
 from tracekit.units import BYTES_PER_GIB
 
@@ -35,29 +49,12 @@ class Assumptions:
             "auto: those of the store where it records them; assumed: all nodes are of one size."
         ),
     ] = "auto"
-    resources: Annotated[
-        str,
-        About("The recorded resources that are asked for: all, or names with + between."),
-    ] = "all"
-    node_cpu_cores: Annotated[
-        float, About("CPU of a node: two sockets of 52 vCPU.", minimum=1e-3)
-    ] = NODE_CPU_CORES
-    node_memory_bytes: Annotated[int, About("Memory of a node.", minimum=1)] = NODE_MEMORY_BYTES
-    request_cpu_cores: Annotated[
-        float,
-        About(
-            "CPU request of a container of which none is known; its usage fraction is of this.",
-            minimum=1e-3,
-        ),
-    ] = CONTAINER_CPU_CORES
-    request_memory_bytes: Annotated[
-        int,
-        About(
-            "Memory request of a container of which none is known; its usage fraction is of it.",
-            minimum=1,
-        ),
-    ] = CONTAINER_MEMORY_BYTES
-    limit_factor: Annotated[float, About("Limit over request.", minimum=1)] = LIMIT_FACTOR
+    resources: Resources = "all"
+    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
+    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: LimitFactor = LIMIT_FACTOR
     background: Annotated[
         Literal["keep", "none"],
         About(
@@ -66,9 +63,7 @@ class Assumptions:
         ),
     ] = "keep"
     reserved: Reserved = OF_TRACE
-    target_alloc_fraction: Annotated[
-        float, About("Requests over capacity with background=none.", minimum=1e-6, maximum=1)
-    ] = 0.75
+    target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
     start: Start = START
     arrival: Annotated[
         Literal["spread", "trace"],
@@ -77,9 +72,7 @@ class Assumptions:
             " order; trace: every container arrives at its first sample."
         ),
     ] = "spread"
-    arrival_span_ms: Annotated[
-        int, About("Span of spread arrivals; at most half of the trace is used.", minimum=0)
-    ] = ARRIVAL_SPAN_MS
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     network_and_disk: Annotated[
         Literal["none", "modelled"],
         About(

@@ -16,11 +16,35 @@ Start = Annotated[
 ]
 START: Start = "empty"
 
+Resources = Annotated[str, About("The resources that are asked for: all, or names with + between.")]
+NodeCpuCores = Annotated[float, About("CPU of a node whose CPU is not recorded.", minimum=1e-3)]
+NodeMemoryBytes = Annotated[int, About("Memory of a node whose memory is not recorded.", minimum=1)]
+RequestCpuCores = Annotated[
+    float,
+    About("CPU request of a container of which none is known, or of all (uniform).", minimum=1e-3),
+]
+RequestMemoryBytes = Annotated[
+    int,
+    About("Memory request of a container of which none is known, or of all (uniform).", minimum=1),
+]
+
+LimitFactor = Annotated[float, About("Limit over request, where no limit is known.", minimum=1)]
+LIMIT_FACTOR: LimitFactor = 1.5
+
 TargetAllocFraction = Annotated[
     float, About("Requests over capacity, expected.", minimum=0.01, maximum=1)
 ]
 
-#: Limit over request, where no limit is recorded.
-LIMIT_FACTOR = 1.5
-#: Span over which arrives what was there at the beginning.
-ARRIVAL_SPAN_MS = 7_200_000
+ArrivalSpanMs = Annotated[
+    int,
+    About(
+        "Containers there at the beginning arrive over this span; at most half of the time.",
+        minimum=0,
+    ),
+]
+ARRIVAL_SPAN_MS: ArrivalSpanMs = 7_200_000
+
+UsedShare = Annotated[
+    float,
+    About("Use over request of a container without recorded use.", minimum=0, maximum=1),
+]

@@ -10,6 +10,7 @@ import polars as pl
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.parameters import About
+from tracekit.replay.workload.declared import UsedShare
 from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
@@ -52,9 +53,7 @@ class Openb(WorkloadLoader):
         Literal["ignore", "count"],
         About("count: GPUs are a resource, in thousandths, summed over the devices of a node."),
     ] = "ignore"
-    used_share: Annotated[
-        float, About("Use over request; no use was published.", minimum=0, maximum=1)
-    ] = 1.0
+    used_share: UsedShare = 1.0
     step_ms: Annotated[int, About("Time between two samples.", minimum=1000)] = 10_800_000
     nodes: Annotated[str, About("The node list, where a folder holds several.")] = "all_node"
     pods: Annotated[str, About("The pod list, where a folder holds several.")] = "default"

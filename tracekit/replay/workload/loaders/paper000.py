@@ -8,7 +8,7 @@ import numpy as np
 
 from tracekit.arrays import FloatArray
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, TargetAllocFraction
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs, TargetAllocFraction
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._shape import sizes, spread_slots
@@ -51,9 +51,7 @@ class Paper000(WorkloadLoader):
         PAPER_CONTAINERS
     )
     target_alloc_fraction: TargetAllocFraction = PAPER_ALLOC_FRACTION
-    arrival_span_ms: Annotated[int, About("Span over which they arrive.", minimum=0)] = (
-        ARRIVAL_SPAN_MS
-    )
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     step_ms: Annotated[int, About("Time between two samples.", minimum=1)] = 30_000
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002

@@ -16,7 +16,7 @@ from tracekit.errors import TracekitError
 from tracekit.parameters import About
 from tracekit.replay.workload.constraints.constraints import Constraints
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, broken_rules
-from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS
+from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
 from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
@@ -233,9 +233,7 @@ class Tianchi18(WorkloadLoader):
         Literal["spread", "start"],
         About("spread: containers arrive evenly over arrival_span_ms; start: all at once."),
     ] = "spread"
-    arrival_span_ms: Annotated[
-        int, About("Span of spread arrivals; at most half of the curves is used.", minimum=0)
-    ] = ARRIVAL_SPAN_MS
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     step_ms: Annotated[
         int, About("Time between two points of a curve; the release does not say.", minimum=1)
     ] = 900_000

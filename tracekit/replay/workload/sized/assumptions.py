@@ -5,7 +5,20 @@ from typing import Annotated, Literal
 
 from tracekit import parameters
 from tracekit.parameters import About
-from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, LIMIT_FACTOR, START, Start
+from tracekit.replay.workload.declared import (
+    ARRIVAL_SPAN_MS,
+    LIMIT_FACTOR,
+    START,
+    ArrivalSpanMs,
+    LimitFactor,
+    NodeCpuCores,
+    NodeMemoryBytes,
+    RequestCpuCores,
+    RequestMemoryBytes,
+    Resources,
+    Start,
+    UsedShare,
+)
 from tracekit.replay.workload.request_choice import AUTO, Requests
 from tracekit.replay.workload.reserved import NONE, Reserved
 from tracekit.sizes import (
@@ -22,23 +35,11 @@ class SizedAssumptions:
     """How recorded sizes become a workload."""
 
     requests: Requests = AUTO
-    request_cpu_cores: Annotated[
-        float, About("CPU request of a container with requests=uniform.", minimum=1e-3)
-    ] = CONTAINER_CPU_CORES
-    request_memory_bytes: Annotated[
-        int, About("Memory request of a container with requests=uniform.", minimum=1)
-    ] = CONTAINER_MEMORY_BYTES
-    limit_factor: Annotated[
-        float, About("Limit over request, where requests are not the recorded ones.", minimum=1)
-    ] = LIMIT_FACTOR
+    request_cpu_cores: RequestCpuCores = CONTAINER_CPU_CORES
+    request_memory_bytes: RequestMemoryBytes = CONTAINER_MEMORY_BYTES
+    limit_factor: LimitFactor = LIMIT_FACTOR
     start: Start = START
-    arrival_span_ms: Annotated[
-        int,
-        About(
-            "Containers there at the beginning arrive over this span; at most half of the time.",
-            minimum=0,
-        ),
-    ] = ARRIVAL_SPAN_MS
+    arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     arrivals: Annotated[
         Literal["auto", "recorded", "before"],
         About(
@@ -73,12 +74,8 @@ class SizedAssumptions:
             minimum=0,
         ),
     ] = 0
-    used_share: Annotated[
-        float, About("Use over request of a container without recorded use.", minimum=0, maximum=1)
-    ] = 1.0
-    resources: Annotated[
-        str, About("The resources that are asked for: all, or names with + between.")
-    ] = "all"
+    used_share: UsedShare = 1.0
+    resources: Resources = "all"
     cells: Annotated[
         Literal["keep", "none"], About("keep: room is per NUMA cell where cells are recorded.")
     ] = "keep"
@@ -101,12 +98,8 @@ class SizedAssumptions:
     nodes: Annotated[
         int, About("Nodes of one size, where a source records none.", minimum=0, maximum=1e6)
     ] = 0
-    node_cpu_cores: Annotated[
-        float, About("CPU of a node whose CPU is not recorded.", minimum=1e-3)
-    ] = NODE_CPU_CORES
-    node_memory_bytes: Annotated[
-        int, About("Memory of a node whose memory is not recorded.", minimum=1)
-    ] = NODE_MEMORY_BYTES
+    node_cpu_cores: NodeCpuCores = NODE_CPU_CORES
+    node_memory_bytes: NodeMemoryBytes = NODE_MEMORY_BYTES
     background: Annotated[
         Literal["keep", "none"],
         About("keep: node use that no container explains stays on its node."),
