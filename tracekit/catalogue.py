@@ -97,9 +97,8 @@ def _metrics() -> list[Entry]:
 
 
 def _measures() -> list[Entry]:
-    from tracekit.replay.measures import all_measures
+    from tracekit.replay.measures import ENDS, all_measures
 
-    ends = {"low": "lower", "high": "higher", None: "neither end"}
     bounds = {"any": "proven for any placement", "requests": "proven where requests are respected"}
     return [
         {
@@ -108,7 +107,7 @@ def _measures() -> list[Entry]:
             "description": f"{one.meaning[0].upper()}{one.meaning[1:]}.",
             "formula": one.formula,
             "unit": one.unit,
-            "better": f"{ends[one.better]}: {one.because}",
+            "better": f"{ENDS[one.better]}: {one.because}",
             "over_steps": one.over_steps if one.step else "",
             "bound": bounds[one.bound] if one.bound else "",
         }

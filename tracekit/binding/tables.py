@@ -9,7 +9,7 @@ import polars as pl
 from tracekit.arrays import FloatArray
 from tracekit.binding.loop import VcpuOutcome
 from tracekit.replay.chance.student import compare
-from tracekit.replay.engine.steps import step_schema, summarize
+from tracekit.replay.engine.steps import SETTLED, step_schema, summarize
 from tracekit.replay.workload.workload import Workload
 from tracekit.vcpu.room import Room
 
@@ -24,6 +24,8 @@ DIFFERENCE = {
     "share_mean": pl.Float64,
     "separated": pl.Boolean,
 }
+#: What bindings are compared by. They belong to vCPUs, which a replay of nodes does not have, so
+#: they are no files of ``tracekit.replay.measures``; the first answers the question.
 MEASURES = ("inflation_vcpus", "inflation_mean_fraction", "cpu_spread_mean_fraction")
 
 
@@ -42,7 +44,7 @@ def _schema() -> dict[str, type[pl.DataType]]:
 def summary_of(outcome: VcpuOutcome) -> dict[str, Any]:
     """Inflation and load measures over the settled steps, or over all where none is settled."""
     steps = pl.DataFrame([{"policy": "", **row} for row in outcome.steps], schema=_schema())
-    settled = steps.filter("settled") if steps["settled"].any() else steps
+    settled = steps.filter(SETTLED)
     return {
         "placed": int((outcome.node >= 0).sum()),
         "bound": int((outcome.socket >= 0).sum()),

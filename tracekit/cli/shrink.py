@@ -172,10 +172,10 @@ def _production(study: Study) -> list[list[Any]]:
 
 
 def _use(row: Mapping[str, Any]) -> list[str]:
-    from tracekit.replay.studies.shrink.frames import TOLD
+    from tracekit.replay.measures import FULLEST
     from tracekit.replay.studies.shrink.told import number
 
-    return [number(name, row.get(name)) for name in TOLD]
+    return [number(name, row.get(name)) for name in FULLEST]
 
 
 def _limits(study: Study) -> str:

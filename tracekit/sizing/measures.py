@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 
@@ -12,12 +13,12 @@ from tracekit.sizing.world.simulation import Simulation
 
 @dataclass(frozen=True)
 class Measure:
-    """A measure's name on screens, its unit, what it is, and whether more is better."""
+    """A measure's name on screens, its unit, what it is, and which end is better."""
 
     title: str
     unit: str
     about: str
-    better: str
+    better: Literal["low", "high"]
 
 
 #: Every measure, in the order of the table.
@@ -26,33 +27,33 @@ MEASURES: Mapping[str, Measure] = {
         "QoS",
         "0..1",
         "1 - cycles that overflow / cycles; after an overflow a new one begins",
-        "more",
+        "high",
     ),
     "overflow_period_share": Measure(
-        "overflow periods", "0..1", "periods in which a need was above its limit", "less"
+        "overflow periods", "0..1", "periods in which a need was above its limit", "low"
     ),
     "container_cpu_fraction": Measure(
-        "container CPU", "0..1", "served / limit, mean over containers and periods", "more"
+        "container CPU", "0..1", "served / limit, mean over containers and periods", "high"
     ),
     "container_memory_fraction": Measure(
-        "container memory", "0..1", "served / limit, mean over containers and periods", "more"
+        "container memory", "0..1", "served / limit, mean over containers and periods", "high"
     ),
     "node_cpu_fraction": Measure(
-        "node CPU", "0..1", "served / capacity, mean over nodes and periods", "more"
+        "node CPU", "0..1", "served / capacity, mean over nodes and periods", "high"
     ),
     "node_memory_fraction": Measure(
-        "node memory", "0..1", "served / capacity, mean over nodes and periods", "more"
+        "node memory", "0..1", "served / capacity, mean over nodes and periods", "high"
     ),
-    "node_g": Measure("node G", "0..1", "mean of |CPU - memory| utilization of nodes", "less"),
-    "node_d": Measure("node D", "0..1", "debris rate of nodes, by what is used", "less"),
+    "node_g": Measure("node G", "0..1", "mean of |CPU - memory| utilization of nodes", "low"),
+    "node_d": Measure("node D", "0..1", "debris rate of nodes, by what is used", "low"),
     "change_share": Measure(
-        "changed limits", "0..1", "cycles whose limit differs from the cycle before", "less"
+        "changed limits", "0..1", "cycles whose limit differs from the cycle before", "low"
     ),
-    "limit_cores": Measure("CPU limit", "cores", "mean over containers and periods", "less"),
-    "limit_gb": Measure("memory limit", "GB", "mean over containers and periods", "less"),
-    "reward": Measure("reward", "", "mean over containers of the sum over 64 cycles' time", "more"),
+    "limit_cores": Measure("CPU limit", "cores", "mean over containers and periods", "low"),
+    "limit_gb": Measure("memory limit", "GB", "mean over containers and periods", "low"),
+    "reward": Measure("reward", "", "mean over containers of the sum over 64 cycles' time", "high"),
     "infeasible_share": Measure(
-        "no room", "0..1", "decisions that no node of the container's half had room for", "less"
+        "no room", "0..1", "decisions that no node of the container's half had room for", "low"
     ),
 }
 #: The reward is given for an epoch of this many cycles.

@@ -9,7 +9,7 @@ from tracekit.replay.answer.fitness import barred_for_good, judged
 from tracekit.replay.answer.separation import separates
 from tracekit.replay.answer.standings import Standings, standings
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import Measure, small
+from tracekit.replay.measures import FULLEST, Measure, small
 from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import BOUND, OBSERVED, Run
 from tracekit.replay.runs.shown import shown
@@ -17,12 +17,7 @@ from tracekit.replay.runs.shown import shown
 #: Columns beside the policies that 80 characters bear.
 COLUMNS = 5
 #: What every run shows where it is known, so that two runs are read in the same way.
-ALWAYS = (
-    "nodes_used_mean",
-    "cpu_max_fraction",
-    "memory_max_fraction",
-    "overloaded_node_steps",
-)
+ALWAYS = ("nodes_used_mean", *FULLEST)
 
 
 @dataclass(frozen=True, kw_only=True)

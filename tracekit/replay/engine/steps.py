@@ -19,6 +19,10 @@ _COUNTED: dict[str, type[pl.DataType]] = {
 }
 
 
+#: The steps that most measures are of: those from which on the cluster is filled, or all of them.
+SETTLED = pl.col("settled") | ~pl.col("settled").any()
+
+
 def step_schema(load: Workload | None = None) -> dict[str, type[pl.DataType]]:
     """Columns of steps.parquet after ``policy``; None marks what a lower bound cannot say.
 
@@ -82,10 +86,9 @@ def summed(schema: Mapping[str, Any]) -> dict[str, pl.Expr]:
     Settled are all steps where none is.
     """
     resources = tuple(resources_in(schema))
-    settled = pl.col("settled")
     counted = {
-        "settled": settled | ~settled.any(),
-        "filling": ~settled & settled.any(),
+        "settled": SETTLED,
+        "filling": ~SETTLED,
         "whole": pl.lit(value=True),
     }
     return {

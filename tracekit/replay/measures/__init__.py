@@ -28,6 +28,9 @@ from tracekit.replay.view.room import measured_names
 from tracekit.replay.workload.workload import Workload
 
 __all__ = [
+    "ENDS",
+    "FIRST",
+    "FULLEST",
     "RESOURCES",
     "SHARES",
     "Finished",
@@ -52,6 +55,20 @@ RESOURCES = {"cpu": "CPU", "memory": "memory"}
 _WORDS = {**RESOURCES, "gpu": "GPU", "nvidia_com_gpu": "GPU (nvidia.com)", "net": "network"}
 #: What the heads of narrow columns call those with long names.
 _HEADS = {"memory": "mem", "network": "net"}
+#: How full the fullest node gets, and how often one needed more than it has.
+FULLEST = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+#: The few that every answer begins with, as far as they are known, the most asked for first.
+FIRST = (
+    "overloaded_node_steps",
+    "pending",
+    "nodes_used_mean",
+    "cost_per_hour",
+    "cpu_max_fraction",
+    "memory_max_fraction",
+    "moves",
+)
+#: What sentences call the end that is better.
+ENDS = {"low": "lower", "high": "higher", None: "neither end"}
 #: The measure of each resource that every frame with a resource has.
 _ALWAYS = "max_fraction"
 

@@ -6,11 +6,11 @@ from typing import Any
 import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, value_text
-from tracekit.replay.measures import Measure, find_measure
+from tracekit.replay.measures import FULLEST, Measure, find_measure
 from tracekit.replay.studies.shrink import drains_told
 from tracekit.replay.studies.shrink import next as shrink_next
 from tracekit.replay.studies.shrink import told as shrink_told
-from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE, TOLD
+from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
 from tracekit.replay.studies.shrink.over_orders import OverOrders, over_orders
 from tracekit.replay.studies.shrink.study import NAME
 from tracekit.replay.studies.shrink.told import span
@@ -99,7 +99,7 @@ def _changes(found: shrink_told.Told) -> list[Change]:
         difference=_less(few, f"{abs(few):,}"),
         way="better" if few > 0 else "worse" if few else "",
     )
-    names = list(dict.fromkeys([*TOLD, *found.about["measures"]]))
+    names = list(dict.fromkeys([*FULLEST, *found.about["measures"]]))
     sure = over_orders(found.study, str(best["policy"]), best["nodes"])
     rows = [_change(name, before, best, sure.get(name)) for name in names]
     return [nodes, *_price(found), *rows]
@@ -209,7 +209,7 @@ def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
 def _means(study: Study, row: dict[str, Any]) -> str:
     """CPU, memory and overload at the mean of the orders, each with its interval."""
     sure = over_orders(study, row["policy"], row["nodes"])
-    known = [(find_measure(name), sure[name]) for name in TOLD if name in sure]
+    known = [(find_measure(name), sure[name]) for name in FULLEST if name in sure]
     said = [
         interval_text(measure, one.mean, one.low, one.high)
         for measure, one in known

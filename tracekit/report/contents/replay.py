@@ -10,7 +10,7 @@ import polars as pl
 from tracekit.replay.answer.amounts import standing_text, value_text
 from tracekit.replay.answer.moved import bought, moved
 from tracekit.replay.answer.standings import Standings
-from tracekit.replay.measures import Measure, measures_in, part_column, small
+from tracekit.replay.measures import ENDS, FIRST, Measure, measures_in, part_column, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.runs.run import BOUND, OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
@@ -27,11 +27,6 @@ from tracekit.units import MS_PER_MINUTE, duration
 _CHOSEN, _BEST, _WITHIN = "first choice", "best", "within chance"
 #: More measures than this are counted, not named.
 _FEW = 3
-#: The measures that a table begins with, beside that which ranks.
-_FIRST = (
-    "overloaded_node_steps", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
-    "memory_max_fraction", "moves",
-)  # fmt: skip
 
 
 def comparison(data: Data) -> Table:
@@ -88,9 +83,8 @@ def _first_choice(data: Data) -> str:
 
 def _column(measure: Measure, found: Standings, ranked: Measure) -> Column:
     told = found.tells or len({row.mean for row in found.rows}) > 1
-    first = measure.name == ranked.name or (told and measure.name in _FIRST)
-    ends = {"low": "lower is better", "high": "higher is better", None: "neither end is better"}
-    meaning = f"{measure.meaning}; {ends[measure.better]}"
+    first = measure.name == ranked.name or (told and measure.name in FIRST)
+    meaning = f"{measure.meaning}; {ENDS[measure.better]} is better"
     return Column(
         name=measure.name, label=measure.title, kind="number", meaning=meaning, later=not first
     )

@@ -4,6 +4,7 @@ from typing import Any
 
 import polars as pl
 
+from tracekit.replay.measures import ENDS
 from tracekit.replay.runs.shown import decimals
 from tracekit.report.cells import Cell, Column, Table, cell, table
 from tracekit.report.contents.first_screen import Answer
@@ -108,7 +109,8 @@ def measures_table(data: Data) -> Table:
                 name=name,
                 label=capital(measure.title),
                 kind="percent" if name in _SHARES else "number",
-                meaning=f"{measure.about} [{measure.unit or 'reward'}]; {measure.better} is better",
+                meaning=f"{measure.about} [{measure.unit or 'reward'}];"
+                f" {ENDS[measure.better]} is better",
             )
             for name, measure in MEASURES.items()
         ),

@@ -11,14 +11,12 @@ import polars as pl
 
 from tracekit.arrays import FloatArray, IntArray
 from tracekit.errors import TracekitError
-from tracekit.replay.measures import compared, find_measure
+from tracekit.replay.measures import FULLEST, compared, find_measure
 from tracekit.replay.studies.shrink.fewest import Fewest
 from tracekit.replay.studies.shrink.limits import Limits
 from tracekit.replay.workload.changed.more_nodes import numbered
 from tracekit.units import MILLI_PER_CORE
 
-#: What is told of every answer besides the measures that limits speak of.
-TOLD = ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
 #: The column of nodes with the budgets that bar a drain, where there are budgets.
 BARRED_BY = "barred_by"
 #: The column of nodes with the name of the one that a further node is like; null for its own.
@@ -118,7 +116,7 @@ def _policies(
     limits: Limits,
     nodes: int,
 ) -> pl.DataFrame:
-    told = list(dict.fromkeys([*TOLD, *limits.measures]))
+    told = list(dict.fromkeys([*FULLEST, *limits.measures]))
     rows = [_policy(name, one, told) for name, one in found.items()]
     rows += [
         {"policy": name, "of": nodes, "problem": error.what} for name, error in problems.items()

@@ -7,9 +7,8 @@ import numpy as np
 import polars as pl
 
 from tracekit.replay.chance.student import FEWEST, means
-from tracekit.replay.measures import find_measure, small
+from tracekit.replay.measures import FULLEST, find_measure, small
 from tracekit.replay.runs.shown import shown
-from tracekit.replay.studies.shrink.frames import TOLD
 from tracekit.study import Study
 
 
@@ -48,7 +47,7 @@ def over_orders(study: Study, policy: str, nodes: int | None) -> dict[str, OverO
 
 
 def _measures(study: Study) -> Sequence[str]:
-    return list(dict.fromkeys([*TOLD, *study.about["measures"]]))
+    return list(dict.fromkeys([*FULLEST, *study.about["measures"]]))
 
 
 def means_told(study: Study, policy: str, nodes: int | None) -> str:

@@ -12,7 +12,7 @@ import polars as pl
 
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
-from tracekit.replay.measures import RESOURCES, find_measure, small
+from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
 from tracekit.replay.runs import kept_back
 from tracekit.replay.studies.shrink.beside import beyond_chance, others
 from tracekit.replay.studies.shrink.frames import LIKE
@@ -334,7 +334,7 @@ def production(study: Study) -> str:
         return ""
     came = [
         f"{small(known.title)} {number(name, observed['measures'][name])}"
-        for name in ("cpu_max_fraction", "memory_max_fraction", "overloaded_node_steps")
+        for name in FULLEST
         if (known := find_measure(name)) is not None and observed["measures"].get(name) is not None
     ]
     said = f"Production used {observed['nodes']:,} nodes: {', '.join(came)}."

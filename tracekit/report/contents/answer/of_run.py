@@ -12,7 +12,7 @@ from tracekit.replay.answer.may_answer import CONDITIONS, may_be_chosen
 from tracekit.replay.answer.preferred import USUAL
 from tracekit.replay.answer.standings import difference, standings
 from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import RESOURCES, Measure, small, words_of
+from tracekit.replay.measures import FIRST, RESOURCES, Measure, small, words_of
 from tracekit.replay.runs.kept_back import background
 from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.waiting import waiting_told
@@ -24,11 +24,7 @@ from tracekit.report.measures import named
 from tracekit.report.policies import replayed
 from tracekit.report.words import count, few, listed, percent, spaced
 
-#: What a reader wants to know of every answer, and of which 0 is no news.
-_FIRST = (
-    "overloaded_node_steps", "pending", "nodes_used_mean", "cost_per_hour", "cpu_max_fraction",
-    "memory_max_fraction", "moves",
-)  # fmt: skip
+#: Shown where they are 0 too.
 _ALWAYS = ("overloaded_node_steps", "nodes_used_mean")
 #: So many rows are read at a glance.
 _MOST = 6
@@ -46,7 +42,7 @@ def _deciding(data: Data, told: Decision, policy: str, before: str) -> list[Meas
     """What decided, overload, nodes, cost and the fullest node; what is 0 for both is left out."""
     known = _answering(data)
     harms = [one.name for one in known.values() if _harms(data, one, policy, before)]
-    wanted = dict.fromkeys((told.criterion, *_ALWAYS, *harms, *_FIRST))
+    wanted = dict.fromkeys((told.criterion, *_ALWAYS, *harms, *FIRST))
     found = [known[name] for name in wanted if name in known]
     there = [one for one in found if one.name in _ALWAYS or _any(data, one, policy, before)]
     return there[: max(_MOST, len(harms) + len(_ALWAYS) + 1)]
