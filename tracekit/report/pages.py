@@ -10,22 +10,29 @@ A template starts with::
 
 ``question`` is what the page answers; the contents show it. ``group`` is the part of the contents
 it stands in, one of ``GROUPS``. ``needs`` is ``store``, ``run``, ``data`` (either), ``sizing``,
-``binding``, ``any``, or ``study`` and names of studies of which one is enough; several of these
-with ``or`` between them. A page is left out when there is no such thing. Files that start with an
-underscore are parts that pages share.
+``binding``, ``calls``, ``neighbours``, ``published`` (see the functions below), ``any``, ``study``
+and names of studies of which one is enough, or ``rows`` and names of queries of which one must have
+rows; several of these with ``or`` between them. A page is left out when there is no such thing: one
+whose content these data cannot have would be an empty promise in the contents. Files that start
+with an underscore are parts that pages share.
 """
 
 import functools
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from tracekit.assets import asset_dir
 from tracekit.errors import TracekitError
 from tracekit.report.data import Data
+from tracekit.sources import is_published
 
 _HEADER = re.compile(r"\A\{#\s*(.*?)\s*#\}", re.DOTALL)
-_NEED = r"(store|run|data|sizing|binding|any|study( (?!or\b)\w+)+)"
+_NAMES = r"( (?!or\b)[\w/]+)+"
+_NEED = (
+    rf"(store|run|data|sizing|binding|calls|neighbours|published|any|study{_NAMES}|rows{_NAMES})"
+)
 _NEEDS = re.compile(rf"{_NEED}( or {_NEED})*")
 #: The parts of the contents, in order, and what they are called there.
 GROUPS = {
@@ -59,17 +66,48 @@ class Page:
 
 
 def _is_there(need: str, data: Data) -> bool:
-    kind, *studies = need.split()
-    there = {
-        "store": data.has_store,
-        "run": data.has_run,
-        "data": data.has_store or data.has_run,
-        "sizing": data.sizing is not None,
-        "binding": not data.result("bind/repeats").is_empty(),
-        "study": any(name in data.studies for name in studies),
-        "any": True,
+    kind, *names = need.split()
+    there: dict[str, Callable[[], bool]] = {
+        "store": lambda: data.has_store,
+        "run": lambda: data.has_run,
+        "data": lambda: data.has_store or data.has_run,
+        "sizing": lambda: data.sizing is not None,
+        "binding": lambda: not data.result("bind/repeats").is_empty(),
+        "calls": lambda: _calls(data),
+        "neighbours": lambda: _neighbours(data),
+        "published": lambda: _published(data),
+        "study": lambda: any(name in data.studies for name in names),
+        "rows": lambda: not all(data.query(name).is_empty() for name in names),
+        "any": lambda: True,
     }
-    return there[kind]
+    return there[kind]()
+
+
+def _calls(data: Data) -> bool:
+    """Whether the store holds calls; call graphs of more than are rebuilt unasked count, too."""
+    tables = (data.info or {}).get("tables", {})
+    return (
+        bool(tables.get("call", {}).get("rows")) or not data.result("callgraph/shapes").is_empty()
+    )
+
+
+def _neighbours(data: Data) -> bool:
+    """Whether a fit can tell what neighbours cost.
+
+    That takes the vCPUs of containers. Where only their node is known, it takes calls at least:
+    without these nobody knows how much work a container did, and a fit is never more than weak.
+    """
+    fitted = data.result("fit/coefficients")
+    if fitted.is_empty():
+        return False
+    tables = (data.info or {}).get("tables", {})
+    told = any(tables.get(name, {}).get("rows") for name in ("call", "service_rate"))
+    return bool((fitted["mode"] != "proxy").any()) or told
+
+
+def _published(data: Data) -> bool:
+    """Whether the store is of a published trace: claims of its study say nothing of one's own."""
+    return any(is_published(one["release"]) for one in (data.info or {}).get("sources", []))
 
 
 @functools.cache
@@ -93,7 +131,7 @@ def _read(path: Path) -> Page:
             f"reports/{path.name} does not start with title, question, group, order and needs"
             " in one comment",
             hint="a line each: title: Zones, question: What are they?, group: trace, order: 30,"
-            " needs: store, run, data, any or study NAME",
+            " needs: store, run, data, any, study NAME or rows QUERY",
         )
     return Page(
         name=path.stem,

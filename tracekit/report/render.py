@@ -28,7 +28,7 @@ from tracekit.report.faults import FAULTS, page_fault
 from tracekit.report.figures import get_figure
 from tracekit.report.findings import Said, key_findings
 from tracekit.report.libraries import inline, plotly, tables, tables_style
-from tracekit.report.pages import GROUPS, all_pages
+from tracekit.report.pages import GROUPS, Page, all_pages
 from tracekit.report.paths import paths
 from tracekit.report.sizing_run import find_sizing
 from tracekit.report.studies import read_studies
@@ -151,7 +151,7 @@ def render_data(
     left_out : list of str, optional
         Gets a sentence for each page that could not be made.
     """
-    fitting = [page for page in all_pages().values() if page.fits(data)]
+    fitting = [page for page in all_pages().values() if _fits(page, data)]
     pages = [page for group in GROUPS for page in fitting if page.group == group]
     environment = _environment(data)
     sections = []
@@ -183,6 +183,14 @@ def render_data(
         packed={name: _packed(text) for name, text in libraries.items()},
         script_hashes=[_hash(script) for script in (*scripts.values(), *libraries.values())],
     )
+
+
+def _fits(page: Page, data: Data) -> bool:
+    """Whether a page is shown; one with a fault in what it asks for is, and tells of it."""
+    try:
+        return page.fits(data)
+    except FAULTS:
+        return True
 
 
 def breakable(text: str, ends: str = "/_") -> Markup:

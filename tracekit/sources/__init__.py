@@ -53,6 +53,7 @@ __all__ = [
     "Unpivot",
     "all_sources",
     "get_source",
+    "is_published",
     "lacking",
     "recognise",
     "recognise_by_reader",
@@ -69,6 +70,11 @@ def all_sources() -> dict[str, Source]:
     rooms = (importlib.import_module(f"{__name__}.{room}") for room in ("own", "released"))
     found = [registry.instances(room, Source) for room in rooms]
     return dict(sorted((name, source) for some in found for name, source in some.items()))
+
+
+def is_published(name: str) -> bool:
+    """Whether a release is a trace that somebody has published, not one's own cluster."""
+    return name in registry.instances(importlib.import_module(f"{__name__}.released"), Source)
 
 
 def recognise(

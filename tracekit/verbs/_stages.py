@@ -94,16 +94,20 @@ class BindStage:
 
     name = "placement down to the vCPU"
 
-    def run(self, _: OnProgress) -> None:
-        """Write the folder, if there are not too many to bind."""
+    def due(self) -> bool:
+        """Whether there is something to bind by a fit that tells sockets apart, not too much."""
         pooled = read_frame(self.fit / "pooled.parquet").row(0, named=True)
-        if not _seats(self.traces) or pooled["k1"] is None:
-            return
-        count = read_frame(self.fit / "rows.parquet").height
-        if count <= MOST_BOUND:
-            truth = self.traces / TRUTH / "binding.parquet"
-            orders = FEWEST if count <= MOST_BOUND_AGAIN else 1
-            bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=orders)
+        told = bool(_seats(self.traces)) and pooled["k1"] is not None
+        return told and self._count() <= MOST_BOUND
+
+    def run(self, _: OnProgress) -> None:
+        """Write the folder."""
+        truth = self.traces / TRUTH / "binding.parquet"
+        orders = FEWEST if self._count() <= MOST_BOUND_AGAIN else 1
+        bind(self.store, fit=self.fit, truth=truth, out=self.out, repeats=orders)
+
+    def _count(self) -> int:
+        return read_frame(self.fit / "rows.parquet").height
 
 
 def _seats(traces: Path) -> tuple[Path, Path] | None:
@@ -153,7 +157,7 @@ class Begun:
 def under_way(stages: Sequence[Stage], crew: Crew, progress: Progress) -> Iterator[Begun]:
     """The stages begun before, and done after, what is done within."""
     # what is bound by the fit is begun when the fit is there
-    later = sum(stage.name == "fit" for stage in stages)
+    later = sum(isinstance(stage, FitStage) and bool(_seats(stage.traces)) for stage in stages)
     with progress.task("other stages", len(stages) + later, "stages") as task:
         begun = Begun(crew, progress, task)
         for stage in stages:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tracekit.verbs._stages import Stage
 
 SYNTH = "synth:"
-_AFTER_INGEST = "analysis, call graphs, fit and replays"
+_AFTER_INGEST = "analysis and replays"
 #: What a run writes.
 _STAGES = (
     "store",
@@ -155,7 +155,9 @@ def _fitted(begun: Begun, store: Path, traces: Path, out: Path, progress: Progre
     if not (out / FitStage.name).exists():
         progress.told("fit: the store has no use of containers that neighbours could raise")
         return None
-    begun.begin(BindStage(store, traces, out / FitStage.name, out / "bound"))
+    binding = BindStage(store, traces, out / FitStage.name, out / "bound")
+    if binding.due():
+        begun.begin(binding)
     return out / FitStage.name if identified(out / FitStage.name) else None
 
 

@@ -24,6 +24,8 @@ _SIZES = ("cpu size", "memory size")
 _DEMAND = "calls explain"
 #: What the figure of the tail says itself.
 _TAIL = "the upper"
+#: What the page on claims says.
+_CLAIMS = "of the study's"
 
 
 def confidence(data: Data, name: str) -> Table:
@@ -34,7 +36,7 @@ def confidence(data: Data, name: str) -> Table:
 
 def sentences(data: Data) -> list[str]:
     """Doubts, tails and trends in words."""
-    elsewhere = (*_SIZES, _DEMAND, _TAIL)
+    elsewhere = (*_SIZES, _DEMAND, _TAIL, _CLAIMS)
     return [_sentence(one) for one in verdicts(_analysis(data)) if not one.startswith(elsewhere)]
 
 
