@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from cluster_support import cluster
+from kubernetes_support import container, listed, node, pod, written
 from tests_support import NODE_HEADER, SHARED, TraceFolder
 
 import tracekit
@@ -203,3 +204,15 @@ def test_requests_in_the_place_of_use_are_said(used: bool, tmp_path: Path) -> No
     screen = _first_screen((tmp_path / "report.html").read_text())
     said = "No container has recorded use: what they request stands in for it."
     assert (said in screen) is not used
+
+
+def test_pods_that_never_had_a_node_are_said(tmp_path: Path) -> None:
+    folder = tmp_path / "cluster"
+    folder.mkdir()
+    waits = pod("waits", containers=[container("3")], status={"phase": "Pending"})
+    runs = [pod(f"runs-{at}", nodeName="n1") for at in range(3)]
+    written(folder / "cluster.json", listed(node("n1"), *runs, waits))
+    run = _replayed(folder, tmp_path, repeats=1)
+    render(run, tmp_path / "report.html")
+    screen = _first_screen((tmp_path / "report.html").read_text())
+    assert "1 pod never had a node: default/waits (3 cores, since 2026-01-01 00:00 UTC)" in screen

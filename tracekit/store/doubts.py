@@ -8,7 +8,7 @@ from collections.abc import Set as AbstractSet
 
 import polars as pl
 
-from tracekit.store import moments
+from tracekit.store import moments, never_ran
 from tracekit.store.folder import Store
 from tracekit.store.views import read
 from tracekit.tables.container import PREFERRED
@@ -27,6 +27,8 @@ _NAMED = 5
 SUM_OF_SOME = "sum_of_some"
 #: The defect of containers' use where some containers are listed and have none.
 WITHOUT_USE = "containers_without_use"
+#: What is told of those who never had a node; a replay says of them what becomes of them, too.
+NEVER_RAN = "never_ran"
 _MS = "time_ms"
 
 
@@ -36,9 +38,9 @@ def doubts(store: Store, *, counted: frozenset[str] = frozenset()) -> tuple[str,
     Parameters
     ----------
     counted : frozenset of str
-        Defects that whoever asks counts and tells of by itself.
+        Defects, and ``NEVER_RAN``, that whoever asks counts and tells of by itself.
     """
-    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE} - counted))
+    return tuple(_found(store, {SUM_OF_SOME, WITHOUT_USE, NEVER_RAN} - counted))
 
 
 def nodes_of(nodes: pl.DataFrame, resources: pl.DataFrame) -> tuple[pl.DataFrame, pl.DataFrame]:
@@ -109,6 +111,8 @@ def _found(store: Store, defects: AbstractSet[str]) -> Iterator[str]:
         yield from (one.example for one in entry.defects if one.defect in defects)
     if aside := moments.told(store.manifest):
         yield aside
+    if NEVER_RAN in defects and (waited := never_ran.told(store)):
+        yield waited
     if not any(entry.rows for entry in store.manifest.parts("node_resource")):
         return
     nodes, capacity = nodes_of(read(store, "node"), read(store, "node_resource"))

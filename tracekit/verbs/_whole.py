@@ -92,6 +92,8 @@ def run_all(
                 if not skipped:
                     nodes, unasked = _replayed(asked, store, fit, crew, progress)
         progress.stage("report", then=f"open {out / 'report.html'}")
+        from tracekit.store import never_ran  # the crew is not kept waiting
+
         shown = store.path if skipped else out / "replay"
         report = render(shown, out / "report.html", progress=progress)
         return RunSummary(
@@ -103,7 +105,11 @@ def run_all(
             .select(pl.len())
             .collect()
             .item(),
-            findings=(*report.findings[:1], *filter(None, [nodes]), *report.findings[1:]),
+            findings=(
+                *report.findings[:1],
+                *filter(None, [nodes, never_ran.told(store)]),
+                *report.findings[1:],
+            ),
             skipped=(*skipped, *filter(None, [unasked]), *report.left_out),
         )
 

@@ -15,7 +15,11 @@ _SPAN = "arrival_span_ms"
 
 def told_of(load: Workload) -> dict[str, Any]:
     """What a document says of the workload in sentences."""
-    return {**({"told": list(load.told)} if load.told else {}), "unjudged": unjudged(load)}
+    return {
+        **({"told": list(load.told)} if load.told else {}),
+        **({"left_out": list(load.left_out)} if load.left_out else {}),
+        "unjudged": unjudged(load),
+    }
 
 
 def unjudged(load: Workload) -> str:

@@ -127,6 +127,9 @@ class Workload:
         What it rests on: for each quantity ``recorded``, ``inferred``, ``assumed`` or ``absent``.
     told : tuple of str
         What a reader must know of its source before the numbers, in sentences.
+    left_out : tuple of str
+        Those of these sentences that are on containers which nobody replays, or which production
+        left waiting.
     """
 
     name: str
@@ -171,6 +174,7 @@ class Workload:
     facts: Mapping[str, int] = field(default_factory=dict)
     quantities: Mapping[str, str] = field(default_factory=dict)
     told: tuple[str, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         check_unique("node", self.node_ids)

@@ -1,5 +1,6 @@
 """Reading recorded use and requests out of a store that lists its containers."""
 
+import dataclasses
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +13,13 @@ from tracekit.replay.workload.resources import BASE, CPU
 from tracekit.replay.workload.series import steps_between
 from tracekit.replay.workload.sized.amounts import amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
-from tracekit.replay.workload.sized.tables import sizes_of, used_by_others
+from tracekit.replay.workload.sized.tables import Sizes, sizes_of, used_by_others
 from tracekit.replay.workload.sized.use import CONTAINERS, measured, sampled
 from tracekit.sizing.requests.declared import By
 from tracekit.sizing.use import RecordedUse
 from tracekit.store import Store, open_store
 from tracekit.store.manifest import is_store
+from tracekit.store.never_ran import never_ran
 from tracekit.units import MILLI_PER_CORE
 
 #: Cores of a millicore, and bytes of a byte.
@@ -25,7 +27,7 @@ _UNITS = np.array([1.0 / MILLI_PER_CORE, 1.0])
 
 
 def read_use(store: Store) -> RecordedUse:
-    """Every listed container's requests, life and samples.
+    """Requests, life and samples of every container that is listed and ran.
 
     Raises
     ------
@@ -47,7 +49,7 @@ def read_use(store: Store) -> RecordedUse:
             f"{store.path} records use at one time alone, so nothing is left to judge requests by",
             hint="record more: tracekit fetch prometheus URL FOLDER --from now-1d",
         )
-    assumptions, found = SizedAssumptions(), sizes_of(store)
+    assumptions, found = SizedAssumptions(), _ran(store)
     rows, amounts = found.containers, amounts_of(found, found.nodes["node"].to_list(), assumptions)
     at = [amounts.resources.index(name) for name in BASE]
     request, limit = amounts.request[:, at], amounts.limit[:, at]
@@ -76,6 +78,13 @@ def read_use(store: Store) -> RecordedUse:
         values=values,
         measured=_positions(spoken),
     )
+
+
+def _ran(store: Store) -> Sizes:
+    """What the store says of sizes, without containers that never had a node."""
+    found = sizes_of(store)
+    ran = found.containers.join(never_ran(store), on="container", how="anti", maintain_order="left")
+    return dataclasses.replace(found, containers=ran)
 
 
 def goes_by_use(store: str | Path, by: By) -> bool:

@@ -23,7 +23,7 @@ from tracekit.sizing.requests.frames import services_of, totals_of
 from tracekit.sizing.requests.judge import judged, windows_of
 from tracekit.sizing.requests.read_use import read_use
 from tracekit.sizing.use import RecordedUse
-from tracekit.store import Store
+from tracekit.store import Store, never_ran
 from tracekit.study import Study
 
 NAME = REQUESTS_STUDY
@@ -74,6 +74,7 @@ def recommend_requests(
         "name": name_of(store),
         "store": called or str(store.path),
         "made_up": store.manifest.made_up,
+        "never_ran": never_ran.told(store),
     }
     return requests_of(
         read_use(store),

@@ -162,7 +162,8 @@ def warnings(study: Study) -> list[str]:
 def notes(study: Study) -> list[str]:
     """What else has to be known."""
     about, facts = study.about, study.about["facts"]
-    said = []
+    waited = about["workload"].get("never_ran")
+    said = [f"{waited}. No sum here has them."] if waited else []
     if without := facts["services_without_request"]:
         what = "service has" if without == 1 else "services have"
         said.append(

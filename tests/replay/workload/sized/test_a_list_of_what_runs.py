@@ -154,7 +154,10 @@ def test_who_waited_in_production_is_left_out_and_told(tmp_path: Path) -> None:
     load = _load(tmp_path, objects)
     assert "default/train" not in load.container_ids
     assert load.containers == 8
-    assert any("default/train; it is left out" in one for one in load.told)
+    (told,) = load.left_out
+    assert told in load.told
+    assert told.startswith("1 pod never had a node: default/train (4 cores, since 2026-01-01 06:00")
+    assert "; it is left out, so that every policy carries" in told
     placed = _load(tmp_path / "placed", objects, "waiting=place")
     assert "default/train" in placed.container_ids
     assert not any("left out" in one for one in placed.told)

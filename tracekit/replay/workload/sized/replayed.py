@@ -5,7 +5,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 import polars as pl
 
 from tracekit.arrays import IntArray
@@ -18,15 +17,13 @@ from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
 from tracekit.replay.workload.workload import Losses, Workload
-from tracekit.store import Store
+from tracekit.store import Store, never_ran
 from tracekit.store.doubts import gone_for_good
+from tracekit.store.never_ran import waits
 from tracekit.store.views import read
 
-#: The source whose lists say of every pod whether it has a node.
-_SAYS_SO = "kubernetes"
 #: Where this share waits, they are what is to be placed.
 _MANY = 0.5
-_NAMED_WAITING = 3
 
 
 def without_waiting(
@@ -38,24 +35,22 @@ def without_waiting(
     instead of others, or leaves it waiting too, would compare with nothing.
     """
     rows = found.containers[life.order]
-    waits = (rows["node"].is_null() & rows["departure_ms"].is_null()).to_numpy()
-    if not waits.any():
+    who = rows.select(waits()).to_series().to_numpy()
+    if not who.any():
         return life, ()
-    names = rows["container"].to_numpy()[waits]
-    if _left_out(store, float(waits.mean()), assumptions):
-        return life.taken(np.flatnonzero(~waits)), (_told(names, left_out=True),)
-    return life, (_told(names, left_out=False),) if _says_so(store) else ()
+    says_so = never_ran.says_so(store)
+    leave_out = _left_out(float(who.mean()), assumptions, says_so=says_so)
+    told = (_told(rows.filter(who), found.requests, left_out=leave_out),)
+    if leave_out:
+        return life.taken(np.flatnonzero(~who)), told
+    return life, told if says_so else ()
 
 
-def _told(names: npt.NDArray[np.object_], *, left_out: bool) -> str:
+def _told(rows: pl.DataFrame, requests: pl.DataFrame, *, left_out: bool) -> str:
     """Who waited in production, and what becomes of them."""
-    one = len(names) == 1
+    one = rows.height == 1
     it = "it" if one else "them"
-    more = f" and {len(names) - _NAMED_WAITING:,} more" if len(names) > _NAMED_WAITING else ""
-    waited = (
-        f"{len(names):,} container{'' if one else 's'} waited for a node in production to the end:"
-        f" {', '.join(names[:_NAMED_WAITING].tolist())}{more}"
-    )
+    waited = never_ran.told_of(rows, requests)
     if left_out:
         return (
             f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
@@ -67,14 +62,10 @@ def _told(names: npt.NDArray[np.object_], *, left_out: bool) -> str:
     )
 
 
-def _left_out(store: Store, share: float, assumptions: SizedAssumptions) -> bool:
+def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
     if assumptions.waiting != "auto":
         return assumptions.waiting == "leave_out"
-    return _says_so(store) and assumptions.start == "empty" and share < _MANY
-
-
-def _says_so(store: Store) -> bool:
-    return any(entry.release == _SAYS_SO for entry in store.manifest.parts("container"))
+    return says_so and assumptions.start == "empty" and share < _MANY
 
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
@@ -120,9 +111,9 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     span = measured(store, CONTAINERS) or measured(store, NODES)
     life = lives(found.containers, span, assumptions, rng, nodes)
     amounts = amounts_of(found, nodes, assumptions)
-    life, too_large = _placeable(life, amounts)
     life = _without_daemons(life, found)
     life, waiting = without_waiting(store, found, life, assumptions)
+    life, too_large = _placeable(life, amounts)
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     return Replayed(

@@ -42,7 +42,7 @@ from tracekit.replay.workload.sized.used import Used, used_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
 from tracekit.store import Store
-from tracekit.store.doubts import WITHOUT_USE, doubts
+from tracekit.store.doubts import NEVER_RAN, WITHOUT_USE, doubts
 from tracekit.tables.container import PREFERRED
 
 
@@ -97,6 +97,7 @@ def workload_from_sizes(
         quantities=_quantities(store, who, used),
         assumptions={**dataclasses.asdict(assumptions), "step_used_ms": life.step_ms},
         told=_told(store, who, bound, shut_out),
+        left_out=_left_out(who, shut_out),
         facts={**_facts(who, used, assumptions), **_set_aside(shut_out)},
     )
     return _without(with_node_lives(load, store, who.found.nodes, life), shut_out)
@@ -171,12 +172,19 @@ def _told(
 ) -> tuple[str, ...]:
     """What a reader must know of the workload, a sentence each."""
     return (
-        *doubts(store, counted=frozenset({WITHOUT_USE})),
+        *doubts(store, counted=frozenset({WITHOUT_USE, NEVER_RAN})),
         *who.life.told,
+        *_left_out(who, shut_out),
+        *(() if bound.budgets is None else bound.budgets.told()),
+    )
+
+
+def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
+    """Who is not replayed, a sentence each."""
+    return (
         *too_large_told(who),
         *who.waiting,
         *told_of(shut_out, who.rows["container"].to_list()),
-        *(() if bound.budgets is None else bound.budgets.told()),
     )
 
 

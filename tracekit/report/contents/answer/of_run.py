@@ -188,7 +188,7 @@ def of_run(data: Data, told: Decision) -> Answer:
         also=" ".join(filter(None, [spaced(filled(found)), nodes_needed.said(data, told)])),
         warnings=_warnings(data),
         barred=_barred(told),
-        told=[*nodes_needed.held(data), *_waits(data, told)],
+        told=[*nodes_needed.held(data), *_waits(data, told), *_left_out(load)],
         changes=changes(data, told, shown, before),
         beyond=beyond(data, told, shown, before),
         before="production" if before == OBSERVED else before,
@@ -206,6 +206,11 @@ def _waits(data: Data, told: Decision) -> list[str]:
     ours = {told.subject, USUAL}
     policies = [one for one in (data.run or {})["policies"] if one["policy"] in ours]
     return [spaced(f"{one}.") for one in waiting_told(policies)]
+
+
+def _left_out(load: Mapping[str, Any]) -> list[str]:
+    """Which containers of the source nobody replays, and why; sentences."""
+    return [spaced(f"{one}.") for one in load.get("left_out", [])]
 
 
 def _what(told: Decision, shown: str) -> str:

@@ -1,0 +1,102 @@
+"""Pods that never had a node: who they are, what they ask for, and that no total has them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from kubernetes_support import (
+    CREATED,
+    Object,
+    answer,
+    container,
+    listed,
+    node,
+    pod,
+    series,
+    written,
+)
+
+from tracekit.ingest import ingest
+from tracekit.query.describe import describe
+from tracekit.sizing.requests.read_use import read_use
+from tracekit.sizing.requests.study import recommend_requests
+from tracekit.sizing.requests.told import notes
+from tracekit.store import Store, open_store
+from tracekit.store.never_ran import never_ran, told
+
+FROM_S = 1_767_225_600
+
+
+def _waiting(name: str, cpu: str, hour: int, service: str, **more: str) -> Object:
+    asked = container(cpu)
+    asked["resources"]["requests"] |= more
+    meta = {
+        "creationTimestamp": CREATED.replace("T00", f"T{hour:02}"),
+        "ownerReferences": [{"kind": "StatefulSet", "name": service, "controller": True}],
+    }
+    return pod(name, meta=meta, containers=[asked], status={"phase": "Pending"})
+
+
+def _stored(folder: Path, *more: Object) -> Store:
+    runs = pod("runs", nodeName="n1", containers=[container("2")])
+    folder.mkdir(exist_ok=True)
+    written(folder / "cluster.json", listed(node("n1"), runs, *more))
+    times = range(FROM_S, FROM_S + 600, 60)
+    labels = {"namespace": "default", "pod": "runs", "container": "main", "node": "n1"}
+    use = [
+        series("container_cpu_in_use", [(at, "0.5") for at in times], **labels),
+        series("container_memory_working_set_bytes", [(at, "1e9") for at in times], **labels),
+    ]
+    for one in use:
+        name = one["metric"]["__name__"]
+        if name.startswith("container_cpu"):
+            del one["metric"]["__name__"]
+        written(folder / f"{name}.json", answer(one))
+    ingest(folder, folder.parent / "store")
+    return open_store(folder.parent / "store")
+
+
+WAITING = (
+    _waiting("db-0", "3", 1, "db", memory="2G"),
+    _waiting("db-1", "3", 0, "db", memory="2G"),
+    _waiting("train-0", "1", 2, "train", **{"nvidia.com/gpu": "1"}),
+)
+
+
+def test_who_never_had_a_node_is_told_by_service_and_request(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster", *WAITING)
+    assert sorted(never_ran(store)["container"]) == [
+        "default/db-0",
+        "default/db-1",
+        "default/train-0",
+    ]
+    assert told(store) == (
+        "3 pods never had a node: 2 of default/db (6 cores, 4.0 GB, since 2026-01-01 00:00 UTC);"
+        " default/train-0 (1 core, 1 gpu, since 2026-01-01 02:00 UTC);"
+        " together they request 7 cores, 4.0 GB, 1 gpu"
+    )
+    assert told(store) in describe(store)["doubts"]
+
+
+def test_one_is_told_alone_and_nobody_not_at_all(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster", WAITING[2])
+    assert told(store) == (
+        "1 pod never had a node: default/train-0 (1 core, 1 gpu, since 2026-01-01 02:00 UTC)"
+    )
+
+
+def test_nobody_waits(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster")
+    assert told(store) == ""
+    assert never_ran(store).is_empty()
+
+
+def test_recommended_requests_count_who_ran_alone(tmp_path: Path) -> None:
+    store = _stored(tmp_path / "cluster", *WAITING)
+    assert read_use(store).services == ("default/runs",)
+    study = recommend_requests(store)
+    now = study.frames["policies"].filter(policy="now", resource="cpu")
+    assert now["requested_now"].to_list() == [2.0]
+    assert f"{told(store)}. No sum here has them." in notes(study)
+    json.dumps(study.about)
