@@ -122,7 +122,9 @@ def test_a_zip_holds_it_all(tmp_path: Path) -> None:
         for table, rows in alone.tables.items():
             assert got.tables[table].equals(rows)
     twice = zipped(tmp_path / "c.zip", {**TIANCHI, "more.csv": TIANCHI["app_interference.csv"]})
-    with pytest.raises(TracekitError, match=r"two files of rules: .*app_inter.*\.csv, .*more\.csv"):
+    with pytest.raises(
+        TracekitError, match=r"two files of rules: .*app_inter.*\.csv and .*more\.csv"
+    ):
         read("tianchi18", twice)
     data = (tmp_path / "b.zip").read_bytes()
     (tmp_path / "cut.zip").write_bytes(data[:-30])

@@ -3,18 +3,16 @@
 import re
 import zipfile
 import zlib
+from collections.abc import Iterable
 from dataclasses import replace
-from functools import partial
-from io import BufferedIOBase
-from pathlib import Path
 from types import MappingProxyType
-from typing import cast
 
 import polars as pl
 
 from tracekit.errors import TracekitError
 from tracekit.sources._cluster import Batch, Broken, Head, Opened, Read
 from tracekit.sources._rows import Delimited, Rule, long, refuse
+from tracekit.sources._zipped import zipped
 from tracekit.sources.released._lines import standing, whole
 from tracekit.units import BYTES_PER_GIB
 
@@ -27,27 +25,33 @@ LINES = {
     "rules": r"app_\d+,app_\d+,\d+",
     "apps": rf"app_\d+,{_NUMBER}\|[^,]*,{_NUMBER}\|[^,]*(,{_NUMBER}){{4}}",
 }
-_FURTHER = ("p", "m", "pm")
+#: Kinds of applications that count against a node's own.
+FURTHER = ("p", "m", "pm")
 #: The release does not say how far apart the points are: 98 of them are taken for a day.
 STEP_MS = 900_000
 _INSTANCES_AT_ONCE = 4_000
 _ZIP = b"PK\x03\x04"
 
-_MACHINES = Delimited(
-    columns=("node", "cpu", "memory", "disk", *_FURTHER),
-    numbers=("cpu", "memory", "disk", *_FURTHER),
-    table="node",
-)
-_APPS = Delimited(
-    columns=("app", "cpu", "memory", "disk", *_FURTHER),
-    numbers=("disk", *_FURTHER),
-    table="container_resource",
-)
-_INSTANCES = Delimited(columns=("container", "app", "node"), table="container")
-_RULES = Delimited(columns=("holder", "guest", "most"), numbers=("most",), table="sharing_rule")
+#: How the lines of each file are made.
+FORMS = {
+    "machines": Delimited(
+        columns=("node", "cpu", "memory", "disk", *FURTHER),
+        numbers=("cpu", "memory", "disk", *FURTHER),
+        table="node",
+    ),
+    "instances": Delimited(columns=("container", "app", "node"), table="container"),
+    "rules": Delimited(
+        columns=("holder", "guest", "most"), numbers=("most",), table="sharing_rule"
+    ),
+    "apps": Delimited(
+        columns=("app", "cpu", "memory", "disk", *FURTHER),
+        numbers=("disk", *FURTHER),
+        table="container_resource",
+    ),
+}
 _DISK_AND_COUNTS = {
     "disk": ("disk", "bytes", _GIB),
-    **{name: (name, "count", 1.0) for name in _FURTHER},
+    **{name: (name, "count", 1.0) for name in FURTHER},
 }
 
 
@@ -67,7 +71,7 @@ def is_zip(head: Head) -> bool:
 
 def read_zip(opened: Opened) -> Read:
     """All four files of a zip."""
-    members = _members(opened)
+    members = by_kind(zipped(opened.path, opened.name), opened.name)
     every = MappingProxyType({word: (member,) for word, member in members.items()})
     readers = {
         "machines": read_machines,
@@ -82,7 +86,7 @@ def read_zip(opened: Opened) -> Read:
 
 def read_machines(opened: Opened) -> Read:
     """Nodes with their sizes."""
-    raw, broken = whole(opened, _MACHINES)
+    raw, broken = whole(opened, FORMS["machines"])
     yield from broken
     sizes = {
         "cpu": ("cpu", "cores", 1.0),
@@ -94,11 +98,11 @@ def read_machines(opened: Opened) -> Read:
 
 def read_instances(opened: Opened) -> Read:
     """Containers in the order of the file; those of the first placement name their node."""
-    raw, broken = whole(opened, _INSTANCES)
+    raw, broken = whole(opened, FORMS["instances"])
     yield from broken
     rules = [
-        *_known(opened, "apps", _APPS, "app"),
-        *_known(opened, "machines", _MACHINES, "node"),
+        *_known(opened, "apps", "app"),
+        *_known(opened, "machines", "node"),
     ]
     kept, unknown = refuse(raw, rules, "container")
     yield from unknown
@@ -123,10 +127,10 @@ def read_apps(opened: Opened) -> Read:
             f"{opened.name}: no file says which instances the applications have",
             hint="ingest it together with instance_deploy",
         )
-    instances = pl.concat(whole(one, _INSTANCES)[0] for one in deployed).drop("line")
-    raw, broken = whole(opened, _APPS)
+    instances = pl.concat(whole(one, FORMS["instances"])[0] for one in deployed).drop("line")
+    raw, broken = whole(opened, FORMS["apps"])
     yield from broken
-    apps, wrong = _curves(raw)
+    apps, wrong = curves(raw)
     yield from wrong
     apps = apps.with_columns(
         pl.lit(0, pl.Int64).alias("time_ms"),
@@ -147,9 +151,9 @@ def read_apps(opened: Opened) -> Read:
 
 def read_rules(opened: Opened) -> Read:
     """How many of an application may run beside another."""
-    raw, broken = whole(opened, _RULES)
+    raw, broken = whole(opened, FORMS["rules"])
     yield from broken
-    rules = [rule for name in ("holder", "guest") for rule in _known(opened, "apps", _APPS, name)]
+    rules = [rule for name in ("holder", "guest") for rule in _known(opened, "apps", name)]
     kept, unknown = refuse(raw, rules, "sharing_rule")
     yield from unknown
     yield Batch(
@@ -158,28 +162,28 @@ def read_rules(opened: Opened) -> Read:
     )
 
 
-def _known(opened: Opened, word: str, form: Delimited, column: str) -> list[Rule]:
+def _known(opened: Opened, word: str, column: str) -> list[Rule]:
     """That what a column names stands in another file, where that is at hand."""
-    files = opened.beside.get(word, ())
+    files, form = opened.beside.get(word, ()), FORMS[word]
     if not files:
         return []
     names = pl.concat(whole(one, form)[0][form.columns[0]] for one in files)
-    return [
-        Rule(
-            column=column,
-            broken=~pl.col(column).is_in(names.drop_nulls().unique().to_list()),
-            expected=f"one of {files[0].name}",
-        )
-    ]
+    return [one_of_file(column, names, files[0].name)]
 
 
-def _curves(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
+def one_of_file(column: str, names: pl.Series, file: str) -> Rule:
+    """That what a column names, if it names something, is one of the names in another file."""
+    known = names.drop_nulls().unique().to_list()
+    return Rule(column=column, broken=~pl.col(column).is_in(known), expected=f"one of {file}")
+
+
+def curves(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
     """With the demand curves as lists of numbers, as many points in each."""
-    curves = raw.with_columns(
+    made = raw.with_columns(
         pl.col(name).str.split("|").cast(pl.List(pl.Float64), strict=False).alias(f"{name}_curve")
         for name in ("cpu", "memory")
     )
-    usual = curves["cpu_curve"].list.len().mode().sort()
+    usual = made["cpu_curve"].list.len().mode().sort()
     points = int(usual[0]) if len(usual) and usual[0] is not None else 0
     rules = [
         Rule(
@@ -203,7 +207,7 @@ def _curves(raw: pl.DataFrame) -> tuple[pl.DataFrame, list[Broken]]:
                 expected="numbers of 0 or more",
             ),
         ]
-    return refuse(curves, rules, "container_resource")
+    return refuse(made, rules, "container_resource")
 
 
 def _used(instances: pl.DataFrame) -> pl.DataFrame:
@@ -236,39 +240,15 @@ def _first_member(start: bytes) -> bytes | None:
         return None
 
 
-def _members(opened: Opened) -> dict[str, Opened]:
-    """The members of a zip by kind."""
+def by_kind(files: Iterable[tuple[Head, Opened]], where: str) -> dict[str, Opened]:
+    """The four files among others, by kind; raises TracekitError for two of one kind."""
     found: dict[str, Opened] = {}
-    try:
-        with zipfile.ZipFile(opened.path) as archive:
-            names = sorted(name for name in archive.namelist() if not name.endswith("/"))
-            for name in names:
-                with archive.open(name) as stream:
-                    head = Head(name=Path(name).name, start=stream.read(1 << 16))
-                for word in (word for word in LINES if alike(word, head)):
-                    if word in found:
-                        raise TracekitError(
-                            f"{opened.name} holds two files of {word}: {found[word].name}, {name}",
-                            hint="give a zip with one data set",
-                        )
-                    found[word] = Opened(
-                        path=opened.path, name=name, stream=partial(_member, opened, name)
-                    )
-    except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, RuntimeError) as error:
-        raise _unreadable(opened, str(error)) from None
+    for head, opened in files:
+        for word in (word for word in LINES if alike(word, head)):
+            if word in found:
+                raise TracekitError(
+                    f"{where} holds two files of {word}: {found[word].name} and {opened.name}",
+                    hint="give a folder or zip with one data set",
+                )
+            found[word] = opened
     return found
-
-
-def _member(opened: Opened, name: str) -> BufferedIOBase:
-    """A member, unpacked as it is read."""
-    try:
-        with zipfile.ZipFile(opened.path) as archive:
-            return cast("BufferedIOBase", archive.open(name))
-    except zipfile.BadZipFile as error:
-        raise _unreadable(opened, str(error)) from None
-
-
-def _unreadable(opened: Opened, error: str) -> TracekitError:
-    return TracekitError(
-        f"{opened.name} cannot be unpacked: {error}", hint="it is damaged: fetch it again"
-    )

@@ -22,7 +22,12 @@ from tracekit.sources.released._lines import (
 from tracekit.units import BYTES_PER_MIB
 
 _MIB = float(BYTES_PER_MIB)
-_BACKWARD = Rule(
+#: Columns that hold numbers, of nodes and of pods.
+NODE_NUMBERS = ("cpu_milli", "memory_mib", "gpu")
+POD_NUMBERS = (
+    "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time",
+)  # fmt: skip
+BACKWARD = Rule(
     column="deletion_time",
     broken=pl.col("deletion_time") < pl.col("creation_time"),
     expected="no time before creation_time",
@@ -32,8 +37,7 @@ _BACKWARD = Rule(
 def read_nodes(opened: Opened) -> Read:
     """Nodes, all there from the beginning."""
     _only_one(opened, "nodes")
-    sizes = ["cpu_milli", "memory_mib", "gpu"]
-    for raw, broken in named(opened, ["sn", "model"], sizes, "node"):
+    for raw, broken in named(opened, ["sn", "model"], NODE_NUMBERS, "node"):
         yield from broken
         yield from standing(
             raw.with_columns(node=pl.col("sn")),
@@ -49,10 +53,9 @@ def read_nodes(opened: Opened) -> Read:
 def read_pods(opened: Opened) -> Read:
     """Pods in order of creation, then of the file."""
     _only_one(opened, "pods")
-    numbers = ["cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time", "deletion_time"]
-    raw, broken = together(named(opened, ["name", "gpu_spec"], numbers, "container"))
+    raw, broken = together(named(opened, ["name", "gpu_spec"], POD_NUMBERS, "container"))
     yield from broken
-    kept, backward = refuse(raw, [_BACKWARD], "container")
+    kept, backward = refuse(raw, [BACKWARD], "container")
     yield from backward
     pods = kept.sort("creation_time", maintain_order=True, nulls_last=True).with_columns(
         time_ms=ms("creation_time"),
@@ -111,7 +114,7 @@ SOURCE = ClusterSource(
             word="nodes",
             title="nodes: cores, memory, GPUs and their model",
             tables=("node", "node_resource"),
-            recognises=headed("sn", "cpu_milli", "memory_mib", "gpu", "model"),
+            recognises=headed("sn", "model", *NODE_NUMBERS),
             read=read_nodes,
             alone=True,
         ),
@@ -119,9 +122,7 @@ SOURCE = ClusterSource(
             word="pods",
             title="pods: requests, creation, deletion",
             tables=("container", "container_resource"),
-            recognises=headed(
-                "name", "cpu_milli", "memory_mib", "num_gpu", "gpu_milli", "creation_time"
-            ),
+            recognises=headed("name", "gpu_spec", *POD_NUMBERS),
             read=read_pods,
             alone=True,
         ),

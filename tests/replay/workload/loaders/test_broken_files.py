@@ -23,15 +23,15 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "openb: a NaN": (
         changed(OPENB, PODS, 3, "pod-a,2000,NaN,1,500,,BE,Pending,100,100,"),
-        "openb_pod_list_default.csv, line 3: memory_mib is 'NaN', expected a number",
+        "openb_pod_list_default.csv, line 3: memory_mib is 'nan', expected a number",
     ),
     "openb: nothing": (
         changed(OPENB, PODS, 4, "pod-c,1000,,2,1000,G1,BE,Succeeded,50,90,50"),
-        "line 4: memory_mib is nothing, expected a number",
+        "line 4: memory_mib is empty, expected a number",
     ),
     "openb: departure before arrival": (
         changed(OPENB, PODS, 2, "pod-b,3000,4,0,0,,LS,Running,100,99,101"),
-        "container 'pod-b' departs at 99 s, expected after its arrival at 100 s",
+        "line 2: deletion_time is '99.0', expected no time before creation_time",
     ),
     "openb: a pod twice": (
         changed(OPENB, PODS, 3, OPENB[PODS][1]), "container 'pod-b' is there twice"
@@ -40,51 +40,59 @@ BROKEN: dict[str, tuple[Files, str]] = {
         changed(OPENB, NODES, 2, "node-0,0,8,0,"), "node 'node-0' has cpu_milli 0"
     ),
     "openb: a line too long": (
-        changed(OPENB, NODES, 2, "node-0,1,1,1,,,,"), "is not the CSV expected"
+        changed(OPENB, NODES, 2, "node-0,1,1,1,,,,"), "line 2 has 8 fields, expected 5"
     ),
     "tianchi18: a file is missing": (
         {name: lines for name, lines in TIANCHI.items() if name != RULES},
-        "is not a Tianchi 2018 data set: no CSV looks like app_interference",
+        "is not a Tianchi 2018 data set: no CSV looks like rules",
     ),
     "tianchi18: a file is there twice": (
         {**TIANCHI, "more.csv": TIANCHI[RULES]},
-        "holds two files of app_interference: app_interference.csv and more.csv",
+        "holds two files of rules: app_interference.csv and more.csv",
     ),
     "tianchi18: a short curve": (
         changed(TIANCHI, APPS, 2, "app_2,2|2,4.0|4.0|4.0,60,0,0,0"),
-        "app_resources.csv, line 2: the cpu curve has 2 points, expected 3 as in line 1",
+        "app_resources.csv, line 1: cpu is '0.5|1.25|0.25', expected 2 points, as most have",
     ),
     "tianchi18: a NaN in a curve": (
         changed(TIANCHI, APPS, 2, "app_2,2|2|2,4.0|nan|4.0,60,0,0,0"),
-        "app_resources.csv, line 2: point 2 of the memory curve is 'nan', expected a number of 0",
+        "app_resources.csv, line 2: memory is '4.0|nan|4.0', expected numbers of 0 or more",
     ),
     "tianchi18: less than nothing in a curve": (
         changed(TIANCHI, APPS, 2, "app_2,2|-2|2,4.0|4.0|4.0,60,0,0,0"),
-        "line 2: point 2 of the cpu curve is '-2', expected a number of 0 or more",
+        "line 2: cpu is '2|-2|2', expected numbers of 0 or more",
     ),
     "tianchi18: a word in a curve": (
         changed(TIANCHI, APPS, 2, "app_2,2|2|x,4.0|4.0|4.0,60,0,0,0"),
-        "line 2: point 3 of the cpu curve is 'x'",
+        "line 2: cpu is '2|2|x', expected numbers of 0 or more",
     ),
     "tianchi18: curves of two lengths": (
         {**TIANCHI, APPS: ["app_1,1|1,1|1|1,1,0,0,0", "app_2,1|1,1|1|1,1,0,0,0"]},
-        "curves of cpu have 2 points, of memory 3, expected as many",
+        "line 1: memory is '1|1|1', expected 2 points, as most have",
     ),
     "tianchi18: an unknown application": (
         changed(TIANCHI, DEPLOY, 4, "inst_4,app_9,"),
-        "instance_deploy.csv, line 4: no application is called 'app_9'",
+        "instance_deploy.csv, line 4: app is 'app_9', expected one of app_resources.csv",
     ),
     "tianchi18: an unknown machine": (
         changed(TIANCHI, DEPLOY, 1, "inst_1,app_1,machine_9"),
-        "instance_deploy.csv, line 1: no machine is called 'machine_9'",
+        "instance_deploy.csv, line 1: node is 'machine_9', expected one of machine_resources.csv",
     ),
     "tianchi18: a rule about an unknown application": (
         changed(TIANCHI, RULES, 2, "app_1,app_7,0"),
-        "app_interference.csv, line 2: no application is called 'app_7'",
+        "app_interference.csv, line 2: guest is 'app_7', expected one of app_resources.csv",
     ),
     "tianchi18: a rule without a number": (
         changed(TIANCHI, RULES, 2, "app_1,app_2,few"),
         "app_interference.csv, line 2: most is 'few', expected a number",
+    ),
+    "tianchi18: a rule with a part of a container": (
+        changed(TIANCHI, RULES, 2, "app_1,app_2,1.5"),
+        "app_interference.csv, line 2: most is '1.5', expected a whole number",
+    ),
+    "tianchi18: an application twice": (
+        changed(TIANCHI, APPS, 2, TIANCHI[APPS][0]),
+        "app_resources.csv, line 2: app is 'app_1', expected every application once",
     ),
     "tianchi18: an instance twice": (
         changed(TIANCHI, DEPLOY, 2, TIANCHI[DEPLOY][0]), "container 'inst_1' is there twice"
@@ -95,7 +103,7 @@ BROKEN: dict[str, tuple[Files, str]] = {
     ),
     "tianchi18: a machine without a size": (
         changed(TIANCHI, MACHINES, 3, "machine_3,8,,200,7,7,9"),
-        "machine_resources.csv, line 3: memory is nothing, expected a number",
+        "machine_resources.csv, line 3: memory is empty, expected a number",
     ),
 }  # fmt: skip
 

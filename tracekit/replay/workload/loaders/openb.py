@@ -13,22 +13,18 @@ from tracekit.parameters import About
 from tracekit.replay.workload.declared import UsedShare
 from tracekit.replay.workload.facts_told import ASSUMED, set_aside
 from tracekit.replay.workload.loaders import WorkloadLoader, values
-from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes
+from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole_rows
 from tracekit.replay.workload.workload import Workload
+from tracekit.sources._cluster import Head, Opened
+from tracekit.sources._rows import refuse
+from tracekit.sources.released._lines import headed, named, together
+from tracekit.sources.released.openb import BACKWARD, NODE_NUMBERS, POD_NUMBERS
 from tracekit.store.quantities import RECORDED
 from tracekit.units import BYTES_PER_MIB, MS_PER_S
 
-_NODES = {"sn": pl.String, "cpu_milli": pl.Float64, "memory_mib": pl.Float64, "gpu": pl.Float64}
-_PODS = {
-    "name": pl.String,
-    "cpu_milli": pl.Float64,
-    "memory_mib": pl.Float64,
-    "num_gpu": pl.Float64,
-    "gpu_milli": pl.Float64,
-    "creation_time": pl.Float64,
-    "deletion_time": pl.Float64,
-}
+#: What names a node or a pod, its numbers, and the table it comes to, by kind of list.
+_LISTS = {"nodes": ("sn", NODE_NUMBERS, "node"), "pods": ("name", POD_NUMBERS, "container")}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +56,10 @@ class Openb(WorkloadLoader):
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:  # noqa: ARG002
         """Read a node list and a pod list; pods arrive in order of creation, then of the file."""
-        files = csv_files(path)
-        nodes = frame(_one(files, _NODES, self.nodes, path), _NODES, header=True, nullable=_NONE)
-        pods = frame(_one(files, _PODS, self.pods, path), _PODS, header=True, nullable=_NONE)
+        files = files_at(path)
+        nodes = _rows("nodes", _one(files, "nodes", self.nodes, path))
+        listed = _one(files, "pods", self.pods, path)
+        pods = all_good(listed, refuse(_rows("pods", listed), [BACKWARD], "container"))
         pods = pods.sort("creation_time", maintain_order=True)
         arrival, departure, times = self._times(pods)
         columns = self._sizes(nodes, pods)
@@ -101,20 +98,13 @@ class Openb(WorkloadLoader):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Whether a CSV there has the columns of a pod list."""
-        return any(_has(file, _PODS) for file in csv_files(path))
+        return any(_has(head, "pods") for head, _ in files_at(path))
 
     def _known_times(self) -> str:
         """How times are known: the order alone is replayed of what never leaves, and is drawn."""
         return set_aside("departures=none") if self.departures == "none" else RECORDED
 
     def _times(self, pods: pl.DataFrame) -> tuple[IntArray, IntArray, IntArray]:
-        negative = np.flatnonzero(_duration(pods) < 0)
-        if len(negative):
-            row = pods.row(int(negative[0]), named=True)
-            raise TracekitError(
-                f"container '{row['name']}' departs at {row['deletion_time']:.0f} s, expected after"
-                f" its arrival at {row['creation_time']:.0f} s"
-            )
         arrival = _ms(pods["creation_time"])
         last = arrival if self.departures == "none" else _ms(pods["deletion_time"])
         start = int(arrival[0]) if len(arrival) else 0
@@ -139,9 +129,6 @@ class Openb(WorkloadLoader):
         return sizes(capacity, request)
 
 
-_NONE: frozenset[str] = frozenset()
-
-
 def _duration(pods: pl.DataFrame) -> IntArray:
     return _ms(pods["deletion_time"]) - _ms(pods["creation_time"])
 
@@ -150,25 +137,35 @@ def _ms(seconds: pl.Series) -> IntArray:
     return np.round(seconds.to_numpy() * MS_PER_S).astype(np.int64)
 
 
-def _has(file: CsvFile, columns: dict[str, type[pl.DataType]]) -> bool:
-    return set(columns) <= {name.strip() for name in file.first.split(",")}
+def _has(head: Head, kind: str) -> bool:
+    name, numbers, _ = _LISTS[kind]
+    return headed(name, *numbers)(head)
 
 
-def _one(
-    files: list[CsvFile], columns: dict[str, type[pl.DataType]], wanted: str, path: Path
-) -> CsvFile:
-    """The file with these columns; of several, the one whose name ends in ``wanted``."""
-    found = [file for file in files if _has(file, columns)]
-    kind = "nodes" if columns is _NODES else "pods"
+def _rows(kind: str, opened: Opened) -> pl.DataFrame:
+    """All rows of a list, with every number."""
+    name, numbers, table = _LISTS[kind]
+    return whole_rows(
+        opened,
+        lambda one: together(named(one, [name], numbers, table)),
+        texts=[name],
+        numbers=numbers,
+    )
+
+
+def _one(files: list[tuple[Head, Opened]], kind: str, wanted: str, path: Path) -> Opened:
+    """The list of that kind; of several, the one whose name ends in ``wanted``."""
+    found = [opened for head, opened in files if _has(head, kind)]
     if not found:
+        name, numbers, _ = _LISTS[kind]
         raise TracekitError(
-            f"'{path}' holds no CSV of {kind} with columns {', '.join(columns)}",
+            f"'{path}' holds no CSV of {kind} with columns {', '.join((name, *numbers))}",
             hint=f"openb is two files: {Openb.files}",
         )
-    named = [file for file in found if Path(file.name).stem.endswith(wanted)]
-    if len(found) > 1 and len(named) != 1:
+    meant = [opened for opened in found if Path(opened.name).stem.endswith(wanted)]
+    if len(found) > 1 and len(meant) != 1:
         raise TracekitError(
-            f"'{path}' holds {len(found)} lists of {kind}: {', '.join(f.name for f in found)}",
+            f"'{path}' holds {len(found)} lists of {kind}: {', '.join(one.name for one in found)}",
             hint=f"choose one by the end of its name: --assume {kind}=NAME",
         )
-    return found[0] if len(found) == 1 else named[0]
+    return found[0] if len(found) == 1 else meant[0]

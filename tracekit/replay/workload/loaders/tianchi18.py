@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -19,31 +18,28 @@ from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing, 
 from tracekit.replay.workload.declared import ARRIVAL_SPAN_MS, ArrivalSpanMs
 from tracekit.replay.workload.facts_told import ASSUMED
 from tracekit.replay.workload.loaders import WorkloadLoader, values
-from tracekit.replay.workload.loaders._csv import CsvFile, csv_files, frame
 from tracekit.replay.workload.loaders._shape import Sizes, sizes, spread_slots
+from tracekit.replay.workload.loaders._source_files import all_good, files_at, whole_rows
 from tracekit.replay.workload.workload import Workload
+from tracekit.sources._cluster import Opened
+from tracekit.sources._rows import Delimited, Rule, refuse
+from tracekit.sources.released._lines import whole
+from tracekit.sources.released._tianchi18_readers import (
+    FORMS,
+    FURTHER,
+    LINES,
+    STEP_MS,
+    alike,
+    by_kind,
+    curves,
+    one_of_file,
+)
 from tracekit.store.quantities import INFERRED, RECORDED
 from tracekit.units import BYTES_PER_GIB, MILLI_PER_CORE
 
-Schema = dict[str, type[pl.DataType]]
-
-_NUMBER = r"-?[\d.]+"
-_FIRST_LINE = {
-    "app_resources": rf"[^,|]+,{_NUMBER}\|[^,]*,{_NUMBER}\|[^,]*(,{_NUMBER}){{4}}",
-    "machine_resources": rf"[^,|]+(,{_NUMBER}){{6}}",
-    "app_interference": rf"[^,|]+,[^,|]+,{_NUMBER}",
-    "instance_deploy": r"[^,|]+,[^,|]+,[^,|]*",
-}
-_FURTHER = ("p", "m", "pm")
-_APPS: Schema = {
-    "app": pl.String, "cpu": pl.String, "memory": pl.String,
-    **dict.fromkeys(("disk", *_FURTHER), pl.Float64),
-}  # fmt: skip
-_MACHINES: Schema = {
-    "node": pl.String, **dict.fromkeys(("cpu", "memory", "disk", *_FURTHER), pl.Float64)
-}  # fmt: skip
-_DEPLOY: Schema = {"container": pl.String, "app": pl.String, "node": pl.String}
-_RULES: Schema = {"holder": pl.String, "guest": pl.String, "most": pl.Int64}
+_WHOLE = Rule(
+    column="most", broken=pl.col("most") != pl.col("most").floor(), expected="a whole number"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,13 +75,13 @@ class Tables:
     def sizes(self, of_curve: Callable[..., Any]) -> Sizes:
         """Capacities of nodes and requests of applications; ``of_curve`` reduces a curve."""
         cpu, memory = (np.asarray(of_curve(curve, axis=0)) for curve in self.curves)
-        further = {name: self.apps[name].to_numpy() for name in _FURTHER}
+        further = {name: self.apps[name].to_numpy() for name in FURTHER}
         return sizes(
             {
                 "cpu_milli": self.nodes["cpu"].to_numpy() * MILLI_PER_CORE,
                 "memory_bytes": self.nodes["memory"].to_numpy() * BYTES_PER_GIB,
                 "disk_bytes": self.nodes["disk"].to_numpy() * BYTES_PER_GIB,
-                **{name: self.nodes[name].to_numpy() for name in _FURTHER},
+                **{name: self.nodes[name].to_numpy() for name in FURTHER},
             },
             {
                 "cpu_milli": cpu,
@@ -96,108 +92,60 @@ class Tables:
         )
 
 
-def kind_of(file: CsvFile) -> str | None:
-    """Which of the four files this is, None for another."""
-    return next((k for k, like in _FIRST_LINE.items() if re.fullmatch(like, file.first)), None)
-
-
 def read_tables(path: Path) -> Tables:
     """The four files at a path; raises TracekitError for a missing file or an unknown name."""
-    files = _found(path)
-    apps = frame(files["app_resources"], _APPS, header=False, nullable=_NONE)
-    nodes = frame(files["machine_resources"], _MACHINES, header=False, nullable=_NONE)
-    deploy = files["instance_deploy"]
-    containers = frame(deploy, _DEPLOY, header=False, nullable=frozenset({"node"}))
-    rules = frame(files["app_interference"], _RULES, header=False, nullable=_NONE)
-    where = files["app_interference"].name
-    pairs = [
-        _positions(rules[column], apps["app"], "application", where)
-        for column in ("holder", "guest")
-    ]
-    return Tables(
-        nodes=nodes,
-        apps=apps,
-        containers=containers,
-        curves=_curves(files["app_resources"].name, apps),
-        app=_positions(containers["app"], apps["app"], "application", deploy.name),
-        recorded_node=_positions(containers["node"], nodes["node"], "machine", deploy.name),
-        rules=AntiAffinity(
-            services=tuple(apps["app"]), rules=np.stack([*pairs, rules["most"].to_numpy()], axis=1)
-        ),
-    )
-
-
-_NONE: frozenset[str] = frozenset()
-
-
-def _found(path: Path) -> dict[str, CsvFile]:
-    files: dict[str, CsvFile] = {}
-    for file in csv_files(path):
-        kind = kind_of(file)
-        if kind in files:
-            raise TracekitError(
-                f"'{path}' holds two files of {kind}: {files[kind].name} and {file.name}",
-                hint="give a folder or zip with one data set",
-            )
-        if kind:
-            files[kind] = file
-    missing = [kind for kind in _FIRST_LINE if kind not in files]
+    files = by_kind(files_at(path), f"'{path}'")
+    missing = [word for word in LINES if word not in files]
     if missing:
         raise TracekitError(
             f"'{path}' is not a Tianchi 2018 data set: no CSV looks like {', '.join(missing)}",
             hint="four CSVs without headers: app,cpu|..,memory|..,disk,p,m,pm; machine,six sizes;"
             " app,app,number; instance,app,machine",
         )
-    return files
+    made = {word: _rows(files[word], form) for word, form in FORMS.items()}
+    most = all_good(files["rules"], refuse(made["rules"], [_WHOLE], ""))["most"].cast(pl.Int64)
+    apps = all_good(files["apps"], curves(made["apps"]))
+
+    def positions(word: str, column: str, known: pl.Series, of: str) -> IntArray:
+        rule = one_of_file(column, known, files[of].name)
+        return _positions(all_good(files[word], refuse(made[word], [rule], ""))[column], known)
+
+    pairs = [positions("rules", column, apps["app"], "apps") for column in ("holder", "guest")]
+    return Tables(
+        nodes=made["machines"],
+        apps=apps,
+        containers=made["instances"],
+        curves=np.stack(
+            [_curve(apps["cpu_curve"], MILLI_PER_CORE), _curve(apps["memory_curve"], BYTES_PER_GIB)]
+        ),
+        app=positions("instances", "app", apps["app"], "apps"),
+        recorded_node=positions("instances", "node", made["machines"]["node"], "machines"),
+        rules=AntiAffinity(
+            services=tuple(apps["app"]), rules=np.stack([*pairs, most.to_numpy()], axis=1)
+        ),
+    )
 
 
-def _positions(names: pl.Series, known: pl.Series, kind: str, file: str) -> IntArray:
+def _rows(opened: Opened, form: Delimited) -> pl.DataFrame:
+    """All rows of a file; nothing is empty but the node of a container that has none."""
+    texts = [name for name in form.columns if name not in form.numbers]
+    if form is FORMS["instances"]:
+        texts.remove("node")
+    return whole_rows(opened, lambda one: whole(one, form), texts=texts, numbers=form.numbers)
+
+
+def _positions(names: pl.Series, known: pl.Series) -> IntArray:
     """Where each name stands among the known, -1 for none."""
     table = pl.DataFrame({"name": known, "at": np.arange(len(known))}).unique("name", keep="first")
-    found = pl.DataFrame({"name": names}).join(table, on="name", how="left", maintain_order="left")[
-        "at"
-    ]
-    lost = found.is_null() & names.is_not_null()
-    if lost.any():
-        at = int(lost.arg_max() or 0)
-        raise TracekitError(f"{file}, line {at + 1}: no {kind} is called '{names[at]}'")
+    named = pl.DataFrame({"name": names})
+    found = named.join(table, on="name", how="left", maintain_order="left")["at"]
     return found.fill_null(-1).to_numpy().astype(np.int64)
 
 
-def _curves(file: str, apps: pl.DataFrame) -> FloatArray:
-    made = [
-        _curve(file, apps, "cpu", MILLI_PER_CORE),
-        _curve(file, apps, "memory", BYTES_PER_GIB),
-    ]
-    if made[0].shape != made[1].shape:
-        raise TracekitError(
-            f"{file}: curves of cpu have {len(made[0])} points, of memory {len(made[1])},"
-            " expected as many"
-        )
-    return np.stack(made)
-
-
-def _curve(file: str, apps: pl.DataFrame, name: str, unit: int) -> FloatArray:
+def _curve(curve: pl.Series, unit: int) -> FloatArray:
     """Curves of all applications, shape (points, apps), in the small unit."""
-    points = apps[name].str.split("|")
-    lengths = points.list.len()
-    odd = np.flatnonzero((lengths != lengths[0]).to_numpy())
-    if len(odd):
-        at = int(odd[0])
-        raise TracekitError(
-            f"{file}, line {at + 1}: the {name} curve has {lengths[at]} points,"
-            f" expected {lengths[0]} as in line 1"
-        )
-    flat = points.explode().cast(pl.Float64, strict=False)
-    values = flat.fill_null(np.nan).to_numpy()
-    bad = np.flatnonzero(~(np.isfinite(values) & (values >= 0)))
-    if len(bad):
-        line, point = divmod(int(bad[0]), int(lengths[0]))
-        raise TracekitError(
-            f"{file}, line {line + 1}: point {point + 1} of the {name} curve is"
-            f" '{points[line][point]}', expected a number of 0 or more"
-        )
-    return np.ascontiguousarray(values.reshape(apps.height, -1).T * unit)
+    values = curve.explode().to_numpy()
+    return np.ascontiguousarray(values.reshape(len(curve), -1).T * unit)
 
 
 #: What is known of each quantity: requests are worked out of the curves of use.
@@ -236,7 +184,7 @@ class Tianchi18(WorkloadLoader):
     arrival_span_ms: ArrivalSpanMs = ARRIVAL_SPAN_MS
     step_ms: Annotated[
         int, About("Time between two points of a curve; the release does not say.", minimum=1)
-    ] = 900_000
+    ] = STEP_MS
 
     def load(self, path: Path, rng: np.random.Generator) -> Workload:
         """Read the four files; containers arrive in an order drawn from ``rng``."""
@@ -286,7 +234,7 @@ class Tianchi18(WorkloadLoader):
     @classmethod
     def recognises(cls, path: Path) -> bool:
         """Whether some CSV there starts with a row of application curves."""
-        return any(kind_of(file) == "app_resources" for file in csv_files(path))
+        return any(alike("apps", head) for head, _ in files_at(path))
 
 
 def _by_container(curves: FloatArray, app: IntArray) -> Float32Array:
