@@ -156,3 +156,18 @@ def test_rows_given_twice_change_nothing(analysis: Analysis, tmp_path: Path) -> 
     for name, frame in analyze(twice).frames.items():
         if not name.startswith("quality/"):
             assert frame.equals(analysis.frames[name]), name
+
+
+@pytest.mark.parametrize(
+    ("name", "frame"),
+    [
+        ("zone_trends", pl.DataFrame({"zone": ["A"], "falling_share": [0.0]})),
+        ("services/demand", pl.DataFrame({"r_squared": [0.5], "cpu_per_call": [0.1]})),
+        ("zones_confidence", pl.DataFrame({"other_zone_probability": [0.0, 0.01]})),
+    ],
+)
+def test_nothing_is_said_of_none(name: str, frame: pl.DataFrame) -> None:
+    said = " ".join(verdicts(Analysis(frames={name: frame}, missing={})))
+    assert "0 %" not in said.replace("50 %", "")
+    assert "for 0" not in said
+    assert "about 0" not in said

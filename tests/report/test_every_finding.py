@@ -62,6 +62,21 @@ def test_quality_says_how_much_was_kept(rows: float, value: str) -> None:
     assert "missing name, 7" in said.sentence
 
 
+def test_what_nodes_report_and_what_replays_add_up_are_told_apart() -> None:
+    profile = pl.DataFrame({"node": ["a", "b"], "cpu_max": [1.0, 0.5]})
+
+    def said(production: float) -> str:
+        summary = pl.DataFrame({"policy": ["observed"], "cpu_max_fraction": [production]})
+        found = all_findings()["peaks"].find(
+            Data(fetch=lambda _name, _params: profile, run_frames={"summary": summary})
+        )
+        assert found is not None
+        return found.sentence.replace("\u00a0", " ")
+
+    assert "production's 103.9 % on other pages is the sum over the containers" in said(1.039)
+    assert "sum over" not in said(1.0)
+
+
 def test_nodes_that_never_changed_are_not_said_to_have_too_few_samples() -> None:
     zones = pl.DataFrame({"zone": ["C", "U", "too_short"], "nodes": [10, 4, 2]})
     said = all_findings()["zones"].find(Data(fetch=lambda _name, _params: zones))

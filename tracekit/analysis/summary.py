@@ -123,12 +123,18 @@ def verdicts(analysis: Analysis) -> Iterator[str]:
         yield f"without {' and '.join(tables)} there is no {', '.join(names)}"
 
 
+#: A chance to be in the wrong zone up to this is not spoken of.
+_UNLIKELY = 0.05
+
+
 def _doubt(frame: pl.DataFrame) -> Iterator[str]:
     doubt = frame["other_zone_probability"].drop_nulls()
-    if doubt.len():
+    if doubt.len() and not (doubt > _UNLIKELY).any():
+        yield f"of {doubt.len():,} nodes with a zone none is likely to be in the wrong one"
+    elif doubt.len():
         yield (
             f"of {doubt.len():,} nodes with a zone about {doubt.sum():.0f} may be in the wrong one;"
-            f" for {(doubt > 0.05).sum():,} the chance of that is above 5 %"
+            f" for {(doubt > _UNLIKELY).sum():,} the chance of that is above 5 %"
         )
 
 
@@ -159,7 +165,7 @@ def _tail(frame: pl.DataFrame) -> Iterator[str]:
 
 def _trends(frame: pl.DataFrame) -> Iterator[str]:
     for zone, share in frame.select("zone", "falling_share").rows():
-        if zone == "A" and share is not None:
+        if zone == "A" and share is not None and percent(share, 0) != percent(0, 0):
             yield (
                 f"on {percent(share, 0)} of the nodes of zone A, CPU falls over time and memory"
                 " does not change"
@@ -170,9 +176,10 @@ def _demand(frame: pl.DataFrame) -> Iterator[str]:
     fits = frame["r_squared"].drop_nulls()
     if fits.len():
         falling = (frame["cpu_per_call"].drop_nulls() < 0).sum()
+        but = f"; for {falling:,} CPU falls as calls rise" if falling else ""
         yield (
             f"calls explain {percent(float(fits.median() or 0), 0)} of a service's CPU (median of"  # type: ignore[arg-type]
-            f" {fits.len():,} services); for {falling:,} CPU falls as calls rise"
+            f" {fits.len():,} services){but}"
         )
 
 

@@ -120,8 +120,10 @@ def _run_facts(run: Mapping[str, Any]) -> list[tuple[str, str]]:
     policies = sum(one["policy"] != OBSERVED for one in run["policies"])
     return [
         (f"{policies:,}", "policy" if policies == 1 else "policies"),
-        (f"{load['nodes']:,}", "nodes"),
-        (f"{load['containers']:,}", "containers"),
+        *(
+            (f"{load[noun]:,}", noun if load[noun] != 1 else noun.removesuffix("s"))
+            for noun in ("nodes", "containers")
+        ),
         (duration(span) or "0 s", f"in {load['steps']:,} steps"),
     ]
 

@@ -29,6 +29,7 @@ _SCHEMA = pl.Schema(
         "hot": pl.Int64,
         "idle": pl.Int64,
         "median": pl.Float64,
+        "unknown": pl.Int64,
     }
 )
 
@@ -41,8 +42,9 @@ def _prepare(data: Data) -> pl.DataFrame:
     shown = [name for name in (OBSERVED, *named(data)) if name in there]
     if len(shown) < 2:
         shown = list(dict.fromkeys([*shown, *there]))[:2]
+    frame, unknown = _recorded(data, frame)
     parts = [
-        _counted(frame.filter(policy=policy), policy, resource)
+        _counted(frame.filter(policy=policy), policy, resource, unknown)
         for resource in RESOURCES
         for policy in shown
         if f"{resource}_mean_fraction" in frame.columns
@@ -50,7 +52,22 @@ def _prepare(data: Data) -> pl.DataFrame:
     return pl.concat(parts).cast(_SCHEMA) if parts else pl.DataFrame(schema=_SCHEMA)
 
 
-def _counted(part: pl.DataFrame, policy: str, resource: str) -> pl.DataFrame:
+def _recorded(data: Data, frame: pl.DataFrame) -> tuple[pl.DataFrame, int]:
+    """The nodes whose use is recorded, and how many others there are.
+
+    Of a node that recorded nothing a replay knows its containers at most: it would be drawn idle.
+    Where no node recorded any, or its use was set aside, the use of containers is all there is.
+    """
+    assumed = (data.run or {}).get("workload", {}).get("assumptions", {})
+    profile = data.query("usage/node_profile")
+    if profile.is_empty() or assumed.get("background", "keep") != "keep":
+        return frame, 0
+    known = frame.filter(pl.col("node").is_in(profile["node"].implode()))
+    unknown = frame["node"].n_unique() - known["node"].n_unique()
+    return (frame, 0) if known.is_empty() else (known, unknown)
+
+
+def _counted(part: pl.DataFrame, policy: str, resource: str, unknown: int) -> pl.DataFrame:
     """Nodes by ranges of use, every range up to the fullest node."""
     use = part[f"{resource}_mean_fraction"].cast(pl.Float64).fill_nan(None).drop_nulls()
     at = (use / _WIDTH + 1e-9).floor().cast(pl.Int64)
@@ -66,6 +83,7 @@ def _counted(part: pl.DataFrame, policy: str, resource: str) -> pl.DataFrame:
             "hot": [int((use > HOT).sum())] * len(counts),
             "idle": [int((use < IDLE).sum())] * len(counts),
             "median": [use.median()] * len(counts),
+            "unknown": [unknown] * len(counts),
         },
         schema=_SCHEMA,
     )
@@ -125,7 +143,7 @@ def _takeaway(frame: pl.DataFrame) -> str:
     words = RESOURCES[frame["resource"][0]]
     alike = {(row["hot"], row["idle"]) for row in rows}
     if len(rows) > 1 and len(alike) == 1:
-        return _even(rows, words)
+        return _even(rows, words) + _left_out(rows[0]["unknown"])
     said = [
         f"under {label(row['policy'])} {row['hot']:,} of {count(row['of_nodes'], 'node')} use more"
         f" than {percent(HOT)} of their {words} on average and {row['idle']:,} less than"
@@ -133,7 +151,15 @@ def _takeaway(frame: pl.DataFrame) -> str:
         for row in rows
     ]
     text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}."
+    return f"{text[:1].upper()}{text[1:]}." + _left_out(rows[0]["unknown"])
+
+
+def _left_out(unknown: int) -> str:
+    """What is said of nodes that are not drawn."""
+    if not unknown:
+        return ""
+    noun, verb = count(unknown, "further node"), "is" if unknown == 1 else "are"
+    return f" {noun}, whose use is not recorded, {verb} left out."
 
 
 def _even(rows: list[dict[str, Any]], words: str) -> str:

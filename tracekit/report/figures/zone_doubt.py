@@ -87,8 +87,8 @@ def _table(frame: pl.DataFrame) -> pl.DataFrame:
 FIGURE = Figure(
     title="Probability that a node belongs to another zone than the one it is put in",
     question="How sure are the zones?",
-    how_to_read="A correlation over twelve hours of samples that resemble their neighbours rests on"
-    " fewer independent ones than it seems. Blocks of time are drawn anew for each node, and what"
+    how_to_read="A correlation over samples that resemble their neighbours rests on fewer"
+    " independent ones than it seems. Blocks of time are drawn anew for each node, and what"
     " counts is how often it lands in another zone. Bars on the left are nodes whose zone is sure.",
     reads=(_RESULT,),
     prepare=_prepare,

@@ -2,6 +2,7 @@
 
 import polars as pl
 
+from tracekit.replay.runs.run import OBSERVED
 from tracekit.report.data import Data
 from tracekit.report.figures.node_distribution import HOT
 from tracekit.report.findings import Finding, Said
@@ -16,12 +17,30 @@ def _find(data: Data) -> Said | None:
     middle = float(profile["cpu_max"].median())  # type: ignore[arg-type]
     highest = float(profile["cpu_max"].max())  # type: ignore[arg-type]
     verb = "reaches" if hot == 1 else "reach"
+    added = _added(data)
+    beside = "" if added is None or percent(added, 1) == percent(highest, 1) else _beside(added)
     return Said(
         value=percent(highest),
         sentence="CPU is the highest recorded on any node, over the whole trace."
         f" {count(hot, 'node')} of {profile.height:,} {verb} {percent(HOT)} at least once; the"
-        f" median node peaks at {percent(middle)}.",
+        f" median node peaks at {percent(middle)}.{beside}",
         page="trace",
+    )
+
+
+def _added(data: Data) -> float | None:
+    """Production's highest CPU use, as the replay has it."""
+    summary = data.replay("summary")
+    if not {"policy", "cpu_max_fraction"} <= set(summary.columns):
+        return None
+    return next(iter(summary.filter(policy=OBSERVED)["cpu_max_fraction"]), None)
+
+
+def _beside(added: float) -> str:
+    return (
+        f" That is what nodes report themselves; production's {percent(added, 1)} on other pages is"
+        " the sum over the containers of a node and what runs beside them, over the time that is"
+        " judged."
     )
 
 

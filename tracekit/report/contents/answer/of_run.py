@@ -222,7 +222,8 @@ def _asked(data: Data, told: Decision) -> str:
     policies = len((data.run or {})["policies"]) - (OBSERVED in replayed(data))
     return (
         f"{told.question} {count(load['containers'], 'container')} on"
-        f" {count(load['nodes'], 'node')} were placed anew by {_policies(policies)}"
+        f" {count(load['nodes'], 'node')} {'was' if load['containers'] == 1 else 'were'} placed"
+        f" anew by {_policies(policies)}"
         f"{', beside where production ran them' if OBSERVED in replayed(data) else ''}."
     )
 

@@ -1,0 +1,39 @@
+"""The figure of nodes by their use: a node whose use nobody recorded is not drawn as idle."""
+
+from __future__ import annotations
+
+import polars as pl
+
+from tracekit.report.data import Data
+from tracekit.report.figures import get_figure
+
+
+def data(assumed: str = "keep") -> Data:
+    nodes = pl.DataFrame(
+        {
+            "policy": ["observed"] * 4 + ["best_fit"] * 4,
+            "node": ["a", "b", "c", "d"] * 2,
+            "cpu_mean_fraction": [0.4, 0.5, 0.0, 0.0] * 2,
+        }
+    )
+    profile = pl.DataFrame({"node": ["a", "b"], "cpu_max": [0.4, 0.5]})
+    return Data(
+        fetch=lambda _name, _params: profile,
+        run={"workload": {"assumptions": {"background": assumed}}, "policies": []},
+        run_frames={"nodes": nodes},
+    )
+
+
+def test_nodes_without_recorded_use_are_left_out_and_counted() -> None:
+    figure = get_figure("node_distribution")
+    frame = figure.prepare(data())
+    assert frame["of_nodes"].unique().to_list() == [2]
+    said = figure.takeaway(frame).replace("\u00a0", " ")
+    assert "0 less than 20 %" in said
+    assert "2 further nodes, whose use is not recorded, are left out." in said
+
+
+def test_where_the_use_of_containers_is_all_there_is_every_node_counts() -> None:
+    figure = get_figure("node_distribution")
+    said = figure.takeaway(figure.prepare(data("none")))
+    assert "left out" not in said
