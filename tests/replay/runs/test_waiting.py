@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import polars as pl
 from hypothesis import given, settings
 from hypothesis import strategies as some
 from replay_support import Row, workload
@@ -15,9 +16,10 @@ from tracekit.replay.engine.explain import explain
 from tracekit.replay.policy.parse import parse_policy
 from tracekit.replay.runs.run import replay
 from tracekit.replay.runs.waiting import GANG, RULES, waiting, waiting_told
-from tracekit.replay.workload.constraints.allowed import Allowed
+from tracekit.replay.workload.constraints.allowed import Allowed, Suited
 from tracekit.replay.workload.constraints.by_domain import Apart
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.labels import Labels
 from tracekit.replay.workload.workload import Losses, Workload
 
 
@@ -79,6 +81,47 @@ def test_closed_nodes_are_not_counted_as_full() -> None:
     assert kind["most_free"] == {"cpu_milli": 200, "memory_bytes": 90}
     gone = dataclasses.replace(FULL, losses=Losses(node=np.array([0]), time_ms=np.array([0])))
     assert found(gone)["kinds"][0]["in_the_way"] == {"gone": 1, "cpu_milli": 2}
+
+
+def test_what_closes_is_named_and_what_no_node_has() -> None:
+    nodes = pl.DataFrame(
+        {
+            "node": ["a", "b", "c"],
+            "labels": ['{"disk": "ssd"}', None, None],
+            "taints": ['[{"key": "own", "value": "ml", "effect": "NoSchedule"}]', None, None],
+            "state": ["ready", "ready", "closed"],
+        }
+    )
+    picky = '[[{"key": "disk", "operator": "In", "values": ["ssd"]}]]'
+    suited = Suited(
+        Labels(nodes),
+        nodes,
+        pl.DataFrame(
+            {
+                "container": [str(at) for at in range(5)],
+                "selector": [picky] * 5,
+                "tolerations": [None] * 5,
+            }
+        ),
+    )
+    parts = tuple(one for one in (suited.selectors(), suited.taints()) if one is not None)
+    load = dataclasses.replace(FULL, constraints=Constraints(parts=parts))
+    (told,) = said(load)
+    assert told.endswith(
+        "(2 nodes lack the label disk=ssd, 1 node has the taint own=ml:NoSchedule,"
+        " 1 node is cordoned)"
+    )
+    rows: list[Row] = [(0, 9000, 800, 10)] * 2
+    plain = of_one_service(workload([(1000, 100)] * 3, rows))
+    asks = dataclasses.replace(
+        plain,
+        resources=(*plain.resources, "gpu"),
+        capacity=np.pad(plain.capacity, ((0, 0), (0, 1))),
+        request=np.pad(plain.request, ((0, 0), (0, 1)), constant_values=1),
+        limit=np.pad(plain.limit, ((0, 0), (0, 1))),
+        nonzero_request=np.pad(plain.nonzero_request, ((0, 0), (0, 1)), constant_values=1),
+    )
+    assert said(asks)[0].endswith("(no node has gpu)")
 
 
 def test_rules_on_others_and_gangs_are_told_where_there_is_room() -> None:

@@ -13,7 +13,8 @@ import polars as pl
 from tracekit.arrays import BoolArray, IntArray
 from tracekit.replay.measures import words_of
 from tracekit.replay.runs.run import OBSERVED
-from tracekit.replay.workload.resources import PODS, amount_text, short_names
+from tracekit.replay.workload.constraints.reasons import told
+from tracekit.replay.workload.resources import PODS, amount_text, noun, short_names
 from tracekit.replay.workload.workload import Workload
 from tracekit.words import count, few
 
@@ -21,6 +22,8 @@ from tracekit.words import count, few
 _KINDS = 3
 #: What is said where rules on other containers, or cells of nodes, close what is left.
 RULES = "rules on other containers"
+#: And where nodes are without a resource altogether.
+NOBODY = "no node has"
 #: And where there is room for the container itself, but not for enough of its gang.
 GANG = "gang"
 
@@ -85,7 +88,9 @@ def _kind(load: Workload, free: IntArray, some: IntArray) -> dict[str, Any]:
     counts = {name: int(mask.sum()) for name, mask in closed.items() if mask.any()}
     for column in asked.tolist():
         lacks = int((short[:, column] & ~shut).sum())
-        if lacks:
+        if lacks and not load.capacity[:, column].any():
+            counts[f"{NOBODY} {noun(load.resources[column])}"] = lacks
+        elif lacks:
             counts[load.resources[column]] = lacks
     rest = ~shut & ~short.any(axis=1)
     if rest.any():
@@ -112,7 +117,7 @@ def _closed(load: Workload, index: int) -> dict[str, BoolArray]:
     parts = () if load.constraints is None else load.constraints.parts
     for part in parts:
         if part.fixed:
-            found[part.name] = ~part.keeper(load.nodes).open(index)
+            found |= part.why(index, load.nodes)
     return found
 
 
@@ -136,8 +141,8 @@ def _text(found: Mapping[str, Any]) -> str:
     if found["gone"] == found["containers"]:
         return f"{said}, which left before there was room"
     kinds = found["kinds"]
-    told = sum(kind["containers"] for kind in kinds)
-    more = found["containers"] - found["gone"] - told
+    named = sum(kind["containers"] for kind in kinds)
+    more = found["containers"] - found["gone"] - named
     others = [
         *([f"{more:,} of other services or sizes"] if more else []),
         *([f"{found['gone']:,} that left before there was room"] if found["gone"] else []),
@@ -158,6 +163,8 @@ def _why(name: str, nodes: int, most_free: Mapping[str, int]) -> str:
     """What is in the way on so many nodes."""
     have, are = ("has", "is") if nodes == 1 else ("have", "are")
     on = count(nodes, "node")
+    if name.startswith(NOBODY):
+        return name
     if name in most_free:
         free = amount_text(max(most_free[name], 0), name)
         return f"{on} {have} too little {words_of(short_names([name])[0])} free, {free} at most"
@@ -165,4 +172,4 @@ def _why(name: str, nodes: int, most_free: Mapping[str, int]) -> str:
         return f"{on} {have} room, but not for enough of its gang"
     if name == RULES:
         return f"{on} {have} room, but {are} closed by {RULES}"
-    return f"{on} {are} gone" if name == "gone" else f"{on} {are} closed by {name}"
+    return f"{on} {are} gone" if name == "gone" else told(name, nodes)

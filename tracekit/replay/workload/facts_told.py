@@ -36,7 +36,7 @@ _BENDING = {
     ),
 }
 #: What the workload itself tells in a sentence, by name.
-_NAMED = frozenset({"containers_set_aside_too_large", "containers_set_aside_shut_out"})
+_NAMED = frozenset(f"containers_set_aside_{why}" for why in ("too_large", "shut_out", "lacking"))
 #: What changes little, and is told where there is room.
 _FURTHER = {
     "rows_incomplete": "samples that lack a resource, left out",

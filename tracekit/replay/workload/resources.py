@@ -49,8 +49,12 @@ def amount_text(amount: float, resource: str) -> str:
         return size(amount)
     thousandths = resource.endswith(_MILLI)
     shown = f"{amount / MILLI_PER_CORE:,.6g}" if thousandths else f"{amount:,.6g}"
-    name = "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
-    return f"{shown} {name}"
+    return f"{shown} {noun(resource)}"
+
+
+def noun(resource: str) -> str:
+    """What is counted in a column that is not of bytes."""
+    return "cores" if resource == CPU else resource.removesuffix(_MILLI).replace("_", " ")
 
 
 def column_of(resources: Sequence[str], name: str) -> int | None:

@@ -25,6 +25,7 @@ from tracekit.replay.workload.constraints.allowed import Allowed
 from tracekit.replay.workload.constraints.by_domain import Apart, Together
 from tracekit.replay.workload.constraints.cells import Cells
 from tracekit.replay.workload.constraints.constraints import Constraints
+from tracekit.replay.workload.constraints.reasons import Reasons
 from tracekit.replay.workload.constraints.relation import Related, Relation
 from tracekit.replay.workload.constraints.sharing import AntiAffinity, Sharing
 from tracekit.replay.workload.domains import NodeDomains
@@ -43,6 +44,7 @@ _NESTED: dict[str, type[Any]] = {
         AntiAffinity,
         Sharing,
         Allowed,
+        Reasons,
         Apart,
         Together,
         PodAffinity,

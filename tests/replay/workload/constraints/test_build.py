@@ -126,6 +126,10 @@ def test_selectors_and_taints_say_what_kubernetes_says(nodes: Any, containers: A
     for at, container in enumerate(containers):
         expected = [may_run(node, container) for node in nodes]
         assert keeper.open(at).tolist() == expected if keeper else all(expected)  # type: ignore[union-attr]
+        for part in made.parts if made else ():
+            closed = list(part.why(at, len(nodes)).values())
+            none = np.zeros(len(nodes), np.bool_)
+            assert (np.any([none, *closed], axis=0) == ~part.keeper(len(nodes)).open(at)).all()
 
 
 NODES = pl.DataFrame(

@@ -116,10 +116,37 @@ def test_who_may_run_nowhere_is_named_with_what_shuts_it_out(tmp_path: Path) -> 
     assert told.startswith("2 containers may run on no node, however empty, and are set aside: ")
     assert sorted(load.container_ids) == ["default/free", "default/let-in"]
     assert load.facts["containers_set_aside_shut_out"] == 2
-    assert "default/picky (selector and taints)" in told
-    assert "default/lost (selector" in told
+    picky = "1 node lacks the label disk=ssd, 1 node has the taint own:NoSchedule"
+    lost = "2 nodes lack the label disk=tape, 1 node has the taint own:NoSchedule"
+    assert f"default/picky ({picky})" in told
+    assert f"default/lost ({lost})" in told
     assert "default/free" not in told
     assert "default/let-in" not in told
+
+
+def _asking(name: str, **spec: Any) -> Object:
+    asked = container("1")
+    asked["resources"]["requests"]["nvidia.com/gpu"] = "1"
+    return pod(name, containers=[asked], **spec)
+
+
+def test_who_asks_for_what_no_node_has_is_named(tmp_path: Path) -> None:
+    """Its request was dropped with the column, and it was placed as if it had asked for nothing."""
+    waits = _asking("train", status={"phase": "Pending"})
+    objects = [node("n1"), pod("free", nodeName="n1"), waits]
+    load = _load(tmp_path, objects, "waiting=place")
+    assert load.container_ids == ("default/free",)
+    said = (
+        "1 container asks for what no node has, and is set aside: default/train (no node has gpu)"
+    )
+    assert said in load.left_out
+    assert load.facts["containers_set_aside_lacking"] == 1
+
+
+def test_where_one_ran_with_it_what_nodes_have_of_it_is_not_recorded(tmp_path: Path) -> None:
+    objects = [node("n1"), _asking("ran", nodeName="n1"), _asking("train")]
+    load = _load(tmp_path, objects, "waiting=place")
+    assert set(load.container_ids) == {"default/ran", "default/train"}
 
 
 def test_pods_that_request_nothing_are_placed_on_nodes_as_large_as_they_are(tmp_path: Path) -> None:

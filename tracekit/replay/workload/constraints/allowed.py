@@ -23,6 +23,7 @@ from tracekit.replay.workload.constraints.labels import (
     taints,
     tolerations,
 )
+from tracekit.replay.workload.constraints.reasons import Reasons, of_selectors, of_taints, told
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -36,6 +37,8 @@ class Allowed(Constraint):
     of : int64, shape (containers,)
         The class of each; -1 may run anywhere.
     mask : bool, shape (classes, nodes)
+    reasons : Reasons, optional
+        What closes nodes, in words.
     """
 
     fixed: ClassVar[bool] = True
@@ -43,6 +46,7 @@ class Allowed(Constraint):
     label: str
     of: IntArray
     mask: BoolArray
+    reasons: Reasons | None = None
 
     def __post_init__(self) -> None:
         check_positions(f"{self.label}: class of container", self.of, len(self.mask))
@@ -64,11 +68,18 @@ class Allowed(Constraint):
 
     def taken(self, order: IntArray) -> Self:
         """The same of other containers, or in another order."""
-        return replace(self, of=self.of[order])
+        why = None if self.reasons is None else self.reasons.taken(order)
+        return replace(self, of=self.of[order], reasons=why)
 
     def on(self, nodes: IntArray) -> Self:
         """The same where the nodes at these positions are all there are."""
-        return replace(self, mask=self.mask[:, nodes])
+        why = None if self.reasons is None else self.reasons.on(nodes)
+        return replace(self, mask=self.mask[:, nodes], reasons=why)
+
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """What closes nodes to a container, in words where they are known, with these nodes."""
+        found = None if self.reasons is None else self.reasons.closed(index)
+        return super().why(index, nodes) if found is None else found
 
     def keeper(self, nodes: int) -> AllowedKeeper:
         """Nothing changes while a replay runs."""
@@ -108,8 +119,11 @@ class Suited:
 
     def __init__(self, labels: Labels, nodes: pl.DataFrame, containers: pl.DataFrame) -> None:
         self._nodes, self._daemons = nodes.height, _daemons(containers)
-        self._asking, read = _statements(containers, "selector", alternatives)
-        self._selected = [selected(labels, one, nodes.height) if one else None for one in read]
+        self._labels = labels
+        self._asking, self._asked = _statements(containers, "selector", alternatives)
+        self._selected = [
+            selected(labels, one, nodes.height) if one else None for one in self._asked
+        ]
         self._taint_of, known = _statements(nodes, "taints", taints, kind="node")
         self._taints = [*known, ()]  # what -1 means
         self._closed = _closed(nodes)
@@ -118,7 +132,11 @@ class Suited:
 
     def selectors(self) -> Allowed | None:
         """The constraint that selectors make."""
-        return _allowed("selector", self._asking, self._selected, self._nodes)
+        found = _allowed("selector", self._asking, self._selected, self._nodes)
+        if found is None:
+            return None
+        why = of_selectors(self._labels, self._asking, self._asked, self._nodes)
+        return replace(found, reasons=why)
 
     def taints(self) -> Allowed | None:
         """The constraint that taints make."""
@@ -126,7 +144,24 @@ class Suited:
             return None
         masks = [self._borne(tolerated) for tolerated in (*self._tolerated, ())]
         of = np.where(self._daemons, -1, self._bearing)
-        return _allowed("taints", of, masks, self._nodes)
+        found = _allowed("taints", of, masks, self._nodes)
+        return None if found is None else replace(found, reasons=self._why_tainted(of))
+
+    def _why_tainted(self, of: IntArray) -> Reasons | None:
+        every = {one: None for has in self._taints for one in has if one != UNSCHEDULABLE}
+        each = [[one in has for has in self._taints] for one in every]
+        of_list = np.array(each, dtype=np.bool_).reshape(len(every), len(self._taints))
+        cordoned = np.array([UNSCHEDULABLE in has for has in self._taints])[self._taint_of]
+        borne = [
+            [*(_bears(tolerated, one) for one in every), _bears(tolerated, UNSCHEDULABLE)]
+            for tolerated in (*self._tolerated, ())
+        ]
+        return of_taints(
+            of,
+            borne,
+            (*every, None),
+            np.vstack([of_list[:, self._taint_of], cordoned | self._closed]),
+        )
 
     def selects(self, at: int) -> BoolArray:
         """The nodes that the selector of a container selects, shape (nodes,)."""
@@ -226,8 +261,8 @@ def nowhere(
     Returns
     -------
     list of (int, str)
-        Positions of the containers, each with what closes the nodes that are large enough. One that
-        is too large for every node is not among them.
+        Positions of the containers, each with what closes the nodes that are large enough, in
+        words. One that is too large for every node is not among them.
     """
     parts = () if constraints is None else tuple(one for one in constraints.parts if one.fixed)
     if not parts:
@@ -240,9 +275,16 @@ def nowhere(
         large: BoolArray = np.asarray((capacity >= request[index]).all(axis=1))
         closed = [(name, mask & large) for name, mask in keeper.closed(index)]
         shut = large.any() and np.any([mask for _, mask in closed], axis=0)[large].all()
-        why.append(" and ".join(name for name, mask in closed if mask.any()) if shut else "")
+        why.append(_why(parts, index, large) if shut else "")
     found = np.array(why, dtype=object)[of.reshape(-1)]
     return [(at, str(reason)) for at, reason in enumerate(found) if reason]
+
+
+def _why(parts: Sequence[Constraint], index: int, large: BoolArray) -> str:
+    """What closes the nodes that are large enough to a container."""
+    masks = {reason: mask for one in parts for reason, mask in one.why(index, len(large)).items()}
+    counts = {reason: int((mask & large).sum()) for reason, mask in masks.items()}
+    return ", ".join(told(reason, count) for reason, count in counts.items() if count)
 
 
 def told_of(found: Sequence[tuple[int, str]], ids: Sequence[str]) -> tuple[str, ...]:

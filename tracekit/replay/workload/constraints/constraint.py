@@ -96,6 +96,10 @@ class Constraint:
         """What follows one replay on so many nodes."""
         raise NotImplementedError
 
+    def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
+        """What closes nodes to a container while nothing runs, with these nodes."""
+        return {self.name: ~self.keeper(nodes).open(index)}
+
 
 def everywhere(nodes: int) -> BoolArray:
     """All nodes are open; nobody may write to it."""

@@ -10,68 +10,19 @@ import polars as pl
 from tracekit.arrays import IntArray
 from tracekit.errors import TracekitError
 from tracekit.replay.workload.losses import without
-from tracekit.replay.workload.resources import amount_text
 from tracekit.replay.workload.sized.amounts import Amounts, amounts_of
 from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.set_aside import placeable, without_lacking, without_waiting
 from tracekit.replay.workload.sized.tables import Sizes, sizes_of
 from tracekit.replay.workload.sized.times import Lives, lives
 from tracekit.replay.workload.sized.use import CONTAINERS, NODES, measured
 from tracekit.replay.workload.workload import Losses, Workload
-from tracekit.store import Store, never_ran
+from tracekit.store import Store
 from tracekit.store.doubts import gone_for_good
-from tracekit.store.never_ran import waits
 from tracekit.store.views import read
-
-#: Where this share waits, they are what is to be placed.
-_MANY = 0.5
-
-
-def without_waiting(
-    store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
-) -> tuple[Lives, tuple[str, ...]]:
-    """The lives without those who waited in production all the time, and a sentence on them.
-
-    What production could not place is load that production did not carry. A policy that places it
-    instead of others, or leaves it waiting too, would compare with nothing.
-    """
-    rows = found.containers[life.order]
-    who = rows.select(waits()).to_series().to_numpy()
-    if not who.any():
-        return life, ()
-    says_so = never_ran.says_so(store)
-    leave_out = _left_out(float(who.mean()), assumptions, says_so=says_so)
-    told = (_told(rows.filter(who), found.requests, left_out=leave_out),)
-    if leave_out:
-        return life.taken(np.flatnonzero(~who)), told
-    return life, told if says_so else ()
-
-
-def _told(rows: pl.DataFrame, requests: pl.DataFrame, *, left_out: bool) -> str:
-    """Who waited in production, and what becomes of them."""
-    one = rows.height == 1
-    it = "it" if one else "them"
-    waited = never_ran.told_of(rows, requests)
-    if left_out:
-        return (
-            f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
-            f" what production carried (--assume waiting=place has {it} placed)"
-        )
-    return (
-        f"{waited}; policies are asked to place {it}, which production did not"
-        f" (--assume waiting=leave_out leaves {it} out)"
-    )
-
-
-def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
-    if assumptions.waiting != "auto":
-        return assumptions.waiting == "leave_out"
-    return says_so and assumptions.start == "empty" and share < _MANY
-
 
 #: Production is shown where this share of the containers it placed is on nodes that are listed.
 _KNOWN_SHARE = 0.5
-#: Of those who fit nowhere so many are named.
-_NAMED = 3
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +41,8 @@ class Replayed:
         What is told of those that wait for a node in production, and are left out.
     too_large : tuple of int
         Those that are left out because they fit on no node: rows of ``found.containers``.
+    lacking : tuple of (int, str)
+        Those that are left out because no node has what they ask for, likewise, and what it is.
     """
 
     found: Sizes
@@ -102,6 +55,7 @@ class Replayed:
     request: IntArray
     waiting: tuple[str, ...]
     too_large: tuple[int, ...]
+    lacking: tuple[tuple[int, str], ...]
 
 
 def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Generator) -> Replayed:
@@ -113,7 +67,8 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
     amounts = amounts_of(found, nodes, assumptions)
     life = _without_daemons(life, found)
     life, waiting = without_waiting(store, found, life, assumptions)
-    life, too_large = _placeable(life, amounts)
+    life, lacking = without_lacking(store, found, life)
+    life, too_large = placeable(life, amounts)
     rows = found.containers[life.order]
     where = _positions(rows["node"], nodes)
     return Replayed(
@@ -127,6 +82,7 @@ def replayed_of(store: Store, assumptions: SizedAssumptions, rng: np.random.Gene
         request=amounts.request[life.order],
         waiting=tuple(waiting),
         too_large=too_large,
+        lacking=lacking,
     )
 
 
@@ -145,47 +101,6 @@ def _nodes(found: Sizes, assumptions: SizedAssumptions) -> list[str]:
         )
     digits = len(str(assumptions.nodes - 1))
     return [f"node-{at:0{digits}}" for at in range(assumptions.nodes)]
-
-
-def _placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
-    """Lives without the containers that fit on no node, even an empty one, and which those are.
-
-    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
-    them stay where nothing else would be left, to be told why.
-    """
-    request = amounts.request[life.order]
-    shapes, of = np.unique(request, axis=0, return_inverse=True)
-    fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
-    kept = fits[of.reshape(-1)]
-    if kept.all() or not kept.any():
-        return life, ()
-    return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
-
-
-def too_large_told(who: Replayed) -> tuple[str, ...]:
-    """A sentence that counts who fits on no node and names the first; none where there are none."""
-    if not who.too_large:
-        return ()
-    names = who.found.containers["container"]
-    room = who.amounts.capacity.max(axis=0)
-    named = []
-    for at in who.too_large[:_NAMED]:
-        asked = who.amounts.request[at]
-        column = int(np.argmax(asked / np.maximum(room, 1)))
-        resource = who.amounts.resources[column]
-        named.append(
-            f"{names[at]} (requests {amount_text(asked[column], resource)}, the largest node has"
-            f" {amount_text(room[column], resource)})"
-        )
-    count = len(who.too_large)
-    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
-    what = "containers fit" if count > 1 else "container fits"
-    return (
-        (
-            f"{count:,} {what} on no node, even an empty one, and"
-            f" {'are' if count > 1 else 'is'} set aside: {', '.join(named)}{more}"
-        ),
-    )
 
 
 def _without_daemons(life: Lives, found: Sizes) -> Lives:

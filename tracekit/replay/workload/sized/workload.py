@@ -26,7 +26,6 @@ from tracekit.replay.workload.sized.assumptions import SizedAssumptions
 from tracekit.replay.workload.sized.replayed import (
     Replayed,
     replayed_of,
-    too_large_told,
     with_node_lives,
 )
 from tracekit.replay.workload.sized.rules import (
@@ -38,6 +37,7 @@ from tracekit.replay.workload.sized.rules import (
     prices_of,
     priority_of,
 )
+from tracekit.replay.workload.sized.set_aside import lacking_told, too_large_told
 from tracekit.replay.workload.sized.used import Used, used_of
 from tracekit.replay.workload.store_name import name_of
 from tracekit.replay.workload.workload import UNKNOWN, Workload, nonzero
@@ -182,7 +182,8 @@ def _told(
 def _left_out(who: Replayed, shut_out: list[tuple[int, str]]) -> tuple[str, ...]:
     """Who is not replayed, a sentence each."""
     return (
-        *too_large_told(who),
+        *too_large_told(who.found, who.amounts, who.too_large),
+        *lacking_told(who.found, who.lacking),
         *who.waiting,
         *told_of(shut_out, who.rows["container"].to_list()),
     )
@@ -195,6 +196,7 @@ def _facts(who: Replayed, used: Used, assumptions: SizedAssumptions) -> dict[str
         **({"nodes_set_aside": len(found.set_aside)} if len(found.set_aside) else {}),
         "containers_departed_before": who.life.over,
         "containers_set_aside_too_large": len(who.too_large),
+        **({"containers_set_aside_lacking": len(who.lacking)} if who.lacking else {}),
         **_unknown(who, used.silent),
         "container_steps_held": used.held,
         **({"steps_without_any_sample": used.blank} if used.blank else {}),

@@ -1,0 +1,142 @@
+"""Who of a store with sizes is set aside: who never ran, who asks for more than any node has."""
+
+import numpy as np
+import polars as pl
+
+from tracekit.replay.workload.resources import amount_text, noun
+from tracekit.replay.workload.sized.amounts import Amounts
+from tracekit.replay.workload.sized.assumptions import SizedAssumptions
+from tracekit.replay.workload.sized.tables import Sizes
+from tracekit.replay.workload.sized.times import Lives
+from tracekit.store import Store, never_ran
+from tracekit.store.never_ran import waits
+
+#: Where no node states these, what nodes have is an assumption.
+_STATED = ("cpu", "memory", "pods")
+#: Of those who fit nowhere so many are named.
+_NAMED = 3
+#: Where this share waits, they are what is to be placed.
+_MANY = 0.5
+
+
+def without_waiting(
+    store: Store, found: Sizes, life: Lives, assumptions: SizedAssumptions
+) -> tuple[Lives, tuple[str, ...]]:
+    """The lives without those who waited in production all the time, and a sentence on them.
+
+    What production could not place is load that production did not carry. A policy that places it
+    instead of others, or leaves it waiting too, would compare with nothing.
+    """
+    rows = found.containers[life.order]
+    who = rows.select(waits()).to_series().to_numpy()
+    if not who.any():
+        return life, ()
+    says_so = never_ran.says_so(store)
+    leave_out = _left_out(float(who.mean()), assumptions, says_so=says_so)
+    told = (_told(rows.filter(who), found.requests, left_out=leave_out),)
+    if leave_out:
+        return life.taken(np.flatnonzero(~who)), told
+    return life, told if says_so else ()
+
+
+def _told(rows: pl.DataFrame, requests: pl.DataFrame, *, left_out: bool) -> str:
+    """Who waited in production, and what becomes of them."""
+    one = rows.height == 1
+    it = "it" if one else "them"
+    waited = never_ran.told_of(rows, requests)
+    if left_out:
+        return (
+            f"{waited}; {'it is' if one else 'they are'} left out, so that every policy carries"
+            f" what production carried (--assume waiting=place has {it} placed)"
+        )
+    return (
+        f"{waited}; policies are asked to place {it}, which production did not"
+        f" (--assume waiting=leave_out leaves {it} out)"
+    )
+
+
+def _left_out(share: float, assumptions: SizedAssumptions, *, says_so: bool) -> bool:
+    if assumptions.waiting != "auto":
+        return assumptions.waiting == "leave_out"
+    return says_so and assumptions.start == "empty" and share < _MANY
+
+
+def without_lacking(
+    store: Store, found: Sizes, life: Lives
+) -> tuple[Lives, tuple[tuple[int, str], ...]]:
+    """Lives without those who ask for what no node has, and which those are with what it is.
+
+    Kubernetes tells all that nodes have. Where a container with such a request ran all the same,
+    what nodes have of it is not recorded. All stay where nothing else would be left.
+    """
+    if not never_ran.says_so(store) or not found.nodes.height:
+        return life, ()
+    have = found.capacity.filter(pl.col("amount") > 0).select("resource").unique()
+    asked = found.requests.filter(pl.col("request") > 0).join(have, on="resource", how="anti")
+    who = asked.select("container", "resource").join(
+        found.containers.with_row_index("at").select("container", "at", "node"), on="container"
+    )
+    ran = who.drop_nulls("node")
+    who = who.join(ran, on="resource", how="anti").filter(~pl.col("resource").is_in(_STATED))
+    lacks = dict(who.select("at", "resource").sort("at", "resource", descending=True).rows())
+    kept = ~np.isin(life.order, list(lacks))
+    if kept.all() or not kept.any():
+        return life, ()
+    gone = sorted(int(at) for at in life.order[~kept])
+    return life.taken(np.flatnonzero(kept)), tuple((at, lacks[at]) for at in gone)
+
+
+def placeable(life: Lives, amounts: Amounts) -> tuple[Lives, tuple[int, ...]]:
+    """Lives without the containers that fit on no node, even an empty one, and which those are.
+
+    Nobody can place them, production neither, and a bound that counts them bounds nothing. All of
+    them stay where nothing else would be left, to be told why.
+    """
+    request = amounts.request[life.order]
+    shapes, of = np.unique(request, axis=0, return_inverse=True)
+    fits = np.array([(amounts.capacity >= shape).all(axis=1).any() for shape in shapes])
+    kept = fits[of.reshape(-1)]
+    if kept.all() or not kept.any():
+        return life, ()
+    return life.taken(np.flatnonzero(kept)), tuple(life.order[~kept].tolist())
+
+
+def too_large_told(found: Sizes, amounts: Amounts, too_large: tuple[int, ...]) -> tuple[str, ...]:
+    """A sentence that counts who fits on no node and names the first; none where there are none."""
+    if not too_large:
+        return ()
+    names = found.containers["container"]
+    room = amounts.capacity.max(axis=0)
+    named = []
+    for at in too_large[:_NAMED]:
+        asked = amounts.request[at]
+        column = int(np.argmax(asked / np.maximum(room, 1)))
+        resource = amounts.resources[column]
+        most = f"the largest node has {amount_text(room[column], resource)}"
+        have = most if room[column] else f"no node has {noun(resource)}"
+        named.append(f"{names[at]} (requests {amount_text(asked[column], resource)}, {have})")
+    count = len(too_large)
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    what = "containers fit" if count > 1 else "container fits"
+    return (
+        (
+            f"{count:,} {what} on no node, even an empty one, and"
+            f" {'are' if count > 1 else 'is'} set aside: {', '.join(named)}{more}"
+        ),
+    )
+
+
+def lacking_told(found: Sizes, lacking: tuple[tuple[int, str], ...]) -> tuple[str, ...]:
+    """A sentence on those who ask for what no node has; none where there are none."""
+    if not lacking:
+        return ()
+    names = found.containers["container"]
+    named = [f"{names[at]} (no node has {what})" for at, what in lacking[:_NAMED]]
+    count = len(lacking)
+    more = f" and {count - _NAMED:,} more" if count > _NAMED else ""
+    ask = (
+        "containers ask for what no node has, and are"
+        if count > 1
+        else ("container asks for what no node has, and is")
+    )
+    return (f"{count:,} {ask} set aside: {', '.join(named)}{more}",)
