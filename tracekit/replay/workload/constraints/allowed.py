@@ -78,8 +78,7 @@ class Allowed(Constraint):
 
     def why(self, index: int, nodes: int) -> dict[str, BoolArray]:
         """What closes nodes to a container, in words where they are known, with these nodes."""
-        found = None if self.reasons is None else self.reasons.closed(index)
-        return super().why(index, nodes) if found is None else found
+        return self.reasons.closed(index) if self.reasons else super().why(index, nodes)
 
     def keeper(self, nodes: int) -> AllowedKeeper:
         """Nothing changes while a replay runs."""
@@ -133,10 +132,8 @@ class Suited:
     def selectors(self) -> Allowed | None:
         """The constraint that selectors make."""
         found = _allowed("selector", self._asking, self._selected, self._nodes)
-        if found is None:
-            return None
         why = of_selectors(self._labels, self._asking, self._asked, self._nodes)
-        return replace(found, reasons=why)
+        return None if found is None else replace(found, reasons=why)
 
     def taints(self) -> Allowed | None:
         """The constraint that taints make."""
