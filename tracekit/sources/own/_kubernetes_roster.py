@@ -23,7 +23,7 @@ from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.sources.own._prometheus_state import State, read_state
 
 _OBJECTS = "objects"
-_SERIES = ("range", "text", "export")
+SERIES = ("range", "text", "export")
 
 
 @dataclass(kw_only=True)
@@ -132,13 +132,18 @@ class Roster:
 
 def roster(opened: Opened, word: str) -> Roster:
     """What the file and those beside it know; kept for the next file of the same ingest."""
+    return _roster(files_of(opened, word))
+
+
+def files_of(opened: Opened, word: str) -> "Files":
+    """A file and those beside it."""
     files = {(one.path, kind): one for kind, some in opened.beside.items() for one in some}
     files.setdefault((opened.path, word), opened)
-    return _roster(_Files(files))
+    return Files(files)
 
 
-class _Files:
-    """Files that are equal as long as their paths and sizes are."""
+class Files:
+    """Files that are equal as long as their paths and times are."""
 
     def __init__(self, files: dict[tuple[Path, str], Opened]) -> None:
         self.files = [(word, files[path, word]) for path, word in sorted(files)]
@@ -146,15 +151,19 @@ class _Files:
             (str(one.path), word, one.path.stat().st_mtime_ns) for word, one in self.files
         )
 
+    def series(self) -> dict[tuple[Path, str], Opened]:
+        """Those that have time series."""
+        return {(one.path, word): one for word, one in self.files if word in SERIES}
+
     def __hash__(self) -> int:
         return hash(self._key)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, _Files) and self._key == other._key
+        return isinstance(other, Files) and self._key == other._key
 
 
 @functools.lru_cache(maxsize=2)
-def _roster(files: _Files) -> Roster:
+def _roster(files: Files) -> Roster:
     known = Roster()
     listings = []
     for word, one in files.files:
@@ -162,7 +171,7 @@ def _roster(files: _Files) -> Roster:
             listing = Listing(name=one.name)
             note_things(known, things(one), listing)
             listings.append(listing)
-        elif word in _SERIES:
+        elif word in SERIES:
             read_state(known.state, one, word)
     if len(listings) > 1:
         known.together = together(listings)

@@ -75,7 +75,7 @@ def _read(opened: Opened, word: str, *, scraped: bool) -> Read:
             f" holds {', '.join(sorted(others)[:5])}",
             hint=f"these are read: {', '.join(sorted({*USES, *STATES}))}",
         )
-    sums.leave_out(to.outer.parts())
+    sums.leave_out(to.outer.parts(opened, word))
     yield from _astray(opened, known)
     yield from batches(_described(opened, known))
     nodes = {**opened.stored_sizes, **_sizes_of_nodes(known)}

@@ -1,0 +1,111 @@
+"""Cgroups around the containers of a pod: counted where no container is seen, else not again."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from kubernetes_support import written
+from reading_support import read
+from series_support import (
+    MEMORY,
+    NAME,
+    Made,
+    amounts_of,
+    answered,
+    as_dump,
+    as_export,
+    at_times,
+    files_beside,
+)
+
+RATE = "container_cpu_usage_seconds_total"
+
+
+#: What rate() gives of a pod: its container, its sandbox, and the cgroup around both.
+KEPT_APART: dict[str, tuple[dict[str, str], ...]] = {
+    "all labels": (
+        {"container": "main", "id": "/kubepods/pod1/a"},
+        {"container": "POD", "id": "/kubepods/pod1/b"},
+        {"id": "/kubepods/pod1"},
+    ),
+    "summed by container": ({"container": "main"}, {"container": "POD"}, {}),
+    "the cgroup first": ({}, {"container": "POD"}, {"container": "main"}),
+    "an empty container": ({"container": "main"}, {"container": ""}),
+}
+
+
+@pytest.mark.parametrize("labels", KEPT_APART.values(), ids=KEPT_APART)
+def test_an_answer_counts_what_is_around_a_container_not_again(
+    tmp_path: Path, labels: Sequence[dict[str, str]]
+) -> None:
+    cores = {"main": 0.5, "POD": 0.0001}
+    some = [
+        (
+            {"namespace": "default", "pod": pod, **more},
+            at_times(*([cores.get(more.get("container", ""), 0.5001)] * 3)),
+        )
+        for pod in ("web-1", "web-2")
+        for more in labels
+    ]
+    found = read(NAME, written(tmp_path / f"{RATE}.json", answered(RATE, some)))
+    assert [(row[1], row[3]) for row in amounts_of(found)] == [
+        (f"default/web-{pod}", 0.5) for pod in (1, 2) for _ in range(3)
+    ]
+
+
+POD_CGROUPS = ["/kubepods/burstable/pod1a-2b", "/kubepods.slice/kubepods-pod1a_2b.slice"]
+
+
+@pytest.mark.parametrize("cgroup", POD_CGROUPS)
+def test_of_a_pod_whose_containers_are_not_seen_the_cgroup_around_them_counts(
+    tmp_path: Path, cgroup: str
+) -> None:
+    """Some runtimes tell of no container; of web-2 the containers are seen, and count once."""
+    whole, space = {"id": cgroup}, {"namespace": "default"}
+    made: list[Made] = [
+        (MEMORY, {**space, "pod": "web-1", **whole}, at_times(700, 710)),
+        (MEMORY, {**space, "pod": "web-2", **whole}, at_times(950, 950)),
+        (MEMORY, {**space, "pod": "web-2", "container": "main", "id": "/a/b"}, at_times(900, 900)),
+        (MEMORY, {**space, "pod": "web-2", "container": "POD", "id": "/a/c"}, at_times(1, 1)),
+        (MEMORY, {"id": "/kubepods/burstable"}, at_times(5000, 5000)),
+    ]
+    for form, name in ((as_dump, "dump.txt"), (as_export, "export.jsonl")):
+        found = read(NAME, written(tmp_path / name, form(made)))
+        assert sorted((row[1], row[3]) for row in amounts_of(found)) == [
+            ("default/web-1", 700.0), ("default/web-1", 710.0),
+            ("default/web-2", 900.0), ("default/web-2", 900.0),
+        ]  # fmt: skip
+
+
+def test_an_answer_that_was_summed_up_by_pod_counts(tmp_path: Path) -> None:
+    some = [({"namespace": "default", "pod": "web-1"}, at_times(0.5, 0.25))]
+    found = read(NAME, written(tmp_path / f"{RATE}.json", answered(RATE, some)))
+    assert [row[3] for row in amounts_of(found)] == [0.5, 0.25]
+
+
+def test_containers_of_a_pod_may_be_in_a_file_beside(tmp_path: Path) -> None:
+    """Of web-1 the containers are in the other file, and its use was counted in both."""
+    cgroup, space = {"id": POD_CGROUPS[0]}, {"namespace": "default"}
+    whole = [
+        (MEMORY, {**space, "pod": pod, **cgroup}, at_times(700, 710)) for pod in ("web-1", "web-2")
+    ]
+    inner = {**space, "pod": "web-1", "container": "main", "id": "/a/b"}
+    for form, name in ((as_dump, "txt"), (as_export, "jsonl")):
+        pods = written(tmp_path / f"pods.{name}", form(whole))
+        mine = written(tmp_path / f"mine.{name}", form([(MEMORY, inner, at_times(600, 610))]))
+        beside = files_beside(pods, mine)
+        assert {row[1] for row in amounts_of(read(NAME, pods, beside))} == {"default/web-2"}
+        assert [row[3] for row in amounts_of(read(NAME, mine, beside))] == [600.0, 610.0]
+
+
+def test_containers_of_another_time_leave_the_cgroup_its_use(tmp_path: Path) -> None:
+    """Before a node had a runtime that tells of containers."""
+    whole = {"namespace": "default", "pod": "web-1", "id": POD_CGROUPS[0]}
+    inner = {**whole, "container": "main", "id": "/a/b"}
+    later = [(at + 86_400, value) for at, value in at_times(600, 610)]
+    pods = written(tmp_path / "pods.txt", as_dump([(MEMORY, whole, at_times(700, 710))]))
+    mine = written(tmp_path / "mine.txt", as_dump([(MEMORY, inner, later)]))
+    beside = files_beside(pods, mine)
+    assert [row[3] for row in amounts_of(read(NAME, pods, beside))] == [700.0, 710.0]

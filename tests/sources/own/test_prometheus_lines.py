@@ -1,0 +1,39 @@
+"""Names and labels of series, as exporters of any age and Prometheus itself call them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from kubernetes_support import written
+from reading_support import read
+from series_support import MEMORY, NAME, Made, amounts_of, as_dump, at_times
+
+
+def test_labels_from_before_kubernetes_1_16_are_those_of_now(tmp_path: Path) -> None:
+    old = {"namespace": "default", "pod_name": "web-1", "container_name": "main"}
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump([(MEMORY, old, at_times(7, 8))])))
+    assert [(row[1], row[3]) for row in amounts_of(found)] == [
+        ("default/web-1", 7.0), ("default/web-1", 8.0),
+    ]  # fmt: skip
+
+
+def test_labels_that_prometheus_renamed_are_those_of_the_pod(tmp_path: Path) -> None:
+    """Without honor_labels ``pod`` is that of kube-state-metrics itself."""
+    own = {"namespace": "monitoring", "pod": "ksm-0", "container": "ksm", "node": "n9"}
+    made: list[Made] = []
+    for name in ("web-1", "web-2"):
+        about = {"exported_namespace": "shop", "exported_pod": name, "uid": name}
+        on = {**own, **about, "exported_node": "n1"}
+        size = {"exported_container": "main", "resource": "cpu", "unit": "core"}
+        made += [
+            ("kube_pod_info", on, at_times(1, 1)),
+            ("kube_pod_container_resource_requests", {**on, **size}, at_times(0.5, 0.5)),
+        ]
+    size = {"resource": "cpu", "unit": "core", "exported_node": "n1"}
+    made.append(("kube_node_status_allocatable", {**own, **size}, at_times(8, 8)))
+    found = read(NAME, written(tmp_path / "dump.txt", as_dump(made)))
+    assert sorted(found.rows("container", "container", "node")) == [
+        ("shop/web-1", "n1"),
+        ("shop/web-2", "n1"),
+    ]
+    assert found.rows("node", "node") == [("n1",)]
