@@ -32,7 +32,7 @@ from tracekit.replay.fast.choose import suited_placer
 from tracekit.replay.policy.entrant import halves, parse_entrant
 from tracekit.replay.workload.arrivals import rearranged
 from tracekit.replay.workload.workload import Workload
-from tracekit.seeds import stream
+from tracekit.seeds import order_seed, stream
 from tracekit.shown import Shown
 from tracekit.vcpu.room import Room
 
@@ -233,7 +233,7 @@ def _outcomes(
     """The number of each repeat, each policy and what came of it; the first is the own order."""
     with progress.task("bind", repeats * len(names), "replays") as task:
         for repeat in range(repeats):
-            arrivals = stream(setting.seed + repeat, "arrivals")
+            arrivals = stream(order_seed(setting.seed, repeat), "arrivals")
             load = workload if repeat == 0 else rearranged(workload, arrivals)
             for name in names:
                 yield repeat, name, setting.replay(load, name)

@@ -90,7 +90,7 @@ def _parted(columns: Sequence[str], rows: list[list[str]], width: int) -> list[l
     room = widths[widest] + width - _total(widths)
     if room < _NARROWEST:
         # what an amount may differ by goes below it
-        rows = [[cell.replace(" ±", "\n±") for cell in row] for row in rows]
+        rows = [[cell.replace(" ±", "\n±").replace(" (", "\n(") for cell in row] for row in rows]
         room = widths[widest] + width - _total(_narrowest(columns, rows))
     if room < _NARROWEST:
         return rows
@@ -129,7 +129,8 @@ def _is_number(value: object) -> bool:
     if value is None or isinstance(value, int | float):
         return True
     text = str(value).strip().removesuffix("%")
-    return text == "-" or all(_is_plain(part) for part in text.split("±"))
+    parts = text.removesuffix(")").replace(" (", "±").replace(" to ", "±").split("±")
+    return text == "-" or all(_is_plain(part) for part in parts)
 
 
 def _is_plain(text: str) -> bool:

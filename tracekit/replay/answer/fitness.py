@@ -19,6 +19,8 @@ from tracekit.replay.runs.run import OBSERVED
 
 #: What may differ from production by chance alone, but not by this much.
 _FAR = 2.0
+#: In more than this share of the orders.
+_MOSTLY = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -122,13 +124,19 @@ def _breach(found: Results, policy: str) -> str:
 
 
 def _worse(found: Results, policy: str, name: str, most: float) -> bool:
-    """Whether a measure is above a limit, and above production's beyond chance or by far."""
-    if not found.known(policy, name) or not _mean(found, policy, name) > most:
+    """Whether a measure is above a limit, and above production's beyond chance or by far.
+
+    Far is what most orders of arrival are above the limit in: of equal policies one would else be
+    struck out for a single order.
+    """
+    if policy == OBSERVED or not found.known(policy, name):
+        return False
+    if not _mean(found, policy, name) > most:
         return False
     usual = _usual(found, name)
-    if policy == OBSERVED or usual is None:
-        return policy != OBSERVED
-    return _mean(found, policy, name) > _FAR * usual or (policy, name) in _beyond_chance(found)
+    far = usual is None or _mean(found, policy, name) > _FAR * usual
+    mostly = float((found.of(policy, name) > most).mean()) > _MOSTLY
+    return (far and mostly) or (policy, name) in _beyond_chance(found)
 
 
 @functools.lru_cache(maxsize=4)

@@ -21,6 +21,7 @@ from tracekit.replay.runs.results import Results, results
 from tracekit.replay.runs.run import Run, assembled
 from tracekit.replay.runs.varying import SEED, varying
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import order_seed
 
 # Whether further orders of arrival could decide which policy is best. Of eight policies
 # over six orders the best has to be ahead by some ten standard deviations of one order to be told
@@ -64,8 +65,9 @@ def repeat_replay(
 ) -> Run:
     """Replay the workload ``repeats`` times; each time in another order, under another seed.
 
-    Repeat 0 is the workload as given, under ``seed``; repeat k has its arrivals rearranged and
-    seed + k. Every policy meets the same orders, so that differences between policies are paired.
+    Repeat 0 is the workload as given, under ``seed``. Each further one has its arrivals rearranged
+    and a seed of its own, see ``seeds.order_seed``. Every policy meets the same orders, so that
+    differences between policies are paired.
 
     Parameters
     ----------
@@ -166,8 +168,8 @@ def _follow(met: _Met, policies: Sequence[Entrant], replayer: Replayer, progress
 
 def _orders(policies: Sequence[Entrant], seed: int, repeats: int, since: int = 1) -> list[Planned]:
     """All orders but the first, or those ``since`` one of them."""
-    numbers = range(since, repeats)
-    return [Planned(one, seed + number, number) for number in numbers for one in policies]
+    seeds = {number: order_seed(seed, number) for number in range(since, repeats)}
+    return [Planned(one, its, number) for number, its in seeds.items() for one in policies]
 
 
 def _told(more: Sequence[Entrant], repeats: int) -> str:

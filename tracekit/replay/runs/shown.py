@@ -15,6 +15,8 @@ _NAMED = 4
 def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = False) -> str:
     """A value with its +-, of a share in percent: ``96.25 ±0.35``, with ``unit`` ``96.25 ±0.35 %``.
 
+    An interval that would begin below 0 begins there: ``5 (0 to 28)``.
+
     Parameters
     ----------
     reach : float, optional
@@ -26,6 +28,9 @@ def shown(measure: Measure, mean: float, reach: float | None, *, unit: bool = Fa
     if not math.isfinite(wide) or wide < 1e-9 * max(abs(value), 1e-9):
         return f"{_plain(value, share=measure.share)}{tail}"
     places = decimals(wide)
+    if 0 <= value < wide:
+        # no measure is below 0
+        return f"{value:,.{places}f} (0 to {value + wide:,.{places}f}){tail}"
     return f"{value:,.{places}f} ±{wide:,.{places}f}{tail}"
 
 

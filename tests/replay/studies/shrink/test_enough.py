@@ -20,6 +20,7 @@ from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.enough import enough_nodes
 from tracekit.replay.studies.shrink.limits import parse_limits
 from tracekit.replay.studies.shrink.study import shrink_cluster
+from tracekit.seeds import order_seed
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
 EVEN = workload([(100, 1000)] * 8, [(0, 9000, 25, 10)] * 16, used_share=1.0)
@@ -72,8 +73,11 @@ def test_the_larger_cluster_holds_by_itself(
     def waits(nodes: int) -> bool:
         made = workload(shapes[:nodes], [(0, 9000, *size) for size in sizes], used_share=1.0)
         made = dataclasses.replace(made, exchangeable=load.exchangeable)
-        orders = [in_order(made, 3 + at) if at else made for at in range(repeats)]
-        return any(replay_one(one, policy, 3 + at).row["pending"] for at, one in enumerate(orders))
+        orders = [in_order(made, order_seed(3, at)) if at else made for at in range(repeats)]
+        return any(
+            replay_one(one, policy, order_seed(3, at)).row["pending"]
+            for at, one in enumerate(orders)
+        )
 
     if len(found.like):
         assert found.nodes == 2 + len(found.like)

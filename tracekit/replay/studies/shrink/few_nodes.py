@@ -19,6 +19,7 @@ from tracekit.replay.runs.one import in_order, replay_one
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.source import Source
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import order_seed
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Here:
     def __call__(self, order: int, kept: IntArray | None) -> Came:
         """Replay."""
         if order and self._ordered[0] != order:
-            self._ordered = order, in_order(self._load, self._seed + order)
+            self._ordered = order, in_order(self._load, order_seed(self._seed, order))
         load = self._ordered[1] if order else self._load
         return _came(load, self._policy, self._seed, order, kept)
 
@@ -82,7 +83,7 @@ class FewNodesTask:
 
     def run(self, _: OnProgress) -> Came:
         """Read the workload, unless a task before had the same, and replay."""
-        load = _ordered(self.source, self.seed + self.order if self.order else None)
+        load = _ordered(self.source, order_seed(self.seed, self.order) if self.order else None)
         kept = None if self.kept is None else np.array(self.kept, dtype=np.int64)
         return _came(load, parse_entrant(self.policy), self.seed, self.order, kept)
 
@@ -100,7 +101,8 @@ def _ordered(source: Source, seed: int | None) -> Workload:
 
 
 def _came(load: Workload, policy: Entrant, seed: int, order: int, kept: IntArray | None) -> Came:
-    found = replay_one(load if kept is None else on_nodes(load, kept), policy, seed + order)
+    there = load if kept is None else on_nodes(load, kept)
+    found = replay_one(there, policy, order_seed(seed, order))
     placed = found.placements["node"].fill_null(-1).to_numpy().astype(np.int64)
     return Came(found.row, None if order else placed)
 

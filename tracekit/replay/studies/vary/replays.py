@@ -20,6 +20,7 @@ from tracekit.replay.runs.run import OBSERVED
 from tracekit.replay.runs.varying import ALIKE, varying
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
+from tracekit.seeds import order_seed
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Orders:
         rows: list[dict[str, Any]] = []
         digests = []
         for number in range(repeats if varies else 1):
-            seed = self.seed + number
+            seed = order_seed(self.seed, number)
             one = replay_one(in_order(load, seed) if number else load, entrant, seed)
             rows.append(row_of(Planned(entrant, seed, number), one))
             digests.append(one.digest.encode())
