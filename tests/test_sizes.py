@@ -21,8 +21,6 @@ _LONG_FUNCTIONS = {
 _LONG_MODULES = {
     "replay/engine/engine.py": (360, "one state machine: who waits is in every step of it"),
     "replay/engine/state.py": (345, "one state: what every change of it keeps right together"),
-    "replay/studies/shrink/study.py": (320, "one study from its words to its frames"),
-    "replay/studies/shrink/told.py": (355, "the sentences of one study"),
 }
 #: Modules that a folder may have loose in it; a registry has as many as it has things.
 _FOLDER_MODULES = 22

@@ -67,7 +67,7 @@ def command(asked: Asked, out: Path | None = None, json: JsonOption = False) -> 
 
 
 def _show(study: Study, out: Path | None) -> None:
-    from tracekit.replay.studies.shrink import drains_told
+    from tracekit.replay.studies.shrink import drains_told, margin
     from tracekit.replay.studies.shrink import told as words
     from tracekit.replay.studies.shrink.next import following
     from tracekit.replay.studies.shrink.over_orders import means_told
@@ -89,9 +89,10 @@ def _show(study: Study, out: Path | None) -> None:
             print_sentence(f"{row['policy']}: no answer, {row['problem']}")
     best = found.best
     told = [means_told(study, best["policy"], best["nodes"])]
-    told += [drains_told.goes(found), words.unexplained(study), drains_told.barred(found)]
+    told += [drains_told.goes(found), margin.cost(found)]
+    told += [margin.unexplained(study), drains_told.barred(found)]
     told += [
-        words.margin(found),
+        margin.margin(found),
         words.bound(found),
         words.production(study),
         words.sure(found),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Literal
 
 from tracekit.progress import SILENT, Progress
 from tracekit.replay.workload.declared import START, Start
@@ -42,6 +42,14 @@ def shrink(
             metavar="[POLICY:] EXPRESSION",
         ),
     ] = (),
+    least: Annotated[
+        Literal["", "nodes", "cost"],
+        Option(
+            "What is to be least: the number of nodes, or what they cost per hour. Without it the"
+            " number, or the cost where a limit is on cost_per_hour.",
+            metavar="nodes|cost",
+        ),
+    ] = "",
     scale: Annotated[float, Option("So many times as many containers.")] = 1.0,
     repeats: Annotated[
         Repeats,
@@ -81,6 +89,7 @@ def shrink(
             policies=policies,
             limits=limits,
             scale=scale,
+            least=least,
             repeats=repeats,
             seed=seed,
             crew=crew,

@@ -4,6 +4,7 @@ import numpy as np
 
 from tracekit.arrays import IntArray
 from tracekit.replay.bounds.nodes import linear_bound, volume_bound, volume_bounds
+from tracekit.replay.bounds.requests import least_cost
 from tracekit.replay.workload.resources import UNLIMITED
 from tracekit.replay.workload.workload import Workload
 
@@ -18,6 +19,30 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
     with ``requests`` what is requested and what is kept for background within the capacity. What
     daemons use or request goes with their node, and is not counted.
     """
+    (used, room), (asked, capacity) = _volumes(workload, most)
+    needed = int(volume_bounds(used, room).max(initial=0))
+    if not requests:
+        return needed
+    return max(needed, int(volume_bounds(asked, capacity).max(initial=0)))
+
+
+def cost_bound(workload: Workload, most: tuple[float, float], *, requests: bool) -> float | None:
+    """A lower bound on what nodes cost per hour that carry all load; None without prices.
+
+    As ``load_bound``, by the room that is cheapest, of which parts of nodes may be had.
+    """
+    if workload.price_per_hour is None:
+        return None
+    volumes = _volumes(workload, most)[: 2 if requests else 1]
+    price = np.nan_to_num(workload.price_per_hour)
+    found = [least_cost(asked, room, price).max(initial=0.0) for asked, room in volumes]
+    return float(max(found))
+
+
+def _volumes(
+    workload: Workload, most: tuple[float, float]
+) -> tuple[tuple[IntArray, IntArray], tuple[IntArray, IntArray]]:
+    """What is used at each settled step and the room for it, and the same of what is requested."""
     within = np.where(np.isfinite(most), most, 1.0)
     counted = np.isfinite(most)
     room = np.ceil(np.minimum(workload.capacity[:, :2] * within, UNLIMITED)).astype(np.int64)
@@ -28,13 +53,10 @@ def load_bound(workload: Workload, most: tuple[float, float], *, requests: bool)
         use = workload.use_at(int(step))[:, there].sum(axis=1, dtype=np.float64)
         used.append(np.where(counted, (use + own) * (1 - _ROUNDING), 0))
         asked.append(workload.request[there].sum(axis=0))
-    needed = int(volume_bounds(np.floor(used).astype(np.int64), room).max(initial=0))
-    if not requests:
-        return needed
     # what is spread is rounded down on each node
     kept = 0 if workload.reserved is None else workload.reserved.sum(axis=0) - workload.nodes
     together = np.array(asked) + np.maximum(kept, 0)
-    return max(needed, int(volume_bounds(together, workload.capacity).max(initial=0)))
+    return (np.floor(used).astype(np.int64), room), (together, workload.capacity)
 
 
 def demand_bound(workload: Workload, most: tuple[float, float] = (1.0, 1.0)) -> int:

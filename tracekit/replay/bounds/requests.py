@@ -56,14 +56,26 @@ def cost_bounds(requested: IntArray, workload: Workload) -> FloatArray | None:
     if workload.price_per_hour is None:
         return None
     price = np.nan_to_num(workload.price_per_hour)
-    least = np.zeros(len(requested))
-    for column in range(requested.shape[1]):
-        room = workload.allocatable[:, column].astype(np.float64)
+    return least_cost(requested, workload.allocatable, price)
+
+
+def least_cost(asked: IntArray, rooms: IntArray, price: FloatArray) -> FloatArray:
+    """What parts of nodes cost at least that have room for what is asked, shape (steps,).
+
+    Parameters
+    ----------
+    asked : int64, shape (steps, resources)
+    rooms : int64, shape (nodes, resources)
+    price : float64, shape (nodes,)
+    """
+    least = np.zeros(len(asked))
+    for column in range(asked.shape[1]):
+        room = rooms[:, column].astype(np.float64)
         if (room >= UNLIMITED).any() or not room.any():
             continue
         there = np.flatnonzero(room)
         order = there[np.argsort(price[there] / room[there], kind="stable")]
         filled = np.concatenate([[0.0], np.cumsum(room[order])])
         paid = np.concatenate([[0.0], np.cumsum(price[order])])
-        least = np.maximum(least, np.interp(requested[:, column], filled, paid))
+        least = np.maximum(least, np.interp(asked[:, column], filled, paid))
     return least

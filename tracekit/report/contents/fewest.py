@@ -7,7 +7,7 @@ import polars as pl
 
 from tracekit.replay.answer.amounts import interval_text, value_text
 from tracekit.replay.measures import FULLEST, Measure, find_measure
-from tracekit.replay.studies.shrink import drains_told
+from tracekit.replay.studies.shrink import drains_told, margin
 from tracekit.replay.studies.shrink import next as shrink_next
 from tracekit.replay.studies.shrink import told as shrink_told
 from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
@@ -34,9 +34,9 @@ def answer(data: Data) -> Answer:
     if found is None:
         none = "Under no policy do the limits hold, not even on all nodes."
         return Answer(asked=spaced(asked), sentence=none, warnings=_without(study))
-    told = (drains_told.goes, drains_told.barred, shrink_told.margin, shrink_told.bound)
+    told = (drains_told.goes, drains_told.barred, margin.margin, shrink_told.bound)
     said = [spaced(one(found)) for one in told]
-    said.insert(1, spaced(shrink_told.unexplained(study)))
+    said[1:1] = [spaced(margin.cost(found)), spaced(margin.unexplained(study))]
     return Answer(
         asked=spaced(asked),
         sentence=spaced(shrink_told.answer(found)),
@@ -182,7 +182,7 @@ def policies(data: Data) -> Table:
 
 
 def _row(row: dict[str, Any], study: Study | None) -> dict[str, Any]:
-    fails = spaced(shrink_told.breaks(row)) if row["fails"] else ""
+    fails = spaced(margin.breaks(row)) if row["fails"] else ""
     known = row["nodes"] is not None
     going = {
         "least_asked": "least asked of",

@@ -41,6 +41,7 @@ from tracekit.replay.studies.shrink.trials import asked_over_time
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.source import source_of
 from tracekit.replay.workload.workload import Losses, Workload
+from tracekit.seeds import order_seed
 from tracekit.study import Study
 
 #: Eight nodes of 100, sixteen containers of 25 that use what they ask for: four nodes are full.
@@ -213,8 +214,8 @@ def test_never_below_the_bound_and_the_set_holds_by_itself(
     assert min(found.by_order) >= found.bound
     kept = np.sort(found.place[: found.nodes])
     for order in range(repeats):
-        again = in_order(load, 3 + order) if order else load
-        row = replay_one(on_nodes(again, kept), policy, 3 + order).row
+        again = in_order(load, order_seed(3, order)) if order else load
+        row = replay_one(on_nodes(again, kept), policy, order_seed(3, order)).row
         assert row["pending"] == 0
         assert row["cpu_max_fraction"] <= 0.45
     fewer = found.at(found.nodes - 1)
@@ -239,8 +240,8 @@ def test_no_single_node_that_stays_can_go(
     for gone in stay if found.nodes > 1 else ():
         kept = np.sort(stay[stay != gone])
         rows = [
-            replay_one(on_nodes(in_order(load, 3 + at) if at else load, kept), policy, 3 + at).row
-            for at in range(repeats)
+            replay_one(on_nodes(in_order(load, its) if at else load, kept), policy, its).row
+            for at, its in enumerate(order_seed(3, number) for number in range(repeats))
         ]
         assert any(row["pending"] or row["cpu_max_fraction"] > 0.9 for row in rows)
 

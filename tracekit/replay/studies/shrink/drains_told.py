@@ -5,7 +5,7 @@ from typing import Any
 
 import polars as pl
 
-from tracekit.replay.studies.shrink.frames import BARRED_BY, LIKE
+from tracekit.replay.studies.shrink.frames import BARRED_BY, KINDS, LIKE
 from tracekit.replay.studies.shrink.told import Told
 from tracekit.sources.own._kubernetes_rules import BUDGET
 from tracekit.study import Study
@@ -40,18 +40,38 @@ def goes(found: Told) -> str:
     added = found.nodes.filter(pl.col(LIKE).is_not_null())
     if added.height:
         like = "like those that are there, evenly over their sizes"
-        return f"{added.height:,} to add, {like}: {_listed(added)}{_cost(added, found, 'more')}."
+        cost = _cost(added, found, "more")
+        return f"{added.height:,} to add, {like}: {_listed(added)}{cost}.{_alone(found)}"
     gone = found.nodes.filter(~pl.col("kept"))
     if gone.is_empty():
         return ""
     first = {
         "least_asked": "those that are asked for least",
         "smallest": "the smallest",
+        "dearest": "those that cost most for what they have",
         "sorted_anew": "at last those that are asked for least where the others stay",
         "one_by_one": "at last single ones without which all limits hold",
     }
     said = f"{gone.height:,} can go, {first[found.best['going']]}: {_listed(gone)}"
     return f"{said}{_cost(gone, found, 'of')}."
+
+
+def _alone(found: Told) -> str:
+    """How many nodes of one kind alone are enough instead, a sentence; empty where unknown."""
+    if KINDS not in found.study.frames:
+        return ""
+    kinds = found.study.frames[KINDS].filter(policy=found.best["policy"])
+    shapes = {row["node"]: row for row in found.nodes.iter_rows(named=True)}
+    listed = [
+        f"{row['more']:,} with {_shape(shapes[row['like_node']])}{_price_of(shapes, row)}"
+        for row in kinds.iter_rows(named=True)
+    ]
+    return f" Of one kind alone are enough: {', or '.join(listed)}." if listed else ""
+
+
+def _price_of(shapes: Mapping[str, Mapping[str, Any]], row: Mapping[str, Any]) -> str:
+    price = shapes[row["like_node"]].get("price_per_hour")
+    return "" if price is None else f" ({price * row['more']:,.2f} per hour)"
 
 
 def _listed(nodes: pl.DataFrame) -> str:
@@ -70,10 +90,7 @@ def _cost(some: pl.DataFrame, found: Told, how: str) -> str:
     there = found.nodes.filter(pl.col(LIKE).is_null())
     theirs, all_ = (one["price_per_hour"].sum() for one in (some, there))
     if how == "of":
-        # what is searched for is the fewest, and fewer large ones may cost more than many small
-        unlike = there["price_per_hour"].n_unique() > 1
-        count = ". The fewest nodes are searched for, not the cheapest" if unlike else ""
-        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour{count}"
+        return f"; they cost {theirs:,.2f} of {all_:,.2f} per hour"
     return f"; they cost {theirs:,.2f} per hour, beside {all_:,.2f} now"
 
 

@@ -1,12 +1,22 @@
 """What a study of the fewest nodes says of its workload."""
 
+from collections.abc import Mapping
 from typing import Any
 
+from tracekit.replay.answer.followed import LARGEST, how_large
+from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.measures import compared
 from tracekit.replay.runs.kept_back import shares
 from tracekit.replay.runs.unjudged import told_of, unjudged
 from tracekit.replay.runs.varying import varying
+from tracekit.replay.studies.shrink.limits import Limits
 from tracekit.replay.studies.shrink.trials import fixed_nodes, left_nodes
+from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
+from tracekit.store import open_store
+
+#: Why one order of arrival was all there is.
+ALIKE = "every time of arrival is recorded, so that there is one order"
 
 
 def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
@@ -18,6 +28,7 @@ def facts_of(load: Workload, given: Workload) -> dict[str, Any]:
         "name": load.name,
         "nodes": load.nodes - len(left_nodes(load)),
         "containers": load.containers,
+        "containers_recorded": given.containers,
         "steps": len(load.times_ms),
         "span_ms": int(load.times_ms[-1] - load.times_ms[0]),
         "varying": varying(load),
@@ -46,3 +57,42 @@ def _nodes(count: int) -> str:
 
 def _stay(count: int) -> str:
     return "stays, whatever is asked" if count == 1 else "stay, whatever is asked"
+
+
+def given_again(source: WorkloadSource, called: str | None) -> dict[str, Any]:
+    """How the workload is asked for again."""
+    store = source.store
+    return {
+        "store": "" if store is None else called or str(store),
+        "loader": source.workload or "",
+        "assume": list(source.assume),
+        "gangs": source.gangs,
+        "made_up": store is not None and open_store(str(store)).manifest.made_up,
+    }
+
+
+def of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
+    """What production came to, and which limits it breaks itself; empty where not recorded."""
+    if observed is None:
+        return {}
+    broken = [
+        one.text
+        for one in limits.given
+        if one.policy is None
+        and not one.speaks_of("base")
+        and not one.met(observed, observed, observed)
+    ]
+    measures = {name: observed[name] for name in compared(observed)}
+    return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
+
+
+def orders_of(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
+    """How many orders of arrival are searched; why it is one where more were not asked for."""
+    if repeats is not None:
+        return repeats, ""
+    if not facts["varying"]:
+        return 1, ALIKE
+    if facts["containers"] * facts["nodes"] <= LARGEST:
+        return FEWEST, ""
+    why = how_large(facts["containers"], facts["nodes"])
+    return 1, f"{why} (--repeat {FEWEST} asks for more)"

@@ -1,20 +1,24 @@
 """The fewest nodes on which a workload runs under a policy within limits, by replays on fewer.
 
-Nodes go in one of two stated orders, of which the one that ends with fewer nodes is taken:
+Nodes go in one of two stated orders, of which the one that ends with fewer nodes is taken, or,
+where what nodes cost is to be least, in one of three, of which the one is taken that ends cheapest:
 
 - ``least_asked``: the policy is replayed on all nodes, and those on which it put least go first.
   Least is by the requests of the containers it put there, over time, as a share of the node's
   capacity, of the resource where that is largest; of equal nodes the last goes first.
 - ``smallest``: by capacity as a share of the largest node's, the mean over resources; of equal
-  nodes the one goes first that ``least_asked`` takes first. It is searched where it holds with one
-  node fewer than the first order ended with.
+  nodes the one goes first that ``least_asked`` takes first.
+- ``dearest``: by price as a share of what the node has, as ``smallest`` measures it; only for the
+  least cost.
+
+A further order is searched where it holds with fewer nodes, or at less cost, than the best so far.
 
 Of the nodes that stay then, more go in two ways:
 
 - ``sorted_anew``: those first on which the policy puts least now, as in ``least_asked``. A node
   that cannot be used, or that is of no use, goes so. It is repeated while it ends with fewer.
 - ``one_by_one``: of up to ``ONE_BY_ONE`` nodes each goes by itself, until none can, or ``_TRIED``
-  in a row could not.
+  in a row could not; those that are asked for least first, or for the least cost the dearest.
 
 How many nodes can go is found by bisection between the lower bound and all, in the order of arrival
 as given. Other orders of arrival are searched around that number, outwards from it, as they seldom
@@ -36,13 +40,23 @@ from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.studies.shrink.few_nodes import Ask
 from tracekit.replay.studies.shrink.least_nodes import least_nodes
 from tracekit.replay.studies.shrink.limits import Limits
-from tracekit.replay.studies.shrink.trials import Trial, Trials
+from tracekit.replay.studies.shrink.trials import COST, NODES, Trial, Trials
 from tracekit.replay.workload.workload import Workload
 
 #: Of more nodes than these none is tried by itself: each costs a replay.
 ONE_BY_ONE = 50
+#: What is less by rounding alone is not less.
+_LESS = 1 - 1e-9
 #: So many nodes in a row that cannot go end the search.
 _TRIED = 24
+
+
+@dataclass(frozen=True)
+class Alone:
+    """So many more nodes like one that is there, at a position, are enough."""
+
+    like: int
+    nodes: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,6 +65,9 @@ class Fewest:
 
     Parameters
     ----------
+    cheapest : float, optional
+        No placement within the limits gets by with nodes that cost less per hour; None where prices
+        are not known.
     bound : int, optional
         No placement within the limits gets by with fewer nodes; None where nothing is proven.
     least : int
@@ -74,6 +91,8 @@ class Fewest:
     peak : float64, shape (2, nodes)
         The highest use of CPU and memory of each node that stays, as a share of what it has, in
         the order of arrival as given; NaN for those that go.
+    alone : tuple of Alone
+        Where all nodes are too few: how many of one kind alone are enough.
     like : int64, shape (more,)
         Where all nodes are too few: which node each further one is like. They come after all
         others in every array.
@@ -81,6 +100,7 @@ class Fewest:
 
     nodes: int
     bound: int | None
+    cheapest: float | None
     least: int
     left: int
     by_order: tuple[int, ...]
@@ -90,6 +110,7 @@ class Fewest:
     asked: FloatArray
     trials: tuple[Trial, ...]
     peak: FloatArray
+    alone: tuple[Alone, ...] = ()
     like: IntArray = field(default_factory=lambda: np.empty(0, dtype=np.int64))
 
     def at(self, nodes: int) -> list[Trial]:
@@ -104,6 +125,7 @@ def fewest_nodes(
     *,
     seed: int,
     repeats: int,
+    by: str = NODES,
     ask: Ask | None = None,
     beside: int = 1,
 ) -> Fewest:
@@ -111,6 +133,8 @@ def fewest_nodes(
 
     Parameters
     ----------
+    by : {'nodes', 'cost'}
+        Whether the number of nodes is to be least, or what they cost.
     ask : callable, optional
         Who replays; this process if not given.
     beside : int
@@ -119,18 +143,28 @@ def fewest_nodes(
     Raises
     ------
     TracekitError
-        Where a limit breaks on all nodes; the message says by how much.
+        Where a limit breaks on all nodes; the message says by how much. Where one on what fewer
+        nodes bring down breaks on the fewest that the others allow.
     """
     tried = Trials(load, policy, limits, seed, ask)
     orders = range(repeats)
     tried.check_all_nodes(0)
     bound = least_nodes(load, policy, limits)
     found = _searched(tried, orders, bound, beside)
-    other = tried.smallest_first()
-    if found.nodes > found.least and other.hold_all(found.nodes - 1, orders):
+    paid = tried.weight(by)[found.nodes - 1]
+    others = [tried.smallest_first(), *([tried.dearest_first()] if by == COST else [])]
+    for other in others:
+        weight = other.weight(by)
+        less = int((weight < paid * _LESS).sum())
+        if less < found.least or not other.hold_all(less, orders):
+            continue
         again = _searched(other, orders, bound, beside)
-        found = again if again.nodes < found.nodes else found
-    return _one_by_one(tried, _sorted_anew(tried, found, orders), orders)
+        if weight[again.nodes - 1] < paid:
+            found, paid = again, weight[again.nodes - 1]
+    dear = tried.price if by == COST else np.zeros(load.nodes)
+    found = _one_by_one(tried, _sorted_anew(tried, found, orders), orders, dear)
+    tried.check_at_the_end(found.at(found.nodes))
+    return found
 
 
 def _searched(tried: Trials, orders: Sequence[int], bound: int | None, beside: int) -> Fewest:
@@ -165,12 +199,15 @@ def _sorted_anew(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
         found = again
 
 
-def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int]) -> Fewest:
-    """Fewer, where single nodes can go that go late in the other orders; else as found."""
+def _one_by_one(tried: Trials, found: Fewest, orders: Sequence[int], dear: FloatArray) -> Fewest:
+    """Fewer, where single nodes can go that go late in the other orders; else as found.
+
+    The dearest are tried first, of equal ones those that are asked for least.
+    """
     failed, first = 0, list(orders)
     stay = found.place[: found.nodes]
     never = stay[: tried.fixed]
-    for node in itertools.cycle(stay[np.argsort(found.asked[stay], kind="stable")]):
+    for node in itertools.cycle(stay[np.lexsort((found.asked[stay], -dear[stay]))]):
         few = len(stay) <= found.least or len(stay) > ONE_BY_ONE
         if few or failed == min(_TRIED, len(stay) - tried.fixed):
             break
@@ -204,6 +241,7 @@ def found_on(tried: Trials, nodes: int, bound: int | None, by_order: Sequence[in
     return Fewest(
         nodes=nodes,
         bound=bound,
+        cheapest=tried.cheapest,
         least=max(bound or 1, tried.fixed),
         left=tried.left,
         by_order=tuple(by_order),

@@ -38,6 +38,11 @@ _POLICIES = {
     "fails_value": pl.Float64,
     "problem": pl.String,
 }
+#: Where prices are known, per hour: what the nodes that are kept cost, and a bound below it.
+COST_KEPT, COST_BOUND = "cost_kept_per_hour", "cost_bound_per_hour"
+#: The frame of how many further nodes of one kind alone are enough.
+KINDS = "kinds"
+_KINDS = {"policy": pl.String, LIKE: pl.String, "more": pl.Int64}
 _ORDERS = {"policy": pl.String, "repeat": pl.Int64, "nodes": pl.Int64}
 _SIZES = {
     "policy": pl.String,
@@ -103,8 +108,16 @@ def frames_of(
         for repeat, nodes in enumerate(one.by_order)
     ]
     return {
-        "policies": _policies(found, problems, limits, len(cluster.node_ids) - cluster.left),
+        "policies": _policies(found, problems, limits, cluster),
         "orders": pl.DataFrame(orders, schema=_ORDERS),
+        KINDS: pl.DataFrame(
+            [
+                {"policy": policy, LIKE: cluster.node_ids[kind.like], "more": kind.nodes}
+                for policy, one in found.items()
+                for kind in one.alone
+            ],
+            schema=_KINDS,
+        ),
         "sizes": _sizes(found),
         "nodes": _nodes(found, cluster),
     }
@@ -114,14 +127,17 @@ def _policies(
     found: Mapping[str, Fewest],
     problems: Mapping[str, TracekitError],
     limits: Limits,
-    nodes: int,
+    cluster: Cluster,
 ) -> pl.DataFrame:
     told = list(dict.fromkeys([*FULLEST, *limits.measures]))
-    rows = [_policy(name, one, told) for name, one in found.items()]
+    rows = [{**_policy(name, one, told), **_costs(one, cluster)} for name, one in found.items()]
+    nodes = len(cluster.node_ids) - cluster.left
     rows += [
         {"policy": name, "of": nodes, "problem": error.what} for name, error in problems.items()
     ]
-    frame = pl.DataFrame(rows, schema={**_POLICIES, **dict.fromkeys(told, pl.Float64)})
+    prices = () if cluster.price_per_hour is None else (COST_KEPT, COST_BOUND)
+    numbers = dict.fromkeys([*prices, *told], pl.Float64)
+    frame = pl.DataFrame(rows, schema={**_POLICIES, **numbers})
     return frame.sort("nodes", nulls_last=True, maintain_order=True)
 
 
@@ -150,6 +166,21 @@ def _policy(name: str, one: Fewest, told: list[str]) -> dict[str, Any]:
         "fails_value": None if broken is None else broken.value,
         **{measure: _worst(measure, [trial.row for trial in held]) for measure in told},
     }
+
+
+def _costs(one: Fewest, cluster: Cluster) -> dict[str, float | None]:
+    """What the nodes that are kept cost, and a bound below it; empty without prices.
+
+    Nodes that are gone by the end are paid no more.
+    """
+    price = cluster.with_more(one.like).price_per_hour
+    if price is None:
+        return {}
+    kept = price[one.place[one.left : one.nodes]]
+    known = not np.isnan(kept).any()
+    # what nodes that are gone carried is no longer paid for
+    bound = one.cheapest if not one.left else None
+    return {COST_KEPT: float(kept.sum()) if known else None, COST_BOUND: bound}
 
 
 def _worst(measure: str, rows: list[dict[str, Any]]) -> float | None:

@@ -4,7 +4,7 @@ import dataclasses
 
 import numpy as np
 
-from tracekit.replay.bounds.demand import demand_bound, load_bound, mean_bound
+from tracekit.replay.bounds.demand import cost_bound, demand_bound, load_bound, mean_bound
 from tracekit.replay.bounds.measures import bound_frame, bound_steps
 from tracekit.replay.engine.steps import step_schema, summarize
 from tracekit.replay.measures.p99_fraction import PERCENT
@@ -46,6 +46,19 @@ def least_nodes(load: Workload, policy: Entrant, limits: Limits) -> int | None:
     asks = policy.filtered and free and requests_respected(load)
     found.append(load_bound(load, most, requests=asks))
     return min(max(found), load.nodes)
+
+
+def least_cost(load: Workload, policy: Entrant, limits: Limits) -> float | None:
+    """A lower bound on what nodes cost per hour that carry all load, in part too; None as above.
+
+    None, too, where no node has a price.
+    """
+    if load.price_per_hour is None or not limits.nobody_waits(str(policy)):
+        return None
+    pinned = beside_daemons(load).pinned
+    free = pinned is None or not (pinned >= 0).any()
+    asks = policy.filtered and free and requests_respected(load)
+    return cost_bound(load, limits.most_use(str(policy)), requests=asks)
 
 
 def _by_use(load: Workload, *, filtered: bool) -> Workload:

@@ -18,6 +18,9 @@ _OPTION = "--limit"
 PLACED = tuple(f"{measure} == 0" for measure in WAITING)
 _BEYOND = {ast.LtE: "above", ast.Lt: "not below", ast.GtE: "below", ast.Gt: "not above"}
 
+#: What fewer nodes bring down: a limit on it does not stop the search, and is held to its end.
+FALLING = ("cost_per_hour", "nodes_used_end", "nodes_used_max", "nodes_used_mean")
+
 Row = Mapping[str, Any]
 
 
@@ -80,9 +83,25 @@ class Limits:
     def first_broken(self, policy: str, base: Row, row: Row) -> Broken | None:
         """The first limit that a row of the summary does not keep; None where all hold.
 
+        Limits on what fewer nodes bring down do not count: see ``at_the_end``.
         ``base`` is the row of the same policy and order of arrival on all nodes.
         """
-        return next(iter(self.broken(policy, base, row)), None)
+        found = self.broken(policy, base, row)
+        return next((one for one in found if one.limit not in self.falling), None)
+
+    def at_the_end(self, policy: str, base: Row, row: Row) -> Broken | None:
+        """The first limit on what fewer nodes bring down that does not hold; None where all do."""
+        found = self.broken(policy, base, row)
+        return next((one for one in found if one.limit in self.falling), None)
+
+    @property
+    def falling(self) -> frozenset[str]:
+        """The limits that allow no more than something of what fewer nodes bring down."""
+        return frozenset(
+            one.text
+            for one in self.given
+            if one.measure in FALLING and isinstance(one.condition.ops[0], ast.LtE | ast.Lt)
+        )
 
     def broken(self, policy: str, base: Row, row: Row) -> list[Broken]:
         """All limits that a row of the summary does not keep; see ``first_broken``."""
@@ -108,8 +127,9 @@ class Limits:
             plain = len(sides) == 2 and isinstance(one.condition.left, ast.Name)
             most, value = sides[-1], sides[0]
             capped = plain and isinstance(one.condition.ops[0], ast.LtE | ast.Lt | ast.Eq)
-            if capped and most is not None and value is not None:
-                found[one.text] = (most - value) / most if most else 0.0
+            # of nothing allowed nothing can be left
+            if capped and most and value is not None:
+                found[one.text] = (most - value) / most
         return found
 
     def nobody_waits(self, policy: str) -> bool:

@@ -5,7 +5,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from tracekit.replay.chance.student import FEWEST
+from tracekit.replay.studies.shrink import costs
 from tracekit.replay.studies.shrink.told import Told
+from tracekit.replay.studies.shrink.trials import COST, NODES
 
 #: What the store is called where it is not said: what moves together does not say where it lies.
 STORE = "STORE"
@@ -30,11 +32,17 @@ def following(found: Told, *, store: str | None = None) -> list[tuple[str, str]]
 def _following(found: Told) -> list[tuple[str, str]]:
     about, policy = found.about, found.best["policy"]
     said = []
+    if about.get("least") == NODES and costs.unlike(found.nodes) and _fewer(found):
+        said.append(("See the cheapest nodes that are enough:", f"--least {COST}"))
     if about["repeats"] == 1 and about["repeats_cover"]:
         said.append(("See how far the count moves over orders of arrival:", f"--repeat {FEWEST}"))
     scale = round(about["scale"] * _MORE, 6)
-    said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
-    steps = [(why, f"{command(about, [policy], keep_scale=False)} {more}") for why, more in said]
+    if _fewer(found) or found.best["nodes"] == found.best["of"]:
+        said.append((f"See how many it takes for {scale:g} times the load:", f"--scale {scale:g}"))
+    steps = [
+        (why, f"{command(about, [policy], keep_scale='--scale' not in more)} {more}")
+        for why, more in said
+    ]
     load = about["workload"]
     if "assumed" in load["quantities"].values() and load["store"] and not load.get("gangs"):
         rival = next(
@@ -46,6 +54,11 @@ def _following(found: Told) -> list[tuple[str, str]]:
         asked = f"tracekit vary {store} --policy {one} --policy {other}"
         steps.append(("See whether it hangs on what was assumed:", asked))
     return steps
+
+
+def _fewer(found: Told) -> bool:
+    """Whether nodes can go."""
+    return bool(found.best["nodes"] < found.best["of"])
 
 
 def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool = True) -> str:
@@ -61,5 +74,6 @@ def command(about: Mapping[str, Any], policies: list[str], *, keep_scale: bool =
         words += ["--assume", text]
     words += ["--gang"] if load.get("gangs") else []
     words += ["--seed", str(about["seed"])] if about["seed"] else []
+    words += ["--least", about["least"]] if about.get("least", NODES) != NODES else []
     words += ["--scale", f"{about['scale']:g}"] if keep_scale and about["scale"] != 1 else []
     return " ".join(map(shlex.quote, words))

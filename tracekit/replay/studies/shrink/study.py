@@ -15,16 +15,14 @@ from typing import Any
 
 from tracekit.crew.crew import Alone, Crew, OnProgress
 from tracekit.errors import TracekitError
-from tracekit.progress import SILENT, Progress
-from tracekit.replay.answer.followed import LARGEST, how_large
-from tracekit.replay.chance.student import FEWEST
-from tracekit.replay.measures import compared
+from tracekit.progress import SILENT, Progress, Task
 from tracekit.replay.policy.entrant import Entrant, parse_entrant
 from tracekit.replay.policy.parse import policies_of
 from tracekit.replay.runs.one import replay_one
 from tracekit.replay.runs.run import OBSERVED
+from tracekit.replay.studies.shrink.costs import what_is_least
 from tracekit.replay.studies.shrink.enough import enough_nodes
-from tracekit.replay.studies.shrink.facts import facts_of
+from tracekit.replay.studies.shrink.facts import facts_of, given_again, of_production, orders_of
 from tracekit.replay.studies.shrink.few_nodes import Ask, ByCrew, Here, Remembered
 from tracekit.replay.studies.shrink.fewest import Fewest
 from tracekit.replay.studies.shrink.frames import Cluster, frames_of
@@ -37,15 +35,11 @@ from tracekit.replay.workload.shared import shared
 from tracekit.replay.workload.source import WorkloadSource
 from tracekit.replay.workload.workload import Workload
 from tracekit.seeds import stream
-from tracekit.store import open_store
 from tracekit.study import Study
 
 NAME = "fewest_nodes"
 #: Kubernetes' default, which spreads, the same plugin set to pack, and one that looks at use.
 POLICIES = ("least_allocated", "most_allocated", "cwt")
-
-#: Why one order of arrival was all there is.
-ALIKE = "every time of arrival is recorded, so that there is one order"
 
 
 @dataclass(frozen=True)
@@ -57,6 +51,7 @@ class _Asked:
     limits: Limits
     seed: int
     repeats: int
+    by: str
 
     def of(
         self, policy: Entrant, asks: Callable[[Workload], Ask] | None = None, beside: int = 1
@@ -68,6 +63,7 @@ class _Asked:
             self.limits,
             seed=self.seed,
             repeats=self.repeats,
+            by=self.by,
             asks=asks,
             beside=beside,
         )
@@ -128,6 +124,7 @@ def shrink_cluster(
     limits: Sequence[str] = (),
     scale: float = 1.0,
     repeats: int | None = None,
+    least: str = "",
     seed: int = 0,
     crew: Crew | None = None,
     kept: Path | None = None,
@@ -154,6 +151,9 @@ def shrink_cluster(
     repeats : int, optional
         Orders of arrival in each of which the limits hold. Without it six, as ``replay`` has; one
         where all orders are the same, or the workload is very large.
+    least : {'', 'nodes', 'cost'}
+        What is to be least: the number of nodes, or what those that stay cost per hour. Without it
+        the number, or the cost where a limit is on it.
     kept : path, optional
         A folder for the replays that are done; called again, it goes on from there.
     anyway : bool
@@ -174,8 +174,11 @@ def shrink_cluster(
         closest to breaking there, and ``tightest_room`` how far it is from that, as a share of what
         it allows; with ``fewer`` nodes, one less, ``fails`` is the first limit that breaks (null
         where the bound is reached). ``nodes`` above ``of`` are enough where all there are are too
-        few. A policy under which twice as many are too few, or that cannot run here, has its
-        problem there.
+        few; where prices are known, ``cost_kept_per_hour`` is what the nodes that are kept cost,
+        and ``cost_bound_per_hour`` what no placement gets below. A policy under which sixteen times
+        as many are too few, or that cannot run here, has its problem there.
+        ``kinds``: where nodes are to be added, how many ``more`` of one kind alone are enough, by a
+        node that they are like.
         ``orders``: policy, repeat, and the fewest nodes of that order of arrival by itself.
         ``sizes``: every replay in that order of nodes, with all measures.
         ``nodes``: policy, node, place (1 stays longest), like_node (for one to add, the node that
@@ -203,15 +206,10 @@ def shrink_cluster(
         within = parse_limits(
             limits, list(entrants), observed=observed, node_steps=facts["nodes"] * facts["steps"]
         )
-        orders, alone = _orders(facts, repeats)
-        found, problems = {}, {}
-        asked = _Asked(source, scale, within, seed, orders)
-        for name, search in _begun(asked, entrants, crew, kept).items():
-            try:
-                found[name] = search()
-            except TracekitError as error:
-                problems[name] = error
-            task.advance(1, name)
+        orders, alone = orders_of(facts, repeats)
+        by = what_is_least(least, within, cluster)
+        asked = _Asked(source, scale, within, seed, orders, by)
+        found, problems = _ended(_begun(asked, entrants, crew, kept), task)
     if not found and not anyway:
         raise no_answer(problems, observed or {}, facts["nodes"])
     return Study(
@@ -223,13 +221,14 @@ def shrink_cluster(
             "limits_given": bool(limits),
             "measures": within.measures,
             "scale": scale,
+            "least": by,
             "repeats": orders,
             "repeats_cover": facts.pop("varying"),
             "repeats_none": alone,
             "seed": seed,
             "nodes": facts["nodes"],
-            "workload": {**facts, **_given(source, called)},
-            "observed": _of_production(observed, within),
+            "workload": {**facts, **given_again(source, called)},
+            "observed": of_production(observed, within),
         },
         frames=frames_of(found, problems, within, cluster),
     )
@@ -246,6 +245,20 @@ def _begun(
         }
     search = functools.partial(_side_by_side, asked, crew=crew, kept=kept)
     return {name: functools.partial(search, one) for name, one in entrants.items()}
+
+
+def _ended(
+    searches: Mapping[str, Callable[[], Fewest]], task: Task
+) -> tuple[dict[str, Fewest], dict[str, TracekitError]]:
+    """What each search found, and the problems of those that found nothing, by policy."""
+    found, problems = {}, {}
+    for name, search in searches.items():
+        try:
+            found[name] = search()
+        except TracekitError as error:
+            problems[name] = error
+        task.advance(1, name)
+    return found, problems
 
 
 def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None) -> Fewest:
@@ -265,45 +278,6 @@ def _side_by_side(asked: _Asked, policy: Entrant, crew: Crew, kept: Path | None)
             return Remembered(ask, kept, load=load, policy=policy, seed=asked.seed)
 
         return asked.of(policy, asks, crew.size)
-
-
-def _orders(facts: Mapping[str, Any], repeats: int | None) -> tuple[int, str]:
-    """How many orders of arrival are searched; why it is one where more were not asked for."""
-    if repeats is not None:
-        return repeats, ""
-    if not facts["varying"]:
-        return 1, ALIKE
-    if facts["containers"] * facts["nodes"] <= LARGEST:
-        return FEWEST, ""
-    why = how_large(facts["containers"], facts["nodes"])
-    return 1, f"{why} (--repeat {FEWEST} asks for more)"
-
-
-def _given(source: WorkloadSource, called: str | None) -> dict[str, Any]:
-    """How the workload is asked for again."""
-    store = source.store
-    return {
-        "store": "" if store is None else called or str(store),
-        "loader": source.workload or "",
-        "assume": list(source.assume),
-        "gangs": source.gangs,
-        "made_up": store is not None and open_store(str(store)).manifest.made_up,
-    }
-
-
-def _of_production(observed: dict[str, Any] | None, limits: Limits) -> dict[str, Any]:
-    """What production came to, and which limits it breaks itself; empty where not recorded."""
-    if observed is None:
-        return {}
-    broken = [
-        one.text
-        for one in limits.given
-        if one.policy is None
-        and not one.speaks_of("base")
-        and not one.met(observed, observed, observed)
-    ]
-    measures = {name: observed[name] for name in compared(observed)}
-    return {"nodes": observed["nodes_used_max"], "breaks": broken, "measures": measures}
 
 
 def chosen(policies: Sequence[str]) -> dict[str, Entrant]:

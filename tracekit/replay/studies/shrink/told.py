@@ -3,7 +3,6 @@
 The command line and the report say these sentences; neither makes its own.
 """
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -13,17 +12,14 @@ import polars as pl
 from tracekit.replay.answer import overload
 from tracekit.replay.answer.overload import OVERLOAD
 from tracekit.replay.measures import FULLEST, RESOURCES, find_measure, small
-from tracekit.replay.runs import kept_back
+from tracekit.replay.studies.shrink import costs
 from tracekit.replay.studies.shrink.beside import beyond_chance, others
 from tracekit.replay.studies.shrink.frames import LIKE
 from tracekit.replay.studies.shrink.limits import plain
+from tracekit.replay.studies.shrink.trials import COST
 from tracekit.study import Study
 from tracekit.units import MS_PER_DAY, duration, percent
 from tracekit.words import count, few
-
-#: A limit on one measure alone, and what its sign allows.
-_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
-_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
 
 
 @dataclass(frozen=True)
@@ -100,17 +96,20 @@ def short(study: Study) -> str:
 def _enough(found: Told) -> str:
     """How many nodes are enough for the policy, in sentences of one thing each."""
     row, about = found.best, found.about
-    load = f" for {about['scale']:g} times the containers" if about["scale"] != 1 else ""
+    load = _scaled(about)
     orders = about["repeats"]
     usual = (about["observed"] or {}).get("nodes", row["of"])
+    cheap = about.get("least") == COST
+    bound = row["bound"]
     known = [
+        *([costs.kept(row, found.nodes, COST)] if cheap else []),
         *([f"Production's containers are on {usual:,}."] if usual < row["of"] else []),
         f"One order alone needs {span(row['nodes_low'], row['nodes_high'])}{_not_all(row)}."
         if orders > 1
         else "",
         ""
-        if row["bound"] is None
-        else f"No policy can do with fewer than {row['bound']:,}{_like_these(row)}.",
+        if bound is None or cheap
+        else f"No policy can do with fewer than {bound:,}{_like_these(row)}.",
     ]
     beside = "".join(f" {one}" for one in known if one)
     every = f" in all {orders} orders of arrival" if orders > 1 else " in one order of arrival"
@@ -123,6 +122,18 @@ def _enough(found: Told) -> str:
         f" {row['policy']}{load}{every}:"
         f" {row['of'] - row['nodes']:,} can go.{_overload_there(found)}{beside}"
     )
+
+
+def _scaled(about: Mapping[str, Any]) -> str:
+    """How much load there is, a clause; empty where it is as recorded."""
+    scale, load = about["scale"], about["workload"]
+    if scale == 1:
+        return ""
+    if load["containers"] == load.get("containers_recorded"):
+        return (
+            f" for the same {count(load['containers'], 'container')} ({scale:g} times is as many)"
+        )
+    return f" for {scale:g} times the containers"
 
 
 def _too_few(found: Told, load: str, every: str) -> str:
@@ -209,80 +220,11 @@ def bound(found: Told) -> str:
     row = found.best
     if row["bound"] is None:
         return "No lower bound is proven."
-    like = _like_these(row)
+    fewer = f"fewer than {count(row['bound'], 'node')}{_like_these(row)}"
+    said = f"No placement gets by with {fewer} (proven)."
     if row["bound"] == row["nodes"]:
-        return f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven)."
-    return (
-        f"No placement gets by with fewer than {row['bound']:,} nodes{like} (proven). Whether"
-        f" another policy gets by with fewer than {row['nodes']:,} is open."
-    )
-
-
-def breaks(row: Mapping[str, Any]) -> str:
-    """By what a limit breaks with one node fewer, or why none does."""
-    if row["fails"] is None:
-        return "the bound is reached" if row["fewer"] else "none left"
-    measure = find_measure(row["fails_measure"])
-    what = row["fails_measure"] if measure is None else small(measure.title)
-    return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
-
-
-def limit_words(text: str) -> str:
-    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
-    found = _PLAIN.fullmatch(text)
-    measure = find_measure(found["measure"]) if found else None
-    if found is None or measure is None:
-        return text
-    bound = number(measure.name, float(found["value"]))
-    return f"{small(measure.title)} {_ALLOWS[found['how']]} {bound}"
-
-
-def unexplained(study: Study) -> str:
-    """What becomes of use that no container explains; empty where there is little."""
-    return kept_back.spread(study.about["workload"].get("background") or {})
-
-
-def margin(found: Told) -> str:
-    """Which limit comes closest to breaking afterwards, and which node is hottest."""
-    row, said = found.best, []
-    if row["tightest"] is not None:
-        room = row["tightest_room"]
-        left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
-        said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
-    if row["fails"] is not None:
-        said.append(f"with {row['fewer']:,} nodes {breaks(row)}")
-    hot = hottest(found)
-    if hot is not None:
-        name, resource, share = hot
-        said.append(
-            f"the hottest node is {name}, whose {resource} reaches"
-            f" {_reached(found, resource, share)}"
-        )
-    text = "; ".join(said)
-    return f"{text[:1].upper()}{text[1:]}." if text else ""
-
-
-def _reached(found: Told, words: str, share: float) -> str:
-    """A node's highest use in the order as given, and the highest of any order if that is more."""
-    resource = next(name for name, called in RESOURCES.items() if called == words)
-    most = found.best[f"{resource}_max_fraction"] or 0.0
-    if found.about["repeats"] == 1 or most <= share:
-        return percent(share)
-    return f"{percent(share)} in the first order of arrival ({percent(most)} in the worst)"
-
-
-def hottest(found: Told) -> tuple[str, str, float] | None:
-    """The node that is used most afterwards, of what, and how far; in the order as given."""
-    kept = found.nodes.filter("kept")
-    peaks = [
-        (kept[column][at], str(kept["node"][at]), words)
-        for column, words in (("cpu_max_fraction", "CPU"), ("memory_max_fraction", "memory"))
-        if (at := kept[column].arg_max()) is not None
-    ]
-    if not peaks:
-        return None
-    share, name, words = max(peaks)
-    return name, words, float(share)
+        return said
+    return f"{said} Whether another policy gets by with fewer than {row['nodes']:,} is open."
 
 
 def sure(found: Told) -> str:
@@ -305,11 +247,15 @@ def sure(found: Told) -> str:
         else ""
     )
     return (
-        f"{row['nodes']:,} nodes are enough in each of {orders} orders of arrival; one"
+        f"{_are_enough(row['nodes'])} in each of {orders} orders of arrival; one"
         f" order alone needs {alone}.{beyond} The chance that a further order needs more is at"
         f" most 1 in {orders}."
         f" {beyond_chance(found.study, row['policy'])}{_uncovered(about)}"
     )
+
+
+def _are_enough(nodes: int) -> str:
+    return f"{count(nodes, 'node')} {'is' if nodes == 1 else 'are'} enough"
 
 
 def _uncovered(about: Mapping[str, Any]) -> str:

@@ -16,6 +16,7 @@ from tracekit.replay.measures import RESOURCES
 from tracekit.replay.policy.entrant import Entrant
 from tracekit.replay.runs.node_use import highest_use
 from tracekit.replay.studies.shrink.few_nodes import Ask, Here
+from tracekit.replay.studies.shrink.least_nodes import least_cost
 from tracekit.replay.studies.shrink.limits import Broken, Limits
 from tracekit.replay.workload.changed.on_nodes import on_nodes
 from tracekit.replay.workload.changed.pinned import too_large
@@ -40,6 +41,10 @@ class Trial:
     row: dict[str, Any]
     broken: Broken | None
     room: dict[str, float]
+
+
+#: What is to be least: how many nodes stay, or what they cost.
+NODES, COST = "nodes", "cost"
 
 
 class TooFewError(TracekitError):
@@ -79,6 +84,7 @@ class Trials:
         self.left, self.fixed = len(left_nodes(load)), int(fixed.sum())
         self._rank = np.where(fixed, 1, 2)
         self._rank[left_nodes(load)] = 0
+        self.cheapest = least_cost(load, policy, limits)
         self._done: dict[tuple[int, int], Trial] = {}
         whole = self._ask(0, None)
         assert whole.node is not None  # noqa: S101 - it is the order as given
@@ -93,6 +99,13 @@ class Trials:
         load = self._load
         size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
         return self.in_order(np.lexsort((-self.put, -size)), "smallest")
+
+    def dearest_first(self) -> Trials:
+        """The same where nodes go first that cost most for what they have."""
+        load = self._load
+        size = (load.capacity / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+        dear = self.price / np.maximum(size, 1e-12)
+        return self.in_order(np.lexsort((-self.put, dear)), "dearest")
 
     def in_order(self, place: IntArray, going: str) -> Trials:
         """The same where nodes go in another order; replays on all nodes are known."""
@@ -111,7 +124,8 @@ class Trials:
         """Raise TooFewError where a limit breaks on all nodes in this order of arrival."""
         if not self.holds(order, self._load.nodes):
             trial = self._done[order, self._load.nodes]
-            broken = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
+            every = self._limits.broken(str(self._policy), self._base_of(order), trial.row)
+            broken = [one for one in every if one.limit not in self._limits.falling]
             said = _on_all_nodes(trial, broken, self._load.nodes - self.left)
             alone = _too_busy(self._load, self._limits.most_use(str(self._policy)))
             error = TooFewError(said, hint=alone or _hint(broken, self._load))
@@ -132,6 +146,35 @@ class Trials:
         if known is None:
             known = self._done[order, nodes] = self._trial(order, nodes)
         return known.broken
+
+    def check_at_the_end(self, known: Iterable[Trial]) -> None:
+        """Raise TracekitError where a limit on what fewer nodes bring down breaks even so.
+
+        ``known`` are the replays on the nodes that all other limits need.
+        """
+        for one in known:
+            base = self._base_of(one.repeat)
+            broken = self._limits.at_the_end(str(self._policy), base, one.row)
+            if broken is not None:
+                nodes = f"{one.nodes - self.left:,} node{'s' * (one.nodes - self.left != 1)}"
+                raise TracekitError(
+                    f"on the {nodes} that the other limits need {broken}",
+                    hint="loosen one of the limits, or try another policy",
+                )
+
+    @property
+    def price(self) -> FloatArray:
+        """What each node costs per hour, (nodes,); 0 where that is not known."""
+        known = self._load.price_per_hour
+        return np.zeros(self._load.nodes) if known is None else np.nan_to_num(known)
+
+    def weight(self, by: str) -> FloatArray:
+        """What the first nodes of this order come to together, by their number, (nodes,).
+
+        ``nodes`` each counts 1; by ``cost`` its price per hour.
+        """
+        each = np.ones(self._load.nodes) if by == NODES else self.price
+        return np.asarray(each[self.place].cumsum())
 
     def trials(self) -> tuple[Trial, ...]:
         """All replays, on most nodes first."""

@@ -22,18 +22,38 @@ def like_nodes(load: Workload, count: int) -> IntArray:
     is made up. Nobody adds nodes of the control plane, that are gone by the end, or on which no
     container may run. Empty where there is no other.
     """
+    those = _can_be_had(load)
+    if not len(those):
+        return those
+    size = (load.capacity[those] / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
+    return spread_over(those[np.argsort(size, kind="stable")], count)
+
+
+def spread_over(those: IntArray, count: int) -> IntArray:
+    """So many picks of nodes, one after the other, spread evenly over their order, (count,)."""
+    at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(those)).astype(np.int64)
+    return np.asarray(those[at])
+
+
+def kinds_of(load: Workload) -> list[IntArray]:
+    """The nodes that further ones may be like, by what they have and cost; most nodes first."""
+    those = _can_be_had(load)
+    what = load.capacity[those].astype(np.float64)
+    if load.price_per_hour is not None:
+        what = np.column_stack([what, np.nan_to_num(load.price_per_hour[those], nan=-1.0)])
+    kind = np.unique(what, axis=0, return_inverse=True)[1].reshape(-1)
+    found = [those[kind == number] for number in range(int(kind.max(initial=-1)) + 1)]
+    return sorted(found, key=len, reverse=True)
+
+
+def _can_be_had(load: Workload) -> IntArray:
+    """Nodes that further ones may be like, in order."""
     open_ = open_to_some(load)
     if load.stays is not None:
         open_ &= ~load.stays
     if load.losses is not None:
         open_[load.losses.node] = False
-    those = np.flatnonzero(open_)
-    if not len(those):
-        return those
-    size = (load.capacity[those] / np.maximum(load.capacity.max(axis=0), 1)).mean(axis=1)
-    by_size = those[np.argsort(size, kind="stable")]
-    at = np.floor((np.arange(1, count + 1) * _STEP % 1.0) * len(by_size)).astype(np.int64)
-    return np.asarray(by_size[at])
+    return np.flatnonzero(open_)
 
 
 def open_to_some(load: Workload) -> BoolArray:

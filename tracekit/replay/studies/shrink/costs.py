@@ -1,0 +1,78 @@
+"""What nodes cost, in a study of the fewest: what is to be least, and what that is told as."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import polars as pl
+
+from tracekit.errors import TracekitError
+from tracekit.replay.studies.shrink.frames import COST_BOUND, COST_KEPT, LIKE, Cluster
+from tracekit.replay.studies.shrink.limits import Limits
+from tracekit.replay.studies.shrink.trials import COST, NODES
+
+_MEASURE = "cost_per_hour"
+
+
+def what_is_least(asked: str, limits: Limits, cluster: Cluster) -> str:
+    """Whether the number of nodes is to be least, or their cost.
+
+    Raises
+    ------
+    TracekitError
+        For another word, and for the cost of nodes without a price.
+    """
+    limited = any(one.measure == _MEASURE for one in limits.given)
+    by = asked or (COST if limited else NODES)
+    if by not in {NODES, COST}:
+        raise TracekitError(
+            f"--least '{by}' is not known",
+            hint=f"'{NODES}' for as few nodes as possible, '{COST}' for as cheap ones",
+        )
+    price, nodes = cluster.price_per_hour, len(cluster.node_ids)
+    unpriced = nodes if price is None else int(np.isnan(price).sum())
+    if by == COST and unpriced:
+        raise TracekitError(
+            f"--least {COST} asks what nodes cost, and {unpriced:,} of {nodes:,} have no price",
+            hint="column price_per_hour of the table node says what one costs",
+        )
+    return by
+
+
+def kept(row: Mapping[str, Any], nodes: pl.DataFrame, least: str) -> str:
+    """What the nodes that stay cost of all, a sentence; empty where prices are not known.
+
+    Parameters
+    ----------
+    row : mapping
+        Of the policy in the study's frame.
+    nodes : DataFrame
+        Of the policy in the frame of nodes.
+    least : str
+        What was to be least.
+    """
+    cost, bound = row.get(COST_KEPT), row.get(COST_BOUND)
+    if cost is None:
+        return ""
+    there = nodes.filter(pl.col(LIKE).is_null())["price_per_hour"].sum()
+    said = f"Their nodes cost {cost:,.2f} per hour, of {there:,.2f} now"
+    if cost > there:
+        said = f"They cost {cost:,.2f} per hour, beside {there:,.2f} now"
+    if least != COST:
+        cheaper = f": fewer nodes were searched for, not cheaper ones (--least {COST} does that)"
+        return f"{said}{cheaper if unlike(nodes) and cost <= there else ''}."
+    proven = "" if bound is None else f"; none can cost less than {_down(bound):,.2f} (proven)"
+    return f"{said}, the least that was found{proven}."
+
+
+def unlike(nodes: pl.DataFrame) -> bool:
+    """Whether the nodes that are there have prices that differ."""
+    if "price_per_hour" not in nodes.columns:
+        return False
+    there = nodes.filter(pl.col(LIKE).is_null())["price_per_hour"]
+    return not there.has_nulls() and there.n_unique() > 1
+
+
+def _down(value: float) -> float:
+    """Rounded down, as a bound is."""
+    return float(np.floor(value * 100) / 100)

@@ -1,0 +1,90 @@
+"""How near the fewest nodes are to too few, in words: the closest limit, the hottest node."""
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from tracekit.replay.measures import RESOURCES, find_measure, small
+from tracekit.replay.runs import kept_back
+from tracekit.replay.studies.shrink import costs
+from tracekit.replay.studies.shrink.told import Told, number
+from tracekit.replay.studies.shrink.trials import COST, NODES
+from tracekit.study import Study
+from tracekit.units import percent
+
+#: A limit on one measure alone, and what its sign allows.
+_PLAIN = re.compile(r"(?P<measure>\w+) (?P<how><=|<|>=|>|==) (?P<value>[0-9.e+-]+)")
+_ALLOWS = {"<=": "at most", "<": "below", ">=": "at least", ">": "above", "==": "of"}
+
+
+def breaks(row: Mapping[str, Any]) -> str:
+    """By what a limit breaks with one node fewer, or why none does."""
+    if row["fails"] is None:
+        return "the bound is reached" if row["fewer"] else "none left"
+    measure = find_measure(row["fails_measure"])
+    what = row["fails_measure"] if measure is None else small(measure.title)
+    return f"{what} would come to {number(row['fails_measure'], row['fails_value'])}"
+
+
+def limit_words(text: str) -> str:
+    """A limit with the title of its measure and the bound in words, as far as its form is plain."""
+    found = _PLAIN.fullmatch(text)
+    measure = find_measure(found["measure"]) if found else None
+    if found is None or measure is None:
+        return text
+    bound, title = number(measure.name, float(found["value"])), small(measure.title)
+    return f"{title.removesuffix(' at most')} {_ALLOWS[found['how']]} {bound}"
+
+
+def unexplained(study: Study) -> str:
+    """What becomes of use that no container explains; empty where there is little."""
+    return kept_back.spread(study.about["workload"].get("background") or {})
+
+
+def margin(found: Told) -> str:
+    """Which limit comes closest to breaking afterwards, and which node is hottest."""
+    row, said = found.best, []
+    if row["tightest"] is not None:
+        room = row["tightest_room"]
+        left = f"{percent(room)} of what it allows is left" if room > 0 else "nothing is left of it"
+        said.append(f"The tightest limit afterwards is {limit_words(row['tightest'])}: {left}")
+    if row["fails"] is not None:
+        said.append(f"with {row['fewer']:,} nodes {breaks(row)}")
+    hot = hottest(found)
+    if hot is not None:
+        name, resource, share = hot
+        said.append(
+            f"the hottest node is {name}, whose {resource} reaches"
+            f" {_reached(found, resource, share)}"
+        )
+    text = "; ".join(said)
+    return f"{text[:1].upper()}{text[1:]}." if text else ""
+
+
+def _reached(found: Told, words: str, share: float) -> str:
+    """A node's highest use in the order as given, and the highest of any order if that is more."""
+    resource = next(name for name, called in RESOURCES.items() if called == words)
+    most = found.best[f"{resource}_max_fraction"] or 0.0
+    if found.about["repeats"] == 1 or most <= share:
+        return percent(share)
+    return f"{percent(share)} in the first order of arrival ({percent(most)} in the worst)"
+
+
+def cost(found: Told) -> str:
+    """What the nodes that stay cost; empty where the answer says it, or prices are not known."""
+    least = found.about.get("least", NODES)
+    return "" if least == COST else costs.kept(found.best, found.nodes, least)
+
+
+def hottest(found: Told) -> tuple[str, str, float] | None:
+    """The node that is used most afterwards, of what, and how far; in the order as given."""
+    kept = found.nodes.filter("kept")
+    peaks = [
+        (kept[column][at], str(kept["node"][at]), words)
+        for column, words in (("cpu_max_fraction", "CPU"), ("memory_max_fraction", "memory"))
+        if (at := kept[column].arg_max()) is not None
+    ]
+    if not peaks:
+        return None
+    share, name, words = max(peaks)
+    return name, words, float(share)
